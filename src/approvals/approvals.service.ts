@@ -21,7 +21,7 @@ import {
   type PolicyFacts,
 } from './policies/policy-evaluation.js';
 
-export type { ApprovalRequirement, PolicyFacts, Manifest };
+export type { ApprovalRequirement, Judgement, PolicyFacts, Manifest };
 
 export interface ShownSubject {
   /** One line that describes the subject. */

@@ -4,26 +4,19 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { HostsModule } from '../hosts/hosts.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
 import { DeepScan } from './deep/deep-scan.js';
-import { DISCOVERY_QUEUE } from './scans/discovery.queue.js';
-import { DiscoveryProcessor } from './scans/discovery.processor.js';
-import { DiscoveryRelay } from './scans/discovery-relay.js';
-import { DiscoveryScanTarget } from './scans/discovery-scan.target.js';
-import { DiscoverySchedule } from './scans/discovery.schedule.js';
-import { NetworkProbes } from './scans/network-probes.js';
+import { DISCOVERY_QUEUE, DiscoveryRelay } from './scans/discovery.queue.js';
 import { ProbeBudget } from './scans/probe-budget.js';
-import { ProbeWindow } from './scans/probe-window.entity.js';
-import { ScanEventsController } from './scans/scan-events.controller.js';
+import { ProbeWindow } from './model/probe-window.entity.js';
 import { ScanRepository } from './scans/scan.repository.js';
-import { ScanOrders } from './scans/scan-orders.js';
+import { ScanPlanner } from './scans/scan-planner.js';
 import { TargetProber } from './scans/target-prober.js';
 import { ScanResult } from './model/scan-result.entity.js';
-import { ScanRunner } from './scans/scan-runner.js';
+import { ScanWorker } from './scans/scan.worker.js';
 import { ScanSweep } from './scans/scan-sweep.js';
-import { ScanWatch } from './scans/scan-watch.js';
 import { Scan } from './model/scan.entity.js';
-import { ScansController } from './scans/scans.controller.js';
+import { ScanEventsController, ScansController } from './scans/scans.controller.js';
 import { ScansReader } from './scans/scans.reader.js';
-import { ScansService } from './scans/scans.service.js';
+import { DiscoveryScanTarget, ScansService } from './scans/scans.service.js';
 import { ScanScope } from './scopes/scan-scope.entity.js';
 import { ScanScopesController } from './scopes/scan-scopes.controller.js';
 import { ScanScopesService } from './scopes/scan-scopes.service.js';
@@ -39,26 +32,22 @@ import { ScopeGuard } from './scopes/scope-guard.js';
   ],
   controllers: [ScanEventsController, ScanScopesController, ScansController],
   providers: [
-    DeepScan,
     DiscoveryRelay,
     DiscoveryScanTarget,
-    NetworkProbes,
-    ProbeBudget,
+    ScanPlanner,
     ScanRepository,
-    ScanOrders,
-    TargetProber,
-    ScanRunner,
-    ScanSweep,
     ScanScopesService,
-    ScanWatch,
     ScansReader,
     ScansService,
     ScopeGuard,
   ],
-  exports: [BullModule, ScanRunner],
+  exports: [BullModule, HostsModule, ScanRepository, ScopeGuard],
 })
 export class DiscoveryModule {}
 
-/** The background half. */
-@Module({ imports: [DiscoveryModule], providers: [DiscoveryProcessor, DiscoverySchedule] })
+/** The background half: runs the scans. */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [DeepScan, ProbeBudget, ScanSweep, ScanWorker, TargetProber],
+})
 export class DiscoveryWorkerModule {}

@@ -5,27 +5,27 @@ import { AlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/scheduled-runs.js';
 
-/** What a sensor says of itself. */
+/** State of a sensor, as it reports it. */
 export interface Heartbeat {
   readonly version?: string;
-  /** What went wrong since the last heartbeat, scans apart. */
+  /** Fault since the last heartbeat, except for those of scans. */
   readonly error?: string;
   readonly scan?: EndedScan;
 }
 
 export interface EndedScan {
-  /** The command that asked for it. */
+  /** The command that ordered it. */
   readonly command?: string;
   readonly ok: boolean;
   readonly assets?: number;
-  /** What it brought, or why it failed. */
+  /** Its result, or why it failed. */
   readonly detail?: string;
 }
 
 export interface Orders {
   readonly sensor: string;
   readonly heartbeatSeconds: number;
-  /** Also of the configuration: it goes up when that changes. */
+  /** Version of sensor and configuration; incremented by every change. */
   readonly version: number;
   readonly configuration: Record<string, unknown>;
   readonly commands: readonly { readonly id: string; readonly settings: Record<string, unknown> }[];
@@ -40,7 +40,7 @@ interface KnownSensor {
   readonly wasSilent: boolean;
 }
 
-/** Sensors report that they are there, hear what they are to do, and are missed when they are not heard. */
+/** Takes heartbeats of sensors, and answers with their configuration and commands. */
 @Injectable()
 export class Heartbeats {
   constructor(
@@ -49,7 +49,7 @@ export class Heartbeats {
     private readonly runs: ScheduledRuns,
   ) {}
 
-  /** Takes a heartbeat and answers with the configuration and what is to be done. Repeating one changes nothing more. */
+  /** Takes a heartbeat, and answers with the configuration and the open commands. Repeating one changes nothing more. */
   async beat(caller: Caller, heartbeat: Heartbeat): Promise<Orders> {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);
@@ -74,29 +74,6 @@ export class Heartbeats {
     });
   }
 
-  /**
-   * Tells of sensors that were not heard for one and a half of their intervals. Looked at every few seconds, that is within two
-   * intervals. Answers how many these are.
-   */
-  async missSilent(): Promise<number> {
-    return this.db.transaction(async (tx) => {
-      const [silent]: [{ id: string; name: string; last: Date; seconds: number }[], number] = await tx.query(
-        `UPDATE sensor SET silent_since = now()
-         WHERE enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'
-         RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
-      );
-      await this.alertEvents.record(
-        tx,
-        silent.map(({ id, name, last, seconds }) => ({
-          type: 'sensor.silent',
-          subject: { kind: 'sensor', id, name },
-          facts: { why: `It reports every ${seconds} seconds, and was last heard at ${last.toISOString()}.` },
-        })),
-      );
-      return silent.length;
-    });
-  }
-
   private async endScan(tx: EntityManager, sensor: KnownSensor, scan: EndedScan): Promise<void> {
     const { command, ok, assets, detail = ok ? `${assets ?? 0} assets` : 'The scan failed.' } = scan;
     if (command !== undefined) {
@@ -106,7 +83,7 @@ export class Heartbeats {
         [command, sensor.id, ok, detail],
       );
       const [first] = ended;
-      if (first === undefined) return; // said before
+      if (first === undefined) return; // reported before
       if (first.runId !== null) return this.runs.end(tx, first.runId, { ok, detail });
     }
     if (ok) return;
@@ -115,7 +92,7 @@ export class Heartbeats {
   }
 }
 
-/** One statement for all that a heartbeat changes in the row of its sensor. */
+/** Updates the row of the sensor in one statement. */
 async function touch(
   tx: EntityManager,
   caller: Caller,

@@ -4,15 +4,15 @@ import { ApiKeyRenewalService, type ApiKeyRotationOrder } from '../auth/api-keys
 import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../access/caller.js';
 import type { Scope } from '../access/scopes.js';
-import { SensorApiKey } from './sensor-api-key.entity.js';
+import { SensorApiKey } from './sensor.entity.js';
 import { truncate } from '../platform/text/truncate.js';
 
-/** All that a sensor may do: report that it is there, and what it found. */
+/** Permissions of a sensor: heartbeats, and reports of what it found. */
 const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:report'];
 
 export interface SensorKey {
   readonly id: string;
-  /** Seen in this answer alone. */
+  /** The secret, which is shown only once. */
   readonly key: string;
 }
 
@@ -35,8 +35,8 @@ export class SensorKeys {
   }
 
   /**
-   * The old key goes on for the overlap, and so does one that it had replaced: a sensor may still have that. What has ended is not rotated;
-   * the sensor gets a key as if it were new.
+   * The old key stays valid for the overlap, and so does an earlier one, which the sensor may still use. A key that has ended is not rotated:
+   * the sensor gets a new one.
    */
   async renew(
     tx: EntityManager,
@@ -49,10 +49,10 @@ export class SensorKeys {
     return note(tx, id, await this.renewal.rotateIn(tx, caller, apiKeyId, { ...order, permissions: PERMISSIONS }));
   }
 
-  /** All that a sensor has, except for `but`. */
-  async revoke(tx: EntityManager, caller: Caller, sensorId: string, but?: string): Promise<void> {
+  /** Revokes all keys of a sensor except for `kept`. */
+  async revoke(tx: EntityManager, caller: Caller, sensorId: string, kept?: string): Promise<void> {
     const keys = await tx.findBy(SensorApiKey, { sensorId });
-    for (const { apiKeyId } of keys) if (apiKeyId !== but) await this.apiKeys.revokeIn(tx, caller, apiKeyId);
+    for (const { apiKeyId } of keys) if (apiKeyId !== kept) await this.apiKeys.revokeIn(tx, caller, apiKeyId);
   }
 }
 

@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const SENSOR_KINDS = ['host', 'network', 'repository', 'cloud', 'other'] as const;
 export type SensorKind = (typeof SENSOR_KINDS)[number];
 
-/** A program elsewhere that looks for cryptographic assets and reports them with an API key of its own. */
+/** A program on another machine that finds cryptographic assets and reports them with its own API key. */
 @Entity('sensor')
 @Index('sensor_awaited', ['lastHeartbeatAt'], { where: 'enabled AND silent_since IS NULL' })
 export class Sensor {
@@ -17,11 +17,11 @@ export class Sensor {
   @Column('text')
   kind: SensorKind;
 
-  /** What it is to scan; handed to it with every heartbeat. */
+  /** Scan configuration, which is sent in the answer to every heartbeat. */
   @Column('jsonb', { default: {} })
   configuration: Record<string, unknown>;
 
-  /** How often it reports that it is there. */
+  /** Interval of its heartbeats. */
   @Column('int', { default: 60 })
   heartbeatSeconds: number;
 
@@ -33,11 +33,11 @@ export class Sensor {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Of its software, in its own words. */
+  /** Version of its software, as it reports it. */
   @Column('text', { nullable: true })
   softwareVersion: string | null;
 
-  /** When it was registered, until it is heard for the first time. */
+  /** Time of the registration until the first heartbeat. */
   @Column('timestamptz', { default: () => 'now()' })
   lastHeartbeatAt: Date;
 
@@ -58,7 +58,7 @@ export class Sensor {
   @Column('timestamptz', { nullable: true })
   lastErrorAt: Date | null;
 
-  /** Since when it is known that its heartbeat is missing. */
+  /** Time at which its heartbeat was found missing. */
   @Column('timestamptz', { nullable: true })
   silentSince: Date | null;
 
@@ -67,4 +67,50 @@ export class Sensor {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** An API key of a sensor: its present one, or one that was replaced and may still be in use. */
+@Entity('sensor_api_key')
+export class SensorApiKey {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sensor_api_key_id' })
+  apiKeyId: string;
+
+  @Index('sensor_api_key_sensor')
+  @Column('uuid')
+  sensorId: string;
+}
+
+/** A command for a sensor; sent in the answer to each heartbeat until the sensor reports how it ended. */
+@Entity('sensor_command')
+@Index('sensor_command_open', ['sensorId', 'id'], { where: 'ended_at IS NULL' })
+export class SensorCommand {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  sensorId: string;
+
+  /** The run of the schedule that ordered it. */
+  @Column('uuid', { nullable: true })
+  runId: string | null;
+
+  /** Scan settings beside those of the configuration. */
+  @Column('jsonb', { default: {} })
+  settings: Record<string, unknown>;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  /** When it was sent first. */
+  @Column('timestamptz', { nullable: true })
+  takenAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+
+  @Column('boolean', { nullable: true })
+  ok: boolean | null;
+
+  @Column('text', { nullable: true })
+  detail: string | null;
 }

@@ -2,22 +2,22 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
 import type { Caller } from '../access/caller.js';
-import { newId } from '../platform/database/new-id.js';
+import type { Scope } from '../access/scopes.js';
+import { isId, newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/unique-write.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
-import { SensorApiKey } from './sensor-api-key.entity.js';
-import { SensorCommand } from './sensor-command.entity.js';
+import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
+import { Sensor, SensorApiKey, SensorCommand } from './sensor.entity.js';
 import { SensorKeys } from './sensor-keys.service.js';
-import { Sensor } from './sensor.entity.js';
 
 export type SensorOrder = Pick<Sensor, 'name' | 'kind' | 'configuration' | 'heartbeatSeconds'>;
 export type SensorChange = Partial<SensorOrder>;
 
-/** Which sensors there are, and with which key each reports. */
+/** Registers, changes and removes sensors, with their API keys. */
 @Injectable()
 export class SensorsService {
   constructor(
@@ -133,7 +133,7 @@ export class SensorsService {
   }
 }
 
-/** Whoever renews the key of a sensor, disables or removes it does so one after the other. */
+/** Locks the sensor: changes of its key, disabling and removal happen one after the other. */
 async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
   const sensor = await tx.findOne(Sensor, { where: { id }, lock: { mode: 'pessimistic_write' } });
   if (sensor === null) throw missing();
@@ -142,4 +142,31 @@ async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
 
 function missing(): Problem {
   return new Problem('missing', 'sensor.missing', 'There is no such sensor.');
+}
+
+/** The schedule target `sensor-scan`: a command for the sensor that the settings name; all other settings are passed to it. */
+@Injectable()
+export class SensorScanTarget implements ScheduleTarget {
+  readonly scope = 'sensors:write' satisfies Scope;
+
+  constructor(
+    private readonly db: DataSource,
+    targets: ScheduleTargets,
+  ) {
+    targets.serve('sensor-scan', this);
+  }
+
+  async check({ sensor }: Record<string, unknown>): Promise<void> {
+    if (typeof sensor === 'string' && isId(sensor) && (await this.db.manager.existsBy(Sensor, { id: sensor }))) return;
+    const errors = [{ pointer: '/settings/sensor', detail: 'is no sensor' }];
+    throw new Problem('refused', 'schedule.sensor', 'The settings name no sensor.', { errors });
+  }
+
+  async start(tx: EntityManager, { runId, settings }: StartingRun): Promise<void> {
+    const { sensor: sensorId, ...others } = settings as { sensor: string };
+    if (!(await tx.existsBy(Sensor, { id: sensorId, enabled: true }))) {
+      throw new Problem('conflict', 'sensor.disabled', 'The sensor is disabled or removed.');
+    }
+    await tx.insert(SensorCommand, { id: newId(), sensorId, runId, settings: others as never });
+  }
 }

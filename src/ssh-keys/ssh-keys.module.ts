@@ -9,7 +9,6 @@ import { QueueModule } from '../platform/queue/queue.module.js';
 import { RevocationPush } from './certificate-authority/revocation-push.service.js';
 import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
-import { SshAuthority } from './certificate-authority/ssh-authority.entity.js';
 import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
 import { SshCertificateApprovals } from './certificate-authority/ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './certificate-authority/ssh-certificate-signer.js';
@@ -17,60 +16,50 @@ import { SshCertificateSubject } from './certificate-authority/ssh-certificate-s
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
 import { SshCertificatesSchedule } from './certificate-authority/ssh-certificates.schedule.js';
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
-import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
+import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authority.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysIntake } from './intake/found-keys-intake.js';
+import { FoundKeysIntake, RotationDrift } from './intake/found-keys-intake.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
-import { SshKeyLogin } from './keys/ssh-key-login.entity.js';
 import { SshKeySecret } from './keys/ssh-key-secret.entity.js';
 import { SshKeySightings } from './keys/ssh-key-sightings.js';
-import { SshKey } from './keys/ssh-key.entity.js';
+import { SshKey, SshKeyLogin } from './keys/ssh-key.entity.js';
 import { SshKeysController } from './keys/ssh-keys.controller.js';
 import { SshKeysReader } from './keys/ssh-keys.reader.js';
 import { SshKeysService } from './keys/ssh-keys.service.js';
-import { AccountFiles } from './rotation/account-files.js';
-import { AccountSurvey } from './rotation/account-survey.js';
-import { HostResidentKey } from './rotation/host-resident-key.js';
+import { AccountFiles } from './rotation/steps/account-files.js';
+import { AccountSurvey } from './rotation/steps/account-survey.js';
+import { HostResidentKey } from './rotation/custody/host-resident-key.js';
 import { AgedKeys } from './policies/aged-keys.service.js';
-import { HeldBackKey } from './policies/held-back-key.entity.js';
 import { HeldBackKeys } from './policies/held-back-keys.js';
 import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
-import { RotationPoliciesSchedule } from './policies/rotation-policies.schedule.js';
 import { RotationPoliciesService } from './policies/rotation-policies.service.js';
 import { RotationPolicyRights } from './policies/rotation-policy-rights.js';
-import { RotationPolicy } from './policies/rotation-policy.entity.js';
-import { KeyCustody } from './rotation/key-custody.js';
-import { KeyRelease } from './rotation/key-release.js';
-import { KeyTrial } from './rotation/key-trial.js';
-import { NewKey } from './rotation/new-key.js';
-import { RotationActions } from './rotation/rotation-actions.js';
-import { RotationApproval } from './rotation/rotation-approval.js';
-import { RotationClaims } from './rotation/rotation-claims.js';
-import { RolloutController } from './rotation/rollout-controller.js';
-import { RotationRequirements } from './rotation/rotation-requirements.js';
-import { StepExecutor } from './rotation/step-executor.js';
-import { RotationDrift } from './rotation/rotation-drift.js';
-import { NewRotationWriter } from './rotation/new-rotation.writer.js';
-import { RotationEventsController } from './rotation/rotation-events.controller.js';
-import { RotationHosts } from './rotation/rotation-hosts.js';
-import { RotationRepository } from './rotation/rotation.repository.js';
-import { RotationNotices } from './rotation/rotation-notices.js';
-import { RotationOrders } from './rotation/rotation-orders.js';
-import { RotationPrecheck } from './rotation/rotation-precheck.js';
-import { RotationRelay } from './rotation/rotation-relay.js';
-import { RotationRunner } from './rotation/rotation-runner.js';
-import { RotationStep } from './rotation/rotation-step.entity.js';
-import { RotationSteps } from './rotation/rotation-steps.js';
-import { RotationTarget } from './rotation/rotation-target.entity.js';
-import { RotationWatch } from './rotation/rotation-watch.js';
-import { Rotation } from './rotation/rotation.entity.js';
-import { RotationProcessor } from './rotation/rotation.processor.js';
-import { ROTATION_QUEUE } from './rotation/rotation.queue.js';
+import { HeldBackKey, RotationPolicy } from './policies/rotation-policy.entity.js';
+import { KeyCustody } from './rotation/custody/key-custody.js';
+import { KeyRelease } from './rotation/custody/key-release.js';
+import { KeyTrial } from './rotation/custody/key-trial.js';
+import { NewKey } from './rotation/custody/new-key.js';
+import { RotationActions } from './rotation/rollout/rotation-actions.js';
+import { RotationApproval } from './rotation/planning/rotation-approval.js';
+import { RotationClaims } from './rotation/model/rotation-claims.js';
+import { RolloutController } from './rotation/rollout/rollout-controller.js';
+import { RotationRequirements } from './rotation/planning/rotation-requirements.js';
+import { StepExecutor } from './rotation/steps/step-executor.js';
+import { NewRotationWriter } from './rotation/planning/new-rotation.writer.js';
+import { RotationEventsController, RotationsController } from './rotation/api/rotations.controller.js';
+import { RotationRepository } from './rotation/model/rotation.repository.js';
+import { RotationNotices } from './rotation/rollout/rotation-notices.js';
+import { RotationPrecheck } from './rotation/steps/rotation-precheck.js';
+import { RotationOrders, RotationRunner } from './rotation/rotation-flow.js';
+import { RotationPlanner } from './rotation/planning/rotation-planner.js';
+import { RotationStep, RotationTarget } from './rotation/model/rotation-target.entity.js';
+import { RotationSteps } from './rotation/steps/rotation-steps.js';
+import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
+import { RotationProcessor, RotationRelay } from './rotation/rotation-signals.js';
 import { RotationSchedule } from './rotation/rotation.schedule.js';
-import { RotationsController } from './rotation/rotations.controller.js';
-import { RotationsReader } from './rotation/rotations.reader.js';
+import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({
   imports: [
@@ -111,12 +100,11 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     RolloutController,
     RotationRequirements,
     NewRotationWriter,
-    RotationHosts,
     RotationNotices,
     RotationOrders,
+    RotationPlanner,
     RotationPoliciesService,
     RotationRelay,
-    RotationWatch,
     RotationsReader,
     SshAuthoritiesReader,
     SshAuthoritiesService,
@@ -160,7 +148,6 @@ export class SshKeysModule {}
     StepExecutor,
     RotationDrift,
     RotationRepository,
-    RotationPoliciesSchedule,
     RotationPolicyRights,
     RotationPrecheck,
     RotationProcessor,

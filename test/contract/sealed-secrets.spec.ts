@@ -88,16 +88,16 @@ const SEALED: readonly Sealed[] = [
     because: 'read by the worker that takes the document in',
   },
   {
-    by: 'ssh-keys/rotation/key-custody.ts',
+    by: 'ssh-keys/rotation/custody/key-custody.ts',
     calls: 1,
     columns: ['ssh-keys/keys/ssh-key-secret.entity.ts: sealed'],
     rule: 'stays',
     because: 'signs logins; a private key is not sent by one',
   },
   {
-    by: 'ssh-keys/rotation/step-executor.ts',
+    by: 'ssh-keys/rotation/steps/step-executor.ts',
     calls: 1,
-    columns: ['ssh-keys/rotation/rotation-target.entity.ts: snapshot'],
+    columns: ['ssh-keys/rotation/model/rotation-target.entity.ts: snapshot'],
     rule: 'fixed',
     because:
       'authorized_keys of a target, written back there; it holds public keys, and the login needs a credential of that place',

@@ -162,7 +162,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     ]);
   });
 
-  it('tells private keys by their public half, and which ones no passphrase protects', async () => {
+  it('identifies private keys by their public half, and those without a passphrase', async () => {
     const files = result.facts.privateKeys as Answer['body'][];
     const told = files
       .filter(({ path }) => path.startsWith('/home/'))
@@ -215,7 +215,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     expect(neighbours.items.length).toBeGreaterThan(8);
   });
 
-  it('says what it may not do', async () => {
+  it('reports what it may not read', async () => {
     const { id } = await field.ask('POST', '/v1/hosts', { name: 'no-login', address: '192.0.2.9' });
     const order = (body: object) => field.call('POST', '/v1/scans', { kind: 'ssh-deep', ...body });
     assertProblem(await order({ hosts: [id] }), { status: 422, code: 'scan.no-hosts', pointer: '/hosts/0' });
@@ -227,7 +227,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     expect(await logIn(at, join(field.directory, 'login'), 'root')).toBe('accepted');
   });
 
-  it('is started by a schedule, and its run says how it ended', async () => {
+  it('is started by a schedule, and its run shows how it ended', async () => {
     const settings = { kind: 'ssh-deep', hosts: [at.id] };
     const order = { name: `nightly ${randomUUID()}`, target: 'discovery-scan', intervalSeconds: 3600, settings };
     const wrong = await field.call('POST', '/api/schedules', {

@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return address.port;
 }
 
-describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
+describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
   const kex = [
     'curve25519-sha256',
     'sntrup761x25519-sha512@openssh.com',
@@ -133,7 +133,7 @@ describe('whoever', () => {
     await expect(probeSsh('127.0.0.1', await behave(act))).rejects.toMatchObject({ code });
   });
 
-  it('says nothing is left after ten seconds', async () => {
+  it('sends nothing is abandoned after ten seconds', async () => {
     const start = performance.now();
     await expect(probeSsh('127.0.0.1', await behave(() => undefined))).rejects.toMatchObject({ code: 'timeout' });
     expect(performance.now() - start).toBeLessThan(15_000);
@@ -151,7 +151,7 @@ describe('whoever', () => {
   });
 });
 
-describe('what the TLS probe says', () => {
+describe('the TLS probe', () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-tls-'));
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
   beforeAll(() => {
@@ -173,7 +173,7 @@ describe('what the TLS probe says', () => {
     );
     try {
       for (let i = 0; i < 600; i += 1) {
-        const up = await BoundedStream.open('127.0.0.1', port, { connectMs: 500, totalMs: 500, mostBytes: 10 }).then(
+        const up = await BoundedStream.open('127.0.0.1', port, { connectMs: 500, totalMs: 500, maxBytes: 10 }).then(
           (stream) => (stream.close(), true),
           () => false,
         );
@@ -186,7 +186,7 @@ describe('what the TLS probe says', () => {
     }
   }
 
-  it('is what openssl s_server was told: TLS 1.2 with two suites and one curve', async () => {
+  it('finds what openssl s_server was configured with: TLS 1.2 with two suites and one curve', async () => {
     const args = [
       '-no_tls1_3',
       '-min_protocol',
@@ -207,7 +207,7 @@ describe('what the TLS probe says', () => {
     expect(facts.distrust).toMatch(/SELF_SIGNED/);
   });
 
-  it('is what openssl s_server was told: everything from TLS 1.0 on', async () => {
+  it('finds what openssl s_server was configured with: everything from TLS 1.0 on', async () => {
     const args = [
       '-min_protocol',
       'TLSv1',

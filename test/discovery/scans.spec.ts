@@ -249,7 +249,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   expect(again).toBeLessThanOrEqual(600 + 200);
 });
 
-it('waits its turn when a worker has four in hand', async () => {
+it('waits while a worker runs four others', async () => {
   // Whoever takes long to hang up keeps the scans at it, and this machine idle.
   const { port } = await everywhere((end) => setTimeout(end, 1000));
   const scopeId = await newScope(['127.128.0.0/18'], [port]);

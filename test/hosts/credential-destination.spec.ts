@@ -91,7 +91,7 @@ describe('a credential', () => {
     expect(row?.kept).toBe(!isDropped);
   });
 
-  it('of a host behind goes when the host before it moves, and only when somebody said so', async () => {
+  it('of a host behind is dropped when its jump host moves, and only when the change allows it', async () => {
     const first = await newHost({ address: '192.0.2.50', ...byPassword() });
     const second = await newHost({ address: '192.0.2.51', jumpHostId: first.id });
     const behind = await newHost({ address: '10.0.0.5', jumpHostId: second.id, ...byPassword() });

@@ -18,8 +18,7 @@ import { REPLACE_FILE } from '../../src/hosts/connections/file-scripts.js';
 import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/connections/ssh-session.port.js';
-import { sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
-import { openSocket } from '../../src/hosts/connections/ssh-socket.js';
+import { openSocket, sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { parseAddress } from '../../src/formats/addresses/address.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
@@ -77,7 +76,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect((await deploy.exec('echo still here')).stdout.toString()).toBe('still here\n');
   });
 
-  it('tells state and content of files', async () => {
+  it('reads state and content of files', async () => {
     writeFileSync(pathOf('plain'), 'text');
     chmodSync(pathOf('plain'), 0o640);
     symlinkSync('plain', pathOf('link'));

@@ -47,7 +47,7 @@ describe('a host', () => {
     expect(entries).toEqual([{ action: 'host.created' }, { action: 'host.changed' }, { action: 'host.removed' }]);
   });
 
-  it('is changed by nobody who has not seen its last change', async () => {
+  it('is not changed by a caller who has not seen its last change', async () => {
     const { body } = await newHost({ address: '192.0.2.7' });
     const path = `/v1/hosts/${body.id}`;
     assertProblem(await call('PATCH', path, { port: 1 }), { status: 428, code: 'request.if-match-missing' });
@@ -154,7 +154,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
   const test = async ({ id }: { id: string }) => (await call('POST', `/v1/hosts/${id}/test-connection`)).body;
   const keysOf = async ({ id }: { id: string }) => (await call('GET', `/v1/hosts/${id}/host-keys`)).body.items;
 
-  it('is not logged in to before somebody confirmed its key', async () => {
+  it('is not logged in to before its key is confirmed', async () => {
     const host = await add();
     const before = sshd.log().length;
     expect(await test(host)).toMatchObject({ ok: false, code: 'host.key-unknown' });
@@ -188,7 +188,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     expect(await test(byPassword)).toMatchObject({ ok: false, code: 'host.key-unknown' });
   });
 
-  it('with a swapped key is refused before authentication, and it is told once', async () => {
+  it('with a swapped key is refused before authentication, and reported once', async () => {
     const other = await startSshd({ users: ['deploy'] });
     try {
       other.authorize('deploy', key.publicKey);
@@ -230,7 +230,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     );
   });
 
-  it('says no to a key that it does not know, which is not the same as being away', async () => {
+  it('refuses an unknown key, which is not the same as being unreachable', async () => {
     const stranger = newClientKey(sshd.directory, 'stranger', ['-t', 'ecdsa'], 'opens it');
     const credential = { user: 'deploy', privateKey: stranger.privateKey, passphrase: 'opens it' };
     const host = await add({ hostKeyPolicy: 'tofu', credential });

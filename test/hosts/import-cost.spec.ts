@@ -58,7 +58,7 @@ describe('an import that asks for much', () => {
     expect(delays.p99).toBeLessThan(P99_MS);
   });
 
-  it('hashes of names that nobody has are tried for all hosts without anybody waiting', async () => {
+  it('unknown hashed names are compared with all hosts without blocking other requests', async () => {
     await stage.sql(
       `INSERT INTO host (id, name, address) SELECT gen_random_uuid(), 'h' || n, 'h' || n || '.example' FROM generate_series(1, 1000) n`,
     );

@@ -140,7 +140,7 @@ describe.runIf(has('keytool'))('sealwright sensor', () => {
     expect((await get(`/api/sensors/${sensor.id}`)).lastScanAssets).toBeGreaterThan(40);
   });
 
-  it('changes nothing when it pushes the same again, and tells what is gone', async () => {
+  it('changes nothing when it pushes the same again, and reports what is gone', async () => {
     const before = await content();
     const again = await run(...targets(), ...passwords);
     expect(again.scans).toMatchObject([{ created: 0, updated: 0, rejected: 0 }]);
@@ -188,7 +188,7 @@ it('that loses its line or is killed in the middle delivers everything once', as
   expect(pushes().length).toBeGreaterThan(new Set(pushes().map(({ key: batch }) => batch)).size);
 });
 
-it('scans when the service asks for it, by what the service says', async () => {
+it('scans when the service orders it, with the settings of the command', async () => {
   const schedule = await service.call('POST', '/api/schedules', {
     key,
     body: {

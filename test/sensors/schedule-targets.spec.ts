@@ -33,7 +33,7 @@ const ended = async (target: string, settings: object = {}) => {
   );
 };
 
-describe('whoever has something started by a schedule', () => {
+describe('the author of a schedule', () => {
   const SCOPES = [
     ['sensor-scan', 'sensors:write'],
     ['discovery-scan', 'discovery:run'],
@@ -62,7 +62,7 @@ describe('whoever has something started by a schedule', () => {
     );
   });
 
-  it('cannot change or start the schedule of somebody else without it, but can remove it', async () => {
+  it('cannot change or start the schedule of another author without it, but can remove it', async () => {
     const { id: sensor } = await registerSensor(service, key);
     const { body } = await create('sensor-scan', { sensor });
     const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);

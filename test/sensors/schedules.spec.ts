@@ -120,8 +120,8 @@ describe.concurrent('a schedule', () => {
   });
 });
 
-describe.concurrent('what was due while nobody was there', () => {
-  it('is caught up once, or skipped, as the schedule says', async () => {
+describe.concurrent('a run that was due while no worker was running', () => {
+  it('is caught up once, or skipped, as the schedule is set', async () => {
     const [once, skip] = [await create({ intervalSeconds: 60 }), await create({ intervalSeconds: 60, missed: 'skip' })];
     await Promise.all([due(once.body.id, 630), due(skip.body.id, 615)]);
     expect(await run(once.body.id, 'RUNNING')).toMatchObject({ trigger: 'missed', missed: 10 });
@@ -180,7 +180,7 @@ it('a start that the database cuts off is made again, and has not failed', async
   expect(await runs(body.id)).toHaveLength(1);
 });
 
-it('a log check tells what it found', async () => {
+it('a log check reports what it found', async () => {
   const refused = await create({ intervalSeconds: 3600, target: 'log-check' });
   assertProblem(refused, { status: 422, code: 'schedule.settings', pointer: '/settings/sensor' });
   const { body } = await create({ intervalSeconds: 3600, target: 'log-check', settings: {} });

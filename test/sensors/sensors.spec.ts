@@ -40,7 +40,7 @@ describe.concurrent('a sensor', () => {
     expect(live).toHaveLength(1);
   });
 
-  it('says that it is there, and hears its configuration', async () => {
+  it('sends a heartbeat, and gets its configuration', async () => {
     const { id, key: own } = await registerSensor(service, key, { configuration: { paths: ['/etc'] } });
     const orders = await beat(service, own, { version: '1.2.3', scan: { ok: true, assets: 7 } });
     expect(orders.body).toEqual({

@@ -48,7 +48,7 @@ const settled = (location: string) =>
   });
 
 describe('an SSH certificate under a policy', () => {
-  it('is issued when the people who are asked have approved what it will say', async () => {
+  it('is issued when the required people have approved its content', async () => {
     const authority = await authorityUnder({});
     const restrictions = { sourceAddress: '192.0.2.0/24', forceCommand: '/usr/bin/backup' };
     const order = orderFor(['deploy'], restrictions);
@@ -99,7 +99,7 @@ describe('an SSH certificate under a policy', () => {
     }
   });
 
-  it('is not signed when its row no longer says what was approved', async () => {
+  it('is not signed when its row differs from what was approved', async () => {
     const authority = await authorityUnder({});
     const asked = await ask(authority, orderFor(['deploy']));
     await stage.sql(`UPDATE ssh_certificate SET principals = '{root}' WHERE id = $1`, [asked.body.id]);

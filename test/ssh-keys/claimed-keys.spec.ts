@@ -9,7 +9,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const THREE_YEARS_MS = 3 * 365 * 24 * 3600 * 1000;
 
-describe.runIf(canRunSshd())('what a host says of private keys is a claim', () => {
+describe.runIf(canRunSshd())('private keys that a host only reports', () => {
   let stage: Stage;
   let field: Field;
   /** Where keys lie, and where an unprivileged account of somebody else is. */
@@ -75,7 +75,7 @@ describe.runIf(canRunSshd())('what a host says of private keys is a claim', () =
       expect(Date.now() - Date.parse(knownSince)).toBeLessThan(24 * 3600 * 1000);
     });
 
-    it('is given nothing by a policy by age; an alert and the policy say why', async () => {
+    it('are not rotated by a policy; an alert and the policy give the reason', async () => {
       const { id } = await field.ask('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365 });
       const alert = await until('an alert', 40, () => field.alertAbout(admin.id));
       expect(alert).toMatchObject({

@@ -43,8 +43,8 @@ const byFingerprint = async (fingerprint: string) =>
   (await call('GET', `/v1/keys?fingerprint=${encodeURIComponent(fingerprint)}`)).body.items[0];
 const rulesOf = (key: { findings: { rule: string }[] }) => key.findings.map(({ rule }) => rule).sort();
 
-describe('a key that somebody enters', () => {
-  it('is found by the fingerprint that ssh-keygen tells, and repeating the call changes nothing', async () => {
+describe('a key that is entered by hand', () => {
+  it('is found by the fingerprint that ssh-keygen prints, and repeating the call changes nothing', async () => {
     const { line, fingerprint } = keygen('rsa', '2048');
     const headers = { 'idempotency-key': randomUUID() };
     const body = { publicKey: line, owner: 'payments', custody: 'human' };
@@ -207,7 +207,7 @@ describe('keys that a scan finds', () => {
     expect([onWeb.items.length, onWeb.nextCursor === null]).toEqual([1, false]);
   });
 
-  it('lose the orphan finding when somebody answers for them', async () => {
+  it('lose the orphan finding when they get an owner', async () => {
     await call('POST', '/v1/keys', { publicKey: keys.lone.line, owner: 'ann' });
     expect(rulesOf(await byFingerprint(keys.lone.fingerprint))).toEqual([]);
   });

@@ -76,7 +76,7 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     expect(open.sshd.inside('ls', '-A', '/home/eve/lists', '/root')).not.toContain('.sealwright');
   });
 
-  it('after the log says that it will be', async () => {
+  it('after the intent is in the audit log', async () => {
     await pushTo([at.id]);
     const entries = await stage.sql<{ action: string; detail: Record<string, unknown> }>(
       `SELECT action, detail FROM audit_entry WHERE action LIKE 'ssh-ca.list-push%' ORDER BY id DESC LIMIT 2`,

@@ -32,7 +32,7 @@ describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotatio
     await stage.close();
   });
 
-  it.each(STEPS)('at %s: the next one ends it, nobody is locked out, nothing is left behind', async (step) => {
+  it.each(STEPS)('at %s: the next one finishes it, no account is locked out, nothing is left behind', async (step) => {
     const key = await field.newKey();
     at.sshd.authorize('deploy', key.publicKey);
     const hammer = new Hammer(new KeyHolder(field, at, key));

@@ -208,7 +208,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     });
   });
 
-  it.concurrent("a person's key: waits until its owner says that it works", async () => {
+  it.concurrent("a person's key: waits until its owner confirms that it works", async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -222,7 +222,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     expect(host.sshd.authorizedKeys('deploy')).toBe(`${next.publicKey}\n`);
   });
 
-  it.concurrent('a key in the HSM logs in although nobody can read it', async () => {
+  it.concurrent('a key in the HSM logs in although it cannot be read', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -261,7 +261,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     ]);
   });
 
-  it.concurrent('an old key that comes back is told as drift', async () => {
+  it.concurrent('an old key that comes back is reported as drift', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);

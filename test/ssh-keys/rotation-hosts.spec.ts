@@ -107,7 +107,7 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
   });
 
-  it('that went a moment before the order is changed by nobody, and the rotation says why', async () => {
+  it('that is removed a moment before the order is not changed, and the rotation gives the reason', async () => {
     const { at, key } = await hostWithKey();
     const before = at.sshd.authorizedKeys('deploy');
     const letGo = await hold('audit_entry');

@@ -78,7 +78,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(host().sshd.authorizedKeys('deploy')).toBe(before);
   });
 
-  it('four rotations under a login hammer: nobody is denied, the old key ends and the new one is accepted', async () => {
+  it('four rotations under constant logins: none is denied, the old key ends and the new one is accepted', async () => {
     expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 4, hosts: 2 })).toEqual(
       [],
     );
@@ -176,7 +176,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       );
     });
 
-    it('is of whoever changed the policy that ordered it, who does not approve it', async () => {
+    it('belongs to the last author of the policy that ordered it, who may not approve it', async () => {
       const key = await oldKey(await field.addHost({}, { labels: { env: 'prod' } }), 'service');
       const order = { name: 'Once in ten years', maxAgeDays: 3650, overlapSeconds: 1 };
       const { id } = await field.ask('POST', '/v1/rotation-policies', order);
@@ -226,7 +226,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(place.at.sshd.authorizedKeys('deploy')).toBe(before);
     });
 
-    it('ends when it is rejected, and needs nobody where no policy applies', async () => {
+    it('ends when it is rejected, and needs no approval where no policy applies', async () => {
       const { id, at, file } = await ordered('prod');
       const { id: free } = await ordered('test');
       await vote(service, await waiting(id), ada, { decision: 'reject' });

@@ -61,7 +61,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   }
   const shown = (file: string) => execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
 
-  it('a user certificate says what was ordered, and lets its holder in', async () => {
+  it('a user certificate has the ordered content, and its holder can log in', async () => {
     const made = await certified({
       sourceAddress: '127.0.0.0/8',
       forceCommand: 'true',
@@ -136,7 +136,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect(objects().length - before).toBe(2); // a private key and its public half
   });
 
-  it('a certificate that was written down when its process died is signed for whoever repeats the call', async () => {
+  it('a certificate that was recorded when its process died is signed when the call is repeated', async () => {
     const order = {
       publicKey: newClientKey(field.directory, 'repeated').publicKey,
       keyId: 'repeated',

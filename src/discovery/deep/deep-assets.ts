@@ -12,10 +12,10 @@ interface Place {
   readonly os: string;
 }
 
-/** One message of a scan; the inventory takes some thousand at once. */
+/** Maximum items of one message. */
 const MAX_ITEMS = 3000;
 
-/** What a login found on a host, as items for the inventory: the host itself depends on everything that lies there. */
+/** The findings of a deep scan as items for the inventory. The host itself depends on all of them. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
   const items = [
     ...publicKeys(place, reading),
@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** Nobody has its password here, so what is in it is not told. */
+/** The content is not read: it is encrypted with a password that is not known here. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

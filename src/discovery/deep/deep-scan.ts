@@ -6,22 +6,20 @@ import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { ProbeResult } from '../model/probe-result.js';
-import type { ScanResult } from '../model/scan-result.entity.js';
+import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
 import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
 import { readKeyUses } from './key-uses.js';
-import { READ, HOST_SURVEY, WALK } from './scripts.js';
-import { readScriptOutput, fieldTextOf, type ScriptLine } from './script-output.js';
+import { fieldTextOf, HOST_SURVEY, READ, readScriptOutput, type ScriptLine, WALK } from './scripts.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const WALK_MS = 120_000;
 const MAX_DENIED = 100;
-/** Where services keep certificates and keys, besides the homes. */
+/** Directories, besides the homes, in which services keep certificates and keys. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
-/** Homes of accounts that nobody lives in: only their .ssh is looked into. */
+/** Homes of system accounts: only their .ssh is searched. */
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 
@@ -35,8 +33,8 @@ const OUTCOMES: Record<string, ProbeResult['outcome']> = {
 };
 
 /**
- * Logs in to a host by its own credential, once, and reads which keys let whom in, which private keys, certificates and key stores lie there, and who used
- * which key. Nothing is written on the host, and no private byte leaves it.
+ * Logs in to a host by its own credential, once, and reads its authorized keys, private keys, certificates, key stores, and the logins with
+ * keys. Nothing is written on the host, and no private byte leaves it.
  */
 @Injectable()
 export class DeepScan {
@@ -46,14 +44,14 @@ export class DeepScan {
     private readonly sightings: HostSightings,
   ) {}
 
-  /** Whatever the host does, there is an answer. */
-  async ask({ target, scanId }: ScanResult): Promise<ProbeResult> {
+  /** Answers a result, whatever the host does. */
+  async probe({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
     try {
       const session = await this.connections.open(host.id, { correlation: `scan ${scanId}` });
       try {
-        return await this.look(session, host, scanId);
+        return await this.scan(session, host, scanId);
       } finally {
         session.close();
       }
@@ -64,10 +62,10 @@ export class DeepScan {
     }
   }
 
-  private async look(session: SshSession, host: Host, scanId: string): Promise<ProbeResult> {
+  private async scan(session: SshSession, host: Host, scanId: string): Promise<ProbeResult> {
     const seenAt = new Date().toISOString();
     const start = performance.now();
-    const { as, output } = await firstLook(session);
+    const { as, output } = await surveyHost(session);
     const survey = readSurvey(output);
     const input = (lines: string[]) => Buffer.from(lines.map((line) => `${line}\n`).join(''));
     const wanted = [...survey.keyFiles].map(([name, paths]) => [name, ...paths].join('\t'));
@@ -100,8 +98,8 @@ export class DeepScan {
   }
 }
 
-/** As root where the login may, else as itself: what it may not read is reported as denied. */
-async function firstLook(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
+/** Surveys the host as root where the login may, else as itself: files that it may not read are reported as denied. */
+async function surveyHost(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
     const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
     if (output !== undefined) return { as: 'root', output };
@@ -119,8 +117,8 @@ async function read(
   const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
   const output = outputOf(result);
   if (output !== undefined) return output;
-  if (result.truncated) throw new Problem('refused', 'host.output', 'The host tells more than 16 MiB.');
-  throw new Problem('refused', 'host.file', `The host could not be looked into: exit status ${result.code}.`);
+  if (result.truncated) throw new Problem('refused', 'host.output', 'The host prints more than 16 MiB.');
+  throw new Problem('refused', 'host.file', `The host could not be read: exit status ${result.code}.`);
 }
 
 function outputOf({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
@@ -129,8 +127,8 @@ function outputOf({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
 
 function placesOf({ accounts, isRoot, user }: HostSurvey): string[] {
   const homes = accounts.filter(({ name }) => isRoot || name === user).map(({ home }) => home);
-  const lived = homes.map((home) => (SYSTEM_HOME.test(home) ? `${home === '/' ? '' : home}/.ssh` : home));
-  return [...new Set([...PLACES, ...lived])].filter((place) => !place.includes('\n'));
+  const searched = homes.map((home) => (SYSTEM_HOME.test(home) ? `${home === '/' ? '' : home}/.ssh` : home));
+  return [...new Set([...PLACES, ...searched])].filter((place) => !place.includes('\n'));
 }
 
 function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { uses: number; seconds: number }) {

@@ -2,9 +2,9 @@ import type { FoundSshKey } from '../../platform/inbox/ssh-keys-found.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
-import { shown, type ScriptLine, fieldTextOf } from './script-output.js';
+import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 
-/** A private key file: what stands around its bytes, which stayed where they are. */
+/** Facts about a private key file; its bytes stay on the host. */
 export interface PrivateKeyFile extends FoundSshKey {
   /** `OpenSSH`, `PEM`, `PuTTY` */
   readonly format: string;
@@ -24,7 +24,7 @@ export interface FoundKeyStore {
   readonly bytes: number;
 }
 
-/** What was found on a host. */
+/** Keys, certificates and key stores that were found on a host. */
 export interface HostReading {
   readonly lines: readonly FoundSshKey[];
   readonly privateKeys: readonly PrivateKeyFile[];
@@ -33,9 +33,9 @@ export interface HostReading {
   /** Files that were read to their end, or are not there. */
   readonly readPaths: readonly string[];
   readonly denied: readonly string[];
-  /** Files with more certificates than a service of its own has: what somebody trusts, not what somebody is. */
+  /** Files with more certificates than a service has of its own: they contain trusted authorities. */
   readonly trustStores: readonly string[];
-  /** There were more files, or they took longer, than one scan has room for. */
+  /** There were more files, or they took longer, than one scan may read. */
   readonly isCut: boolean;
 }
 
@@ -119,7 +119,7 @@ function privateKeyOf(one: ScriptLine): PrivateKeyFile {
     uid: Number(uid),
     path,
     line: null,
-    ...(known === undefined ? toldKey(fieldTextOf(one, 5)) : described(known)),
+    ...(known === undefined ? listedKey(fieldTextOf(one, 5)) : described(known)),
     comment: shown(known?.comment ?? '') || null,
     options: null,
     passphrase: fieldTextOf(one, 3) === 'yes',
@@ -136,8 +136,8 @@ function described(key: {
   return { fingerprint: fingerprintOf(key.blob), publicKey: publicKeyLine(key), type: key.type, bits: keyBitsOf(key) };
 }
 
-/** `256 SHA256:… comment (ED25519)`, as `ssh-keygen -l` tells a key whose blob it does not show. */
-function toldKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
+/** Reads `256 SHA256:… comment (ED25519)`: `ssh-keygen -l` prints it for a key whose blob it does not show. */
+function listedKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
   const [, bits, fingerprint, name = ''] = /^(\d+) (SHA256:[A-Za-z0-9+/]{43}) .*\(([A-Z0-9-]+)\)\s*$/.exec(text) ?? [];
   const types: Record<string, string> = {
     ED25519: 'ssh-ed25519',
@@ -160,7 +160,7 @@ function keyStoreOf(one: ScriptLine): FoundKeyStore {
   return { path: fieldTextOf(one, 0), format: fieldTextOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
-/** A host may claim any time; beyond the year 9999 there is no way to write it that everybody reads. */
+/** A host may report any time; ISO 8601 ends with the year 9999. */
 function timeOf(seconds: string): string | null {
   return /^\d+$/.test(seconds) && Number(seconds) <= LAST_SECOND
     ? new Date(Number(seconds) * 1000).toISOString()

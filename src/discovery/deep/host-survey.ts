@@ -5,9 +5,9 @@ import {
   readConfigured,
   readEffective,
 } from '../../platform/ssh/key-files.js';
-import { shown, type ScriptLine, fieldTextOf } from './script-output.js';
+import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 
-/** What a host tells of itself before anything is looked for. */
+/** Facts about a host that the search for files depends on. */
 export interface HostSurvey {
   readonly user: string;
   readonly isRoot: boolean;
@@ -19,9 +19,9 @@ export interface HostSurvey {
   /** Directives of the effective configuration (`sshd -T`), or of its text: the first value of each. */
   readonly directives: Readonly<Record<string, string>>;
   readonly confidence: 'high' | 'low';
-  /** The files that let keys in, by account. */
+  /** authorized_keys files by account. */
   readonly keyFiles: ReadonlyMap<string, readonly string[]>;
-  /** Set where a program tells sshd keys too: the files are then not the whole truth. */
+  /** AuthorizedKeysCommand values: where there is one, the files do not list all keys. */
   readonly commands: readonly string[];
 }
 
@@ -77,7 +77,7 @@ function directivesOf(text: string): Record<string, string> {
     const [start = '', name = ''] = /^\s*([A-Za-z][A-Za-z0-9]*)(?=[\s=])/.exec(line) ?? [];
     const value = line.slice(start.length).replace(/^[\s=]+/, '');
     const key = name.toLowerCase();
-    if (key === 'match') break; // what follows holds for some logins only
+    if (key === 'match') break; // the rest applies to some logins only
     if (key === '' || Object.keys(found).length >= MAX_DIRECTIVES) continue;
     found[key] = ['hostkey', 'port', 'listenaddress', 'acceptenv'].includes(key)
       ? shown([found[key], value.trim()].filter((part) => part !== undefined).join(' '), 1000)

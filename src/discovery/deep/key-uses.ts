@@ -1,5 +1,5 @@
 import type { SshKeyUse } from '../../platform/inbox/ssh-keys-found.js';
-import { shown } from './script-output.js';
+import { shown } from './scripts.js';
 
 const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)/;
@@ -13,7 +13,7 @@ interface HostClock {
   readonly ahead: number;
 }
 
-/** Logins with keys, as sshd wrote them to the host's log. A line without a time that can be read tells nothing. */
+/** Logins with keys, as sshd wrote them to the host's log. A line without a readable time is left out. */
 export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
   return log.split('\n').flatMap((line): SshKeyUse[] => {
     const [, account, source, fingerprint] = ACCEPTED.exec(line) ?? [];

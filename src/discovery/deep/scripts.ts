@@ -1,68 +1,69 @@
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { FIND_SSHD } from '../../platform/ssh/sshd-script.js';
 
 /*
- * POSIX shell, with `base64`, `stat`, `head -c` and `od` of GNU coreutils or BusyBox. No file is made on the host. Each prints lines of fields that tabs
- * part: a tag, and then base64 of whatever was found.
+ * POSIX shell, with `base64`, `stat`, `head -c` and `od` of GNU coreutils or BusyBox. No file is made on the host. Each prints lines of fields that are separated by
+ * tabs: a tag, then base64.
  */
 
-const SAY = `
-tell() { printf '%s' "$1" | base64 | tr -d '\\n'; }
-say() { printf '%s' "$1"; shift; for one; do printf '\\t'; tell "$one"; done; echo; }
+const EMIT = `
+encode() { printf '%s' "$1" | base64 | tr -d '\\n'; }
+emit() { printf '%s' "$1"; shift; for one; do printf '\\t'; encode "$one"; done; echo; }
 `;
 
 /**
- * Who we are, the host's clock, its accounts, and what sshd makes of its configuration: `effective` and one `account` for each where a Match block
- * could make a difference, else `configured`, the text. The last line is `end`.
+ * Prints the login, the host's clock, its accounts, and the settings of sshd: `effective`, and one `account` for each if there are Match blocks; else
+ * `configured`, the text of the configuration. The last line is `end`.
  */
 export const HOST_SURVEY = `
 ${FIND_SSHD}
-${SAY}
-say who "$(id -un)" "$(id -u)"
-say clock "$(date -u +%s)" "$(date +%z)"
-say os "$( . /etc/os-release 2>/dev/null; printf '%s' "\${PRETTY_NAME:-$(uname -sr)}")"
+${EMIT}
+emit who "$(id -un)" "$(id -u)"
+emit clock "$(date -u +%s)" "$(date +%z)"
+emit os "$( . /etc/os-release 2>/dev/null; printf '%s' "\${PRETTY_NAME:-$(uname -sr)}")"
 accounts=$(getent passwd 2>/dev/null | head -n 2000); [ -n "$accounts" ] || accounts=$(head -n 2000 /etc/passwd)
-say accounts "$accounts"
+emit accounts "$accounts"
 set -f
 host=$(hostname 2>/dev/null || echo localhost)
-ask() { \${line:-false} -T -C "user=$1,host=$host,addr=$from" 2>/dev/null; }
-global=$(ask root)
+settings_for() { \${line:-false} -T -C "user=$1,host=$host,addr=$from" 2>/dev/null; }
+global=$(settings_for root)
 if [ -n "$global" ]; then
-  say effective "$global"
+  emit effective "$global"
   if grep -qiE '^[[:space:]]*(match|include)[[:space:]=]' "$config" 2>/dev/null; then
     printf '%s\\n' "$accounts" | cut -d: -f1 | while IFS= read -r user; do
-      say account "$user" "$(ask "$user" | grep -iE '^(authorizedkeysfile|authorizedkeyscommand|trustedusercakeys|revokedkeys) ')"
+      emit account "$user" "$(settings_for "$user" | grep -iE '^(authorizedkeysfile|authorizedkeyscommand|trustedusercakeys|revokedkeys) ')"
     done
   fi
 else
   set +f
-  say configured "$(cat "$config" /etc/ssh/sshd_config.d/*.conf 2>/dev/null | head -c 262144)"
+  emit configured "$(cat "$config" /etc/ssh/sshd_config.d/*.conf 2>/dev/null | head -c 262144)"
 fi
 echo end
 `;
 
 /**
- * $@ paths, read as the account itself. A file with a private key in it is not told: somebody may have put a link to one where public keys belong.
+ * $@ paths, read as the account itself. A file that contains a private key is reported as denied: it may be a link to one in the place of a public key file.
  */
 const READ_FILES = `
-${SAY}
+${EMIT}
 for path; do
-  if [ ! -e "$path" ] && [ ! -L "$path" ]; then say missing "$path"; continue; fi
-  if [ ! -f "$path" ] || [ ! -r "$path" ]; then say denied "$path"; continue; fi
+  if [ ! -e "$path" ] && [ ! -L "$path" ]; then emit missing "$path"; continue; fi
+  if [ ! -f "$path" ] || [ ! -r "$path" ]; then emit denied "$path"; continue; fi
   data=$(head -c 1048577 -- "$path" | base64 | tr -d '\\n')
-  if [ \${#data} -gt 1398104 ]; then say denied "$path"; continue; fi
-  if printf '%s' "$data" | base64 -d | grep -aq 'PRIVATE KEY-----'; then say denied "$path"; continue; fi
-  say lines "$path" "$(stat -L -c %Y -- "$path")"
+  if [ \${#data} -gt 1398104 ]; then emit denied "$path"; continue; fi
+  if printf '%s' "$data" | base64 -d | grep -aq 'PRIVATE KEY-----'; then emit denied "$path"; continue; fi
+  emit lines "$path" "$(stat -L -c %Y -- "$path")"
   printf 'data\\t%s\\n' "$data"
 done
 `;
 
 /**
- * Standard input: a line for each account, its name and the files that let keys in to it, parted by tabs; `*` in a path is a pattern. As root each file is
- * read with the rights of its account, which is how sshd reads it and leaves no link of theirs to follow.
+ * Standard input: a line for each account, its name and its authorized_keys files, separated by tabs; `*` in a path is a pattern. As root each file is
+ * read with the rights of its account, as sshd does, so that no link of an account leads to a file that it may not read.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
-${SAY}
+${EMIT}
 inner=${quoted(READ_FILES)}
 tab=$(printf '\\t'); uid=$(id -u)
 while IFS="$tab" read -r account paths; do
@@ -75,10 +76,10 @@ while IFS="$tab" read -r account paths; do
     dir=\${path%/*}; while [ ! -e "$dir" ] && [ "$dir" != "\${dir%/*}" ]; do dir=\${dir%/*}; done
     if [ -e "$path" ] || [ -L "$path" ]; then found="$found$path
 "
-    elif [ -x "\${dir:-/}" ]; then say missing "$path"; else say denied "$path"; fi
+    elif [ -x "\${dir:-/}" ]; then emit missing "$path"; else emit denied "$path"; fi
   done
   [ -n "$found" ] || continue
-  say of "$account"
+  emit of "$account"
   set -f; set -- $found; set +f; unset IFS
   if [ "$uid" != 0 ] || [ "$account" = root ]; then sh -c "$inner" sh "$@" </dev/null
   elif command -v runuser >/dev/null 2>&1; then runuser -u "$account" -- sh -c "$inner" sh "$@" </dev/null
@@ -104,17 +105,17 @@ const FILE_NAMES = [
   .map((pattern) => `-name '${pattern}'`)
   .join(' -o ');
 
-/** First base64 of an OpenSSH private key that no cipher protects: its header alone says so. */
+/** First base64 of an OpenSSH private key whose header names the cipher `none`. */
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
 /**
- * Standard input: directories, one a line. Tells private keys by what ssh-keygen says of their public half and by whether their header names a cipher, certificates
- * whole, key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds.
- * Then the lines of its logs that tell of logins with keys.
+ * Standard input: directories, one a line. Recognizes private keys, with the public half by ssh-keygen and encryption by the cipher in the header; certificates,
+ * which are printed whole; and key stores by their first bytes. Of a private key nothing else leaves the host. At most 5,000 files of up to 512 KiB, for 60 seconds.
+ * Then the lines of its logs about logins with keys.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL
-${SAY}
+${EMIT}
 stop=$(($(date +%s) + 60))
 IFS='
 '
@@ -125,43 +126,71 @@ find "$@" -xdev -maxdepth 6 \\( -name node_modules -o -name .git -o -name .cache
   number=$((number + 1))
   if [ "$number" -gt 5000 ] || [ "$(date +%s)" -gt "$stop" ]; then echo cut; break; fi
   case $path in */authorized_keys*|*.pub|*/known_hosts*) continue;; esac
-  if [ ! -r "$path" ]; then say denied "$path"; continue; fi
+  if [ ! -r "$path" ]; then emit denied "$path"; continue; fi
   facts=$(stat -c '%U|%u|%Y|%s' -- "$path")
   case $(od -An -v -tx1 -N 16 -- "$path" | tr -d ' \\n') in
-    feedfeed*) say store "$path" "$facts" JKS; continue;;
-    cececece*) say store "$path" "$facts" JCEKS; continue;;
-    3082????020103*|3080020103*) say store "$path" "$facts" PKCS12; continue;;
-    3082????3082????a0030201*) say der "$path" "$facts"; printf 'data\\t%s\\n' "$(base64 < "$path" | tr -d '\\n')"; continue;;
+    feedfeed*) emit store "$path" "$facts" JKS; continue;;
+    cececece*) emit store "$path" "$facts" JCEKS; continue;;
+    3082????020103*|3080020103*) emit store "$path" "$facts" PKCS12; continue;;
+    3082????3082????a0030201*) emit der "$path" "$facts"; printf 'data\\t%s\\n' "$(base64 < "$path" | tr -d '\\n')"; continue;;
     30*) continue;;
   esac
   if grep -aq -- '-----BEGIN CERTIFICATE-----' "$path"; then
-    say pem "$path" "$facts" "$(sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' < "$path" | head -c 131072)"
+    emit pem "$path" "$facts" "$(sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' < "$path" | head -c 131072)"
   fi
   if [ "$(head -c 20 -- "$path" | tr -d '\\0')" = 'PuTTY-User-Key-File-' ]; then
     type=$(sed -n '1s/.*: *//p' < "$path" | tr -d '\\r')
     blob=$(tr -d '\\r' < "$path" | sed -n '/^Public-Lines/,/^Private-Lines/p' | grep -v Lines: | tr -d '\\n')
-    held=yes; grep -aq '^Encryption: none' "$path" && held=no
-    say key "$path" "$facts" PuTTY "$held" "$type $blob" ""; continue
+    encrypted=yes; grep -aq '^Encryption: none' "$path" && encrypted=no
+    emit key "$path" "$facts" PuTTY "$encrypted" "$type $blob" ""; continue
   fi
   begin=$(grep -a -m 1 -A 1 'PRIVATE KEY-----' "$path" | cut -c 1-80)
   [ -n "$begin" ] || continue
-  held=no
+  encrypted=no
   case $begin in
-    *ENCRYPTED*) held=yes;;
-    *OPENSSH*) case $begin in *${NO_CIPHER}*) ;; *) held=yes;; esac;;
+    *ENCRYPTED*) encrypted=yes;;
+    *OPENSSH*) case $begin in *${NO_CIPHER}*) ;; *) encrypted=yes;; esac;;
   esac
   case $begin in *OPENSSH*) format=OpenSSH;; *) format=PEM;; esac
-  public=; [ "$held" = no ] && public=$(cat -- "$path" | ssh-keygen -y -P '' -f /dev/stdin 2>/dev/null)
-  told=; [ -n "$public" ] || told=$(ssh-keygen -lf "$path" 2>/dev/null </dev/null)
+  public=; [ "$encrypted" = no ] && public=$(cat -- "$path" | ssh-keygen -y -P '' -f /dev/stdin 2>/dev/null)
+  listed=; [ -n "$public" ] || listed=$(ssh-keygen -lf "$path" 2>/dev/null </dev/null)
   [ -f "$path.pub" ] && format="$format+pub"
-  say key "$path" "$facts" "$format" "$held" "$public" "$told"
+  emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
 done; }
 fi
 soon=; command -v timeout >/dev/null 2>&1 && soon='timeout 20'
-say logins "$( { $soon journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session; cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure; } 2>/dev/null | grep -a 'Accepted publickey for ' | tail -n 2000)"
+emit logins "$( { $soon journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session; cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure; } 2>/dev/null | grep -a 'Accepted publickey for ' | tail -n 2000)"
 echo end
 `;
 
 function quoted(script: string): string {
   return `'${script.replaceAll("'", `'\\''`)}'`;
+}
+
+/** One line of the output of a script: its tag and its fields. */
+export interface ScriptLine {
+  readonly tag: string;
+  readonly fields: readonly Buffer[];
+}
+
+/** Reads the output of a script. Undefined when the last line is not `end`: the output is incomplete then. */
+export function readScriptOutput(output: Buffer): ScriptLine[] | undefined {
+  const lines = output.toString('latin1').trimEnd().split('\n');
+  if (lines.pop() !== 'end') return undefined;
+  const read = lines.flatMap((line) => {
+    const [tag = '', ...given] = line.split('\t');
+    const fields = given.flatMap((field) => fromBase64(field) ?? []);
+    return fields.length === given.length ? [{ tag, fields }] : [];
+  });
+  return read.length === lines.length ? read : undefined;
+}
+
+/** A field as text; the host's bytes need not be UTF-8. */
+export function fieldTextOf({ fields }: ScriptLine, index: number): string {
+  return fields[index]?.toString('utf8').replaceAll('\0', '') ?? '';
+}
+
+/** Text of a host without control characters, and not longer than `maxLength`. */
+export function shown(text: string, maxLength = 255): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, maxLength);
 }

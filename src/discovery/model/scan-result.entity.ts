@@ -1,8 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
 
 /**
- * `PENDING`: somebody answers there, and is still to be asked what. `FOUND`: the facts are known. The others say why they are not:
- * turned away for now, no answer in time, hung up, flooded, not the protocol, not allowed, or no login.
+ * `PENDING`: the port is open and not probed yet. `FOUND`: the facts are known. The others say why they are not: connection refused for
+ * now, no answer in time, connection closed, flooded, another protocol, not allowed, or no login.
  */
 export const SCAN_OUTCOMES = [
   'PENDING',
@@ -18,7 +20,7 @@ export const SCAN_OUTCOMES = [
 ] as const;
 export type ScanOutcome = (typeof SCAN_OUTCOMES)[number];
 
-/** What a scan learnt of one address and port where somebody answered. */
+/** Result of a scan for one open port. */
 @Entity('scan_result')
 @Index('scan_result_place', ['scanId', 'target', 'port'], { unique: true })
 @Index('scan_result_pending', ['scanId', 'id'], { where: `outcome = 'PENDING'` })
@@ -30,7 +32,7 @@ export class ScanResult {
   @Column('uuid')
   scanId: string;
 
-  /** As it was asked for: an address, a name, or the id of a host. */
+  /** As in the order: an address, a name, or the id of a host. */
   @Column('text')
   target: string;
 
@@ -53,10 +55,29 @@ export class ScanResult {
   @Column('uuid', { nullable: true })
   hostId: string | null;
 
-  /** The host was asked less than a minute before, by an earlier scan: these are its facts of then. */
+  /** Another scan probed the host less than a minute before: these are its facts. */
   @Column('boolean', { default: false })
   reused: boolean;
 
   @Column('timestamptz', { nullable: true })
   at: Date | null;
+}
+
+/** A port that accepted a connection. */
+export interface OpenPort {
+  readonly target: string;
+  readonly address: string | null;
+  readonly port: number;
+}
+
+/** Result of a probe of one target and port. */
+export interface ProbeResult {
+  readonly outcome: Exclude<ScanOutcome, 'PENDING'>;
+  readonly facts?: Record<string, unknown>;
+  readonly hostId?: string;
+  readonly reused?: boolean;
+  /** Assets for the inventory. */
+  readonly found?: AssetsFound;
+  /** Keys for the SSH key module. */
+  readonly keys?: SshKeysFound;
 }

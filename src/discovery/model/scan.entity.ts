@@ -1,11 +1,32 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { ScanStatus } from './scan-status.js';
 
-/** What is learnt: of each address and port without a login, SSH or TLS; or of a host from within, by its own credential. */
+/** Statuses of a scan. */
+export const SCAN_STATUSES = ['QUEUED', 'RUNNING', 'DONE', 'FAILED', 'CANCELLED'] as const;
+export type ScanStatus = (typeof SCAN_STATUSES)[number];
+
+/** Every legal move; DONE, FAILED and CANCELLED are final. RUNNING → RUNNING: another worker resumes the scan of a dead one. */
+const MOVES: Record<ScanStatus, readonly ScanStatus[]> = {
+  QUEUED: ['RUNNING', 'CANCELLED'],
+  RUNNING: ['RUNNING', 'DONE', 'FAILED', 'CANCELLED'],
+  DONE: [],
+  FAILED: [],
+  CANCELLED: [],
+};
+
+/** The statuses from which a scan may move to `next`. */
+export function scanStatusesBefore(next: ScanStatus): ScanStatus[] {
+  return SCAN_STATUSES.filter((status) => MOVES[status].includes(next));
+}
+
+export function isFinalScanStatus(status: ScanStatus): boolean {
+  return MOVES[status].length === 0;
+}
+
+/** Kinds of scan: SSH or TLS servers on a network without a login; or hosts from within, by their own credential. */
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 
-/** One walk over targets. Its cursor is all that another worker needs to go on. */
+/** One scan of targets and ports. Its cursor is all that another worker needs to resume it. */
 @Entity('scan')
 @Index('scan_due', ['sweepAt'], { where: `status IN ('QUEUED', 'RUNNING')` })
 @Index('scan_scope_of', ['scopeId'])
@@ -29,22 +50,22 @@ export class Scan {
   @Column('int', { array: true })
   ports: number[];
 
-  /** Probes that make up the walk. */
+  /** Number of positions: targets by ports. */
   @Column('int')
   total: number;
 
-  /** Every probe before this position has its outcome in the rows. */
+  /** Every position before this one has been swept, and its open ports are recorded. */
   @Column('int', { default: 0 })
   cursor: number;
 
-  /** Changes with every attempt to run it; the writes of a former one are fenced off. */
+  /** Incremented by every claim; the writes of an earlier attempt are fenced off. */
   @Column('int', { default: 0 })
   attempt: number;
 
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** From then on another worker may take it. */
+  /** Time from which another worker may claim it. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 

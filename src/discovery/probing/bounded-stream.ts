@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { isOwnFault } from './own-fault.js';
 
-/** Why nothing could be learnt from whoever answers; each becomes the outcome of a probe. */
+/** Reasons why a probe found nothing out; each becomes the outcome of a result. */
 export type ProbeFaultCode = 'closed' | 'timeout' | 'throttled' | 'flood' | 'malformed' | 'hung-up';
 
 export class ProbeFault extends Error {
@@ -13,15 +12,22 @@ export class ProbeFault extends Error {
   }
 }
 
-interface Limits {
-  readonly connectMs: number;
-  /** For everything after the connection. */
-  readonly totalMs: number;
-  /** Of everything that is received. */
-  readonly mostBytes: number;
+const OWN_FAULT_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+
+/** Whether the connection failed for lack of sockets, ports or memory on this machine, which says nothing about the server. */
+export function isOwnFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && OWN_FAULT_CODES.has(String(error.code));
 }
 
-/** A connection to somebody who may hang, lie or flood: every wait and every byte is counted. Throws ProbeFault. */
+interface Limits {
+  readonly connectMs: number;
+  /** Limit for everything after the connection. */
+  readonly totalMs: number;
+  /** Limit for all bytes that are received. */
+  readonly maxBytes: number;
+}
+
+/** A connection to a server that may hang, lie or flood: every wait and every byte is limited. Throws ProbeFault. */
 export class BoundedStream {
   private chunks: Buffer[] = [];
   private buffered = 0;
@@ -71,16 +77,16 @@ export class BoundedStream {
     return all.subarray(0, length);
   }
 
-  /** Up to and with the line feed, which is not returned, nor is a carriage return before it. */
-  async readLine(most: number): Promise<string> {
+  /** Reads up to the line feed, which is not returned, nor is a carriage return before it. */
+  async readLine(maxLength: number): Promise<string> {
     for (;;) {
       const all = Buffer.concat(this.chunks);
       const end = all.indexOf(10);
-      if (end >= 0 && end <= most) {
+      if (end >= 0 && end <= maxLength) {
         this.keep(all.subarray(end + 1));
         return all.toString('latin1', 0, end).replace(/\r$/, '');
       }
-      if (all.length > most) throw new ProbeFault('flood', 'a line without end');
+      if (all.length > maxLength) throw new ProbeFault('flood', 'a line without end');
       this.chunks = [all];
       await this.more();
     }
@@ -108,7 +114,7 @@ export class BoundedStream {
     this.received += chunk.length;
     this.chunks.push(chunk);
     this.buffered += chunk.length;
-    if (this.received > this.limits.mostBytes) this.end(new ProbeFault('flood', 'more than anybody needs to say'));
+    if (this.received > this.limits.maxBytes) this.end(new ProbeFault('flood', 'sent more than a handshake needs'));
     this.wake?.();
   }
 
@@ -120,7 +126,7 @@ export class BoundedStream {
 
   private hungUp(): ProbeFault {
     return this.received === 0
-      ? new ProbeFault('throttled', 'hung up before it said anything')
-      : new ProbeFault('hung-up', 'hung up');
+      ? new ProbeFault('throttled', 'closed the connection before it sent anything')
+      : new ProbeFault('hung-up', 'closed the connection');
   }
 }

@@ -4,7 +4,7 @@ import type { TlsFacts } from '../tls/tls-probe.js';
 
 type Item = Record<string, unknown>;
 
-/** What an SSH server showed, as items for the inventory: the protocol, its key exchanges and its host keys. */
+/** The findings of an SSH probe as items for the inventory: the protocol, its key exchanges and its host keys. */
 export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: SshFacts): AssetsFound {
   const occurrence = { location: `ssh://${place}` };
   const exchanges = algorithms.kex
@@ -29,7 +29,7 @@ export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: Ss
   return { reporter: 'discovery', source: `ssh://${place}`, complete: true, assets: [...exchanges, ...keys, protocol] };
 }
 
-/** What a TLS server accepts, as items for the inventory: each version with its suites, groups, and the certificate chain. */
+/** The findings of a TLS probe as items for the inventory: each version with its suites, groups, and the certificate chain. */
 export function assetsOfTls(place: string, { suites, groups, chain }: TlsFacts): AssetsFound {
   const occurrence = { location: `tls://${place}` };
   const exchanges = groups.map((name) => algorithm(name, exchangeKind(name), occurrence));

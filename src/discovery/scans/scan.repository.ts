@@ -1,28 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { Actor, Caller } from '../../access/caller.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { WORKER_ID } from '../../platform/jobs/worker-id.js';
-import { ScanResult } from '../model/scan-result.entity.js';
-import type { OpenPort, ProbeResult } from '../model/probe-result.js';
-import { Scan } from '../model/scan.entity.js';
-import { type ScanStatus, scanStatusesBefore } from '../model/scan-status.js';
+import { type OpenPort, type ProbeResult, ScanResult } from '../model/scan-result.entity.js';
+import { Scan, type ScanStatus, scanStatusesBefore } from '../model/scan.entity.js';
+import { ScanScope } from '../scopes/scan-scope.entity.js';
+import { DISCOVERY_QUEUE } from './discovery.queue.js';
+import type { PlannedScan } from './scan-planner.js';
+
+export interface ScanOrigin {
+  readonly actor: Actor;
+  readonly correlation: string;
+  readonly source?: string;
+  /** The run of the schedule that starts it. */
+  readonly runId?: string;
+}
 
 const LEASE = `interval '30 seconds'`;
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
-/** The writes of scans. Each names its attempt: whoever lost the scan to another worker, or to a cancellation, writes nothing. */
+/** Reads and writes scans. Each write of a worker names its attempt: one that lost the scan to another worker, or to a cancellation, writes nothing. */
 @Injectable()
 export class ScanRepository {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly inbox: Inbox,
+    private readonly outbox: Outbox,
     private readonly runs: ScheduledRuns,
   ) {}
+
+  /** Records a scan with its audit entry and the signal for a worker. */
+  async insert(tx: EntityManager, id: string, planned: PlannedScan, origin: ScanOrigin): Promise<void> {
+    const { actor, correlation, source, runId = null } = origin;
+    const { scopeName, ...row } = planned;
+    await tx.insert(Scan, { ...row, id, correlation, runId, status: 'QUEUED', requestedBy: actor.name });
+    const detail = { kind: row.kind, scope: scopeName, targets: row.targets.slice(0, 50), ports: row.ports };
+    const target = { kind: 'scan', id };
+    await this.audit.append(tx, [{ action: 'scan.ordered', actor, target, correlation, source, detail }]);
+    await this.outbox.add(tx, DISCOVERY_QUEUE, [id]);
+  }
+
+  /** Called after the commit of an `insert`. */
+  committed(): void {
+    this.outbox.committed(DISCOVERY_QUEUE);
+  }
+
+  /** The scope of a scan; undefined for `ssh-deep`, which has none, and null when it was removed. */
+  async scopeOf({ kind, scopeId }: Scan): Promise<ScanScope | undefined | null> {
+    if (kind === 'ssh-deep') return undefined;
+    return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
+  }
 
   /** Takes scans that wait, or whose worker has not been heard of for the length of its lease. */
   async claim(most: number): Promise<Scan[]> {
@@ -37,7 +72,7 @@ export class ScanRepository {
     return scans.filter(({ worker }) => worker === WORKER_ID);
   }
 
-  /** Keeps the lease, how far the walk is, and who answered on the way. False when the scan is not this attempt's any more. */
+  /** Renews the lease, and records the cursor with the open ports before it. False when the scan is not this attempt's any more. */
   checkpoint(scan: Scan, cursor: number, openPorts: readonly OpenPort[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const [, kept]: [unknown, number] = await tx.query(
@@ -46,7 +81,7 @@ export class ScanRepository {
       );
       if (kept === 0 || openPorts.length === 0) return kept > 0;
       const protocol = scan.kind === 'tls-network' ? 'tls' : 'ssh';
-      const rows = openPorts.map((door) => ({ id: newId(), scan_id: scan.id, ...door, protocol }));
+      const rows = openPorts.map((openPort) => ({ id: newId(), scan_id: scan.id, ...openPort, protocol }));
       const { from, values } = columns(rows, {
         id: 'uuid',
         scan_id: 'uuid',
@@ -72,10 +107,10 @@ export class ScanRepository {
     });
   }
 
-  /** Keeps what was learnt, once: the row, and what other modules hear, in one transaction. */
-  async settle(row: ScanResult, result: ProbeResult): Promise<boolean> {
+  /** Records a result once, together with the messages that hand it over to the inventory and the SSH keys. Answers whether it is new. */
+  async recordAndHandOver(row: ScanResult, result: ProbeResult): Promise<boolean> {
     const { outcome, facts = null, hostId = null, reused = false, found, keys } = result;
-    const settled = await this.db.transaction(async (tx) => {
+    const isNew = await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
         `UPDATE scan_result SET outcome = $2, facts = $3, host_id = $4, reused = $5, at = now() WHERE id = $1 AND outcome = 'PENDING'`,
         [row.id, outcome, facts === null ? null : JSON.stringify(facts), hostId, reused],
@@ -85,12 +120,12 @@ export class ScanRepository {
       if (keys !== undefined) await this.inbox.add(tx, 'ssh-keys.found', keys);
       return true;
     });
-    if (settled && found !== undefined) this.inbox.committed('inventory.assets-found');
-    if (settled && keys !== undefined) this.inbox.committed('ssh-keys.found');
-    return settled;
+    if (isNew && found !== undefined) this.inbox.committed('inventory.assets-found');
+    if (isNew && keys !== undefined) this.inbox.committed('ssh-keys.found');
+    return isNew;
   }
 
-  /** False when it was cancelled, or is another worker's, by now. */
+  /** Ends a scan, and the run of its schedule with it. False when it was cancelled, or is another worker's, by now. */
   async finish(scan: Scan, status: Extract<ScanStatus, 'DONE' | 'FAILED'>): Promise<boolean> {
     return await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
@@ -128,7 +163,24 @@ export class ScanRepository {
     await this.runs.end(tx, runId, { ok: status === 'DONE', detail });
   }
 
-  /** Gives a scan back, so that another worker goes on at once. */
+  /** Cancels a scan at its cursor; its results stay. Throws Problem `scan.missing` or `scan.over`. */
+  async cancel(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [[scan]]: [{ runId: string | null }[], number] = await tx.query(
+        `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE id = $1 AND status = ANY($2)
+         RETURNING run_id AS "runId"`,
+        [id, scanStatusesBefore('CANCELLED')],
+      );
+      if (scan === undefined && !(await tx.existsBy(Scan, { id })))
+        throw new Problem('missing', 'scan.missing', 'There is no scan with this id.');
+      if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has ended already.');
+      if (scan.runId !== null)
+        await this.runs.end(tx, scan.runId, { ok: false, detail: 'Somebody cancelled the scan.' });
+      await this.audit.appendBy(tx, caller, { action: 'scan.cancelled', target: { kind: 'scan', id } });
+    });
+  }
+
+  /** Gives a scan back, so that another worker resumes it at once. */
   async release(scan: Scan): Promise<void> {
     await this.db.query(
       `UPDATE scan SET sweep_at = now(), worker = NULL WHERE id = $1 AND attempt = $2 AND worker = $3 AND status = 'RUNNING'`,

@@ -1,14 +1,17 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
+import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
 import { ScansReader } from './scans.reader.js';
 import { ScansService } from './scans.service.js';
+
+const EVENT_EXAMPLE = 'event: status\nid: RUNNING 600 3\ndata: {"status":"RUNNING"}\n\n';
 
 @ApiTags('Discovery')
 @Controller('v1/scans')
@@ -61,5 +64,20 @@ export class ScansController {
   async cancelScan(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ScanView> {
     await this.scans.cancel(caller, id);
     return ScanView.of(await this.reader.get(id));
+  }
+}
+
+@ApiTags('Discovery')
+@Controller('v1/scans')
+export class ScanEventsController {
+  constructor(private readonly reader: ScansReader) {}
+
+  /** Tells of a scan as server-sent events: as it is, then how far it is, until it has ended. */
+  @Get(':id/events')
+  @Needs('discovery:run')
+  @ApiProduces('text/event-stream')
+  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the scan as data' })
+  async followScan(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
+    await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (scan) => ScanView.of(scan)));
   }
 }

@@ -16,8 +16,7 @@ import {
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
-import { type Scan, SCAN_KINDS, type ScanKind } from '../model/scan.entity.js';
-import { SCAN_STATUSES, type ScanStatus } from '../model/scan-status.js';
+import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../model/scan.entity.js';
 import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {

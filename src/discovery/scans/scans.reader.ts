@@ -1,19 +1,20 @@
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { RowWatch } from '../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { Followed } from '../../platform/http/event-stream.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
-import { Scan } from '../model/scan.entity.js';
-import { isFinalScanStatus, type ScanStatus } from '../model/scan-status.js';
+import { isFinalScanStatus, Scan, type ScanStatus } from '../model/scan.entity.js';
 
-/** How far a scan is. */
+/** Progress of a scan. */
 export interface ScanProgress {
   /** Whole number; 100 when it has ended. */
   readonly percent: number;
-  /** Doors that were open. */
+  /** Open ports. */
   readonly answered: number;
-  /** Of these, still to be asked. */
+  /** Open ports that are not probed yet. */
   readonly pending: number;
 }
 
@@ -21,15 +22,30 @@ export interface ShownScan extends Scan {
   readonly progress: ScanProgress;
 }
 
-/** Of the work, the part that the sweep is. */
+/** Share of the sweep in the percentage. */
 const SWEEP_SHARE = 0.8;
 
+/** Reads scans: one, pages of them, their results, and their progress as it changes. */
 @Injectable()
-export class ScansReader {
+export class ScansReader implements BeforeApplicationShutdown {
+  /** Watches the scans that callers follow. */
+  readonly watch = new RowWatch((ids) =>
+    this.db.query(
+      `SELECT s.id, concat_ws(' ', s.status, s.cursor,
+         (SELECT count(*) FROM scan_result r WHERE r.scan_id = s.id AND r.outcome = 'PENDING')) AS mark
+       FROM scan s WHERE s.id = ANY($1::uuid[])`,
+      [ids],
+    ),
+  );
+
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
   ) {}
+
+  beforeApplicationShutdown(): void {
+    this.watch.stop();
+  }
 
   async get(id: string): Promise<ShownScan> {
     const scan = await this.db.manager.findOneBy(Scan, { id });
@@ -42,6 +58,13 @@ export class ScansReader {
     return Object.assign(scan, { progress: { percent: percentOf(scan, answered, pending), answered, pending } });
   }
 
+  /** Reads a scan that a caller follows, for `answerEvents`. */
+  async follow<View>(id: string, viewOf: (scan: ShownScan) => View): Promise<Followed<View>> {
+    const scan = await this.get(id);
+    const mark = `${scan.status} ${scan.cursor} ${scan.progress.pending}`; // the same as in the query of the watch
+    return { id, view: viewOf(scan), mark, final: isFinalScanStatus(scan.status) };
+  }
+
   /** Newest first. */
   async list({ limit, cursor, status }: PageQuery & { status?: ScanStatus }): Promise<Page<Scan>> {
     const list = `scans ${status ?? ''}`;
@@ -50,7 +73,7 @@ export class ScansReader {
     return this.cursors.newest(list, query, { limit, cursor });
   }
 
-  /** In the order in which they were found. */
+  /** Results in the order in which they were found. */
   async results(scanId: string, filter: PageQuery & { outcome?: ScanOutcome }): Promise<Page<ScanResult>> {
     await this.get(scanId);
     const { limit = DEFAULT_LIMIT, cursor, outcome } = filter;
@@ -70,6 +93,6 @@ export class ScansReader {
 function percentOf({ status, cursor, total }: Scan, answered: number, pending: number): number {
   if (isFinalScanStatus(status)) return 100;
   const swept = total === 0 ? 1 : cursor / total;
-  const asked = answered === 0 || swept < 1 ? 0 : (answered - pending) / answered;
-  return Math.min(99, Math.floor(100 * (swept * SWEEP_SHARE + asked * (1 - SWEEP_SHARE))));
+  const probed = answered === 0 || swept < 1 ? 0 : (answered - pending) / answered;
+  return Math.min(99, Math.floor(100 * (swept * SWEEP_SHARE + probed * (1 - SWEEP_SHARE))));
 }

@@ -1,57 +1,66 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import type { Scope } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { checkedBody } from '../../platform/http/validation.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { type ScanOrder, ScanOrders } from './scan-orders.js';
-import { Scan } from '../model/scan.entity.js';
-import { scanStatusesBefore } from '../model/scan-status.js';
+import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
+import { type ScanOrder, ScanPlanner } from './scan-planner.js';
+import { ScanRepository } from './scan.repository.js';
+import { CreateScanBody } from './scans.dto.js';
 
 /** Orders scans, and cancels them. */
 @Injectable()
 export class ScansService {
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
-    private readonly orders: ScanOrders,
-    private readonly runs: ScheduledRuns,
+    private readonly planner: ScanPlanner,
+    private readonly repository: ScanRepository,
   ) {}
 
-  /** Answers the id of the scan. Throws the Problems of ScanOrders. */
+  /** Answers the id of the scan. Throws the Problems of ScanPlanner. */
   async create(caller: Caller, order: ScanOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
-    const planned = await this.orders.plan(order);
-    const made = await this.db.transaction(async (tx) => {
+    const planned = await this.planner.plan(order);
+    const recorded = await this.db.transaction(async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       const { requestId: correlation, address: source } = caller.origin;
-      await this.orders.put(tx, id, planned, { actor: caller, correlation, source });
+      await this.repository.insert(tx, id, planned, { actor: caller, correlation, source });
       return id;
     });
-    this.orders.committed();
-    return made;
+    this.repository.committed();
+    return recorded;
   }
 
-  /** Ends a scan where it is. What it found stays. Throws Problem `scan.over` when it has ended. */
-  async cancel(caller: Caller, id: string): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      const [moved]: [{ runId: string | null }[], number] = await tx.query(
-        `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE id = $1 AND status = ANY($2)
-         RETURNING run_id AS "runId"`,
-        [id, scanStatusesBefore('CANCELLED')],
-      );
-      const [scan] = moved;
-      if (scan === undefined && !(await tx.existsBy(Scan, { id })))
-        throw new Problem('missing', 'scan.missing', 'There is no scan with this id.');
-      if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has ended already.');
-      if (scan.runId !== null)
-        await this.runs.end(tx, scan.runId, { ok: false, detail: 'Somebody cancelled the scan.' });
-      const target = { kind: 'scan', id };
-      await this.audit.appendBy(tx, caller, { action: 'scan.cancelled', target });
-    });
+  /** Throws Problem `scan.missing`, or `scan.over` when it has ended. */
+  cancel(caller: Caller, id: string): Promise<void> {
+    return this.repository.cancel(caller, id);
+  }
+}
+
+/** The schedule target `discovery-scan`: a scan as in `POST /v1/scans`, checked when the schedule is made and again at each run. */
+@Injectable()
+export class DiscoveryScanTarget implements ScheduleTarget {
+  readonly scope = 'discovery:run' satisfies Scope;
+
+  constructor(
+    targets: ScheduleTargets,
+    private readonly planner: ScanPlanner,
+    private readonly repository: ScanRepository,
+  ) {
+    targets.serve('discovery-scan', this);
+  }
+
+  async check(settings: Record<string, unknown>): Promise<void> {
+    await this.planner.plan(await checkedBody(CreateScanBody, settings, '/settings'));
+  }
+
+  async start(tx: EntityManager, { runId, scheduleId, scheduleName, settings }: StartingRun): Promise<void> {
+    const planned = await this.planner.plan(await checkedBody(CreateScanBody, settings, '/settings'));
+    const actor = { kind: 'system', id: scheduleId, name: `schedule ${scheduleName}` } as const;
+    await this.repository.insert(tx, newId(), planned, { actor, correlation: runId, runId });
   }
 }

@@ -1,26 +1,100 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import { DeepScan } from '../deep/deep-scan.js';
+import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
+import { isOwnFault, ProbeFault, type ProbeFaultCode } from '../probing/bounded-stream.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { NetworkProbes } from './network-probes.js';
-import type { ProbeResult } from '../model/probe-result.js';
-import type { ScanResult } from '../model/scan-result.entity.js';
+import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
+import { probeTls, type TlsFacts } from '../tls/tls-probe.js';
+import { assetsOfSsh, assetsOfTls } from './found-assets.js';
+import { ProbeBudget } from './probe-budget.js';
 
-/** The second half of a scan: what those are who answer. */
+const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
+  closed: 'CLOSED',
+  timeout: 'TIMEOUT',
+  throttled: 'THROTTLED',
+  flood: 'FLOOD',
+  malformed: 'NOT_THE_PROTOCOL',
+  'hung-up': 'HUNG_UP',
+};
+
+/** Probes one open port of a scan: an SSH or TLS server without a login, or a host from within. Every probe has a result, whatever the server does. */
 @Injectable()
 export class TargetProber {
+  private readonly logger = new Logger(TargetProber.name);
+
   constructor(
     private readonly guard: ScopeGuard,
-    private readonly probes: NetworkProbes,
+    private readonly budget: ProbeBudget,
+    private readonly sightings: HostSightings,
     private readonly deep: DeepScan,
   ) {}
 
-  /** Without a scope: a host that is logged in to. Undefined when another scan is asking the same host at this moment. */
+  /** Probes a port, or, without a scope, logs in to the host. Undefined while another scan probes the same server. */
   async probe(row: ScanResult, scope: ScanScope | undefined): Promise<ProbeResult | undefined> {
-    if (scope === undefined) return this.deep.ask(row);
-    const allowed = await this.guard.allowed(scope, row.target, row.port);
-    // A name that points elsewhere since the sweep is not followed.
-    if (row.address === null || !allowed.includes(row.address)) return { outcome: 'DENIED' };
-    return this.probes.ask(row, row.address);
+    if (scope === undefined) return this.deep.probe(row);
+    const { target, address, port } = row;
+    const allowed = await this.guard.allowed(scope, target, port);
+    // A name that resolves to another address since the sweep is not followed.
+    if (address === null || !allowed.includes(address)) return { outcome: 'DENIED' };
+    try {
+      return row.protocol === 'tls'
+        ? await this.tls(target, address, port)
+        : await this.sshOrLast(address, port, row.scanId);
+    } catch (error) {
+      if (error instanceof ProbeFault) return { outcome: OUTCOMES[error.code], facts: { detail: error.message } };
+      throw error;
+    }
   }
+
+  /** Probes the server, or answers with the result of the last probe if that was less than a minute ago. */
+  private async sshOrLast(address: string, port: number, scanId: string): Promise<ProbeResult | undefined> {
+    if (await this.budget.claim(address, port)) return this.ssh(address, port, scanId);
+    const last = await this.budget.last(address, port);
+    if (last === undefined) return undefined;
+    return {
+      outcome: last.outcome as ProbeResult['outcome'],
+      facts: last.facts ?? undefined,
+      hostId: last.hostId ?? undefined,
+      reused: true,
+    };
+  }
+
+  private async ssh(address: string, port: number, scanId: string): Promise<ProbeResult> {
+    const facts = await this.readable(probeSsh(address, port));
+    const software = facts.version.replace(/^SSH-[0-9.]+-/, '');
+    const hostId = await this.sightings.saw({ address, port, software, scanId, hostKeys: facts.hostKeys });
+    return { outcome: 'FOUND', hostId, facts: sshView(facts), found: assetsOfSsh(placeOf(address, port), facts) };
+  }
+
+  private async tls(target: string, address: string, port: number): Promise<ProbeResult> {
+    const facts = await this.readable(probeTls(address, port, target === address ? undefined : target));
+    return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
+  }
+
+  /** An answer that cannot be read is a result about its server, and must not stop the scan of the others. */
+  private readable<T>(probe: Promise<T>): Promise<T> {
+    return probe.catch((error: unknown) => {
+      if (error instanceof ProbeFault || isOwnFault(error)) throw error;
+      this.logger.warn(`an answer could not be read: ${String(error)}`);
+      throw new ProbeFault('malformed', 'an answer that cannot be read');
+    });
+  }
+}
+
+function placeOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function sshView({ hostKeys, ...facts }: SshFacts): Record<string, unknown> {
+  const keys = hostKeys.map(({ blob, proven, kex }) => {
+    const type = blob.toString('latin1', 4, 4 + blob.readUInt32BE());
+    return { type, publicKey: `${type} ${blob.toString('base64')}`, possession: proven ? 'proven' : 'claimed', kex };
+  });
+  return { ...facts, hostKeys: keys };
+}
+
+function tlsView({ chain, ...facts }: TlsFacts): Record<string, unknown> {
+  return { ...facts, chain: chain.map((der) => der.toString('base64')) };
 }

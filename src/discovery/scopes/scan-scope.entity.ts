@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What may be scanned. Nothing is until an administrator has said so. */
+/** Networks, names and ports that may be scanned. Without a scope nothing may. */
 @Entity('scan_scope')
 @Index('scan_scope_name', ['name'], { unique: true })
 export class ScanScope {
@@ -10,7 +10,7 @@ export class ScanScope {
   @Column('text')
   name: string;
 
-  /** CIDR, in one spelling. */
+  /** CIDR, in canonical spelling. */
   @Column('text', { array: true })
   networks: string[];
 

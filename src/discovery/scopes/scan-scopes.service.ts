@@ -8,7 +8,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { scanStatusesBefore } from '../model/scan-status.js';
+import { scanStatusesBefore } from '../model/scan.entity.js';
 import { ScanScope } from './scan-scope.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
@@ -16,7 +16,7 @@ const MAX_NETWORKS = 1000;
 
 export type NewScanScope = Pick<ScanScope, 'name' | 'networks' | 'names' | 'ports'>;
 
-/** What may be scanned, as administrators say it. */
+/** Scan scopes, which administrators define. */
 @Injectable()
 export class ScanScopesService {
   constructor(

@@ -14,12 +14,12 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from './scan-scope.entity.js';
 import { readNetworks, type Word, wordsOf } from './written-networks.js';
 
-/** Holds scans to their scope, when they are ordered and again at every connection. */
+/** Restricts scans to their scope, when they are ordered and again before every connection. */
 @Injectable()
 export class ScopeGuard {
   constructor(private readonly guard: HostAddressGuard) {}
 
-  /** The networks of a list, each in its one spelling. Throws Problem `network.spelling` or `network.denied`. */
+  /** Reads the networks of a list, in canonical spelling. Throws Problem `network.spelling` or `network.denied`. */
   networks(list: string, pointer: string): string[] {
     return wordsOf(list).flatMap((word) => {
       const networks = readNetworks(word.text);
@@ -29,8 +29,8 @@ export class ScopeGuard {
   }
 
   /**
-   * The targets of a list, each in its one spelling, if they are within the scope with all their addresses. Throws Problem; nothing is sent but
-   * questions to name servers.
+   * Reads the targets of a list, in canonical spelling, and asserts that all their addresses are within the scope. Throws Problem. Sends only
+   * DNS queries.
    */
   async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
     const targets: string[] = [];
@@ -63,7 +63,8 @@ export class ScopeGuard {
   }
 
   /**
-   * The addresses to connect to. For a name: every answer must be allowed, and in a network of the scope if it has any. Throws Problem.
+   * Answers the addresses to connect to. For a name, every answer of DNS must be allowed, and in a network of the scope if it has any. Throws
+   * Problem.
    */
   async addresses(scope: ScanScope, target: string, port: number, pointer = '/targets'): Promise<string[]> {
     const network = parseNetwork(target);
@@ -77,7 +78,7 @@ export class ScopeGuard {
     return addresses.map(formatAddress);
   }
 
-  /** As `addresses`, empty when there are none to connect to. */
+  /** Like `addresses`, but empty where that throws a Problem. */
   async allowed(scope: ScanScope, target: string, port: number): Promise<string[]> {
     try {
       return await this.addresses(scope, target, port);

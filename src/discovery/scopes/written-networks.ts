@@ -12,14 +12,14 @@ export interface Word {
   readonly column: number;
 }
 
-/** Parts a list as people write them: commas, semicolons, spaces, tabs, and line ends of any kind. */
+/** Splits a list at commas, semicolons, spaces, tabs, and line ends of any kind. */
 export function wordsOf(text: string): Word[] {
   return [...text.matchAll(/[^\s,;]+/g)].map(({ 0: word, index }) => ({ text: word, column: index + 1 }));
 }
 
 /**
- * `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20`, and the same in IPv6, with brackets or without. A text says what is wrong
- * with what looks like one of these; undefined for anything else, a name above all.
+ * `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20`, and the same in IPv6, with brackets or without. Answers a text that
+ * explains what is wrong with a near miss, and undefined for anything else, such as a name.
  */
 export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;

@@ -14,7 +14,7 @@ import { wireMpint, wireString } from '../../formats/ssh/wire.js';
 /** The client's half of a key exchange. */
 export interface KeyAgreement {
   readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512';
-  /** What is sent, in the encoding of both message and exchange hash. */
+  /** The value that is sent, in the encoding of both message and exchange hash. */
   readonly sent: Buffer;
   /** The server's half in the encoding of the exchange hash, and the shared secret in its encoding there. */
   readonly agree: (received: Buffer) => { readonly received: Buffer; readonly secret: Buffer };
@@ -41,7 +41,7 @@ export const KEY_AGREEMENTS: Record<string, Start> = {
   'sntrup761x25519-sha512@openssh.com': sntrup761x25519,
 };
 
-/** Key exchanges that stay secret from whoever records them and has a quantum computer later. */
+/** Key exchanges that are secure against an attacker who records them and has a quantum computer later. */
 export function isPostQuantum(kex: string): boolean {
   return /mlkem|sntrup|ml-kem|kyber/i.test(kex);
 }

@@ -5,7 +5,7 @@ import { createHash, randomInt } from 'node:crypto';
  * Peng, Tuveri, van Vredendaal, Yang: "NTRU Prime, round 3"): key generation and decapsulation, as sntrup761.c of OpenSSH encodes them.
  *
  * It is for probes, which send no secret: it does not run in constant time, and a ciphertext that is not well-formed gives a wrong key instead of an
- * implicit rejection. Whoever signs with a wrong key proves nothing.
+ * implicit rejection. A signature over a wrong shared key proves nothing.
  */
 export interface Sntrup761 {
   readonly publicKey: Buffer;
@@ -51,7 +51,7 @@ function newInvertible(): [Polynomial, Polynomial] {
   }
 }
 
-/** As many coefficients as the weight says are 1 or -1, at random places. */
+/** Random polynomial with as many coefficients of 1 or -1 as the weight. */
 function newShort(): Polynomial {
   const short = Int32Array.from({ length: P }, (_, i) => (i < WEIGHT ? randomInt(2) * 2 - 1 : 0));
   for (let i = P - 1; i > 0; i -= 1) {

@@ -15,11 +15,11 @@ import {
 } from './ssh-wire.js';
 
 const CLIENT = 'SSH-2.0-Sealwright_scan';
-const LIMITS = { connectMs: 4000, totalMs: 10_000, mostBytes: 64 * 1024 };
+const LIMITS = { connectMs: 4000, totalMs: 10_000, maxBytes: 64 * 1024 };
 
 /**
- * One signature algorithm for each type of host key; the first that the server offers is asked for. A connection for each, four in
- * one run with the sweep's own: sshd counts those that never log in.
+ * Signature algorithms by type of host key; the first of each that the server offers is requested. A connection for each makes four
+ * with that of the sweep: sshd penalizes connections without a login.
  */
 const HOST_KEY_TYPES: readonly (readonly string[])[] = [
   ['ssh-ed25519'],
@@ -36,7 +36,7 @@ export interface ProbedHostKey {
   readonly kex: string;
 }
 
-/** What a server says before anybody logs in. */
+/** Facts that an SSH server sends before authentication. */
 export interface SshFacts {
   /** The whole line, for example `SSH-2.0-OpenSSH_9.2p1 Debian-2`. */
   readonly version: string;
@@ -46,11 +46,11 @@ export interface SshFacts {
   readonly postQuantum: string[];
   /** Signals strict key exchange, the answer to CVE-2023-48795. */
   readonly strictKex: boolean;
-  /** Host key types that the server has and nobody could ask for. */
+  /** Host key types that the server offers and that could not be requested. */
   readonly unread: string[];
 }
 
-/** Learns all that can be learnt without a login, in at most three connections, one after another. Throws ProbeFault. */
+/** Probes an SSH server without a login, in at most three connections, one after another. Throws ProbeFault. */
 export async function probeSsh(host: string, port: number): Promise<SshFacts> {
   const first = await visit(host, port, undefined);
   const { version, algorithms } = first;
@@ -60,7 +60,7 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
     const wanted = types.find((name) => algorithms.hostKey.includes(name));
     if (!kex || wanted === undefined || wanted === first.asked) continue;
     const next = await visit(host, port, wanted).catch(() => undefined);
-    if (next === undefined) break; // throttled by now: what is known so far is still true
+    if (next === undefined) break; // throttled by now: the facts so far are still true
     if (next.hostKey !== undefined) hostKeys.push(next.hostKey);
   }
   const read = new Set(hostKeys.map(({ blob }) => new MessageReader(blob).string().toString('latin1')));
@@ -74,7 +74,7 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
   };
 }
 
-/** Of a signature algorithm (RFC 8332 section 3). */
+/** The key type of a signature algorithm (RFC 8332 section 3). */
 function keyTypeOf(algorithm: string): string {
   return algorithm.startsWith('rsa-sha2-') ? 'ssh-rsa' : algorithm;
 }
@@ -125,7 +125,7 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
   if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no answer to the key exchange');
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
   const type = new MessageReader(blob).string().toString('latin1');
-  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key that nobody asked for');
+  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key of another type than requested');
   const exchanged = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
   return { blob, proven: proof(agreement, Buffer.concat(exchanged), half, signature), kex };
 

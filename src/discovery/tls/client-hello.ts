@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 import { VERSIONS } from './tls-names.js';
 
-const LIMITS = { connectMs: 4000, totalMs: 6000, mostBytes: 64 * 1024 };
+const LIMITS = { connectMs: 4000, totalMs: 6000, maxBytes: 64 * 1024 };
 const TLS_13 = VERSIONS['TLS 1.3'] as number;
 const TLS_12 = VERSIONS['TLS 1.2'] as number;
 const SIGNATURE_SCHEMES = [
@@ -11,7 +11,7 @@ const SIGNATURE_SCHEMES = [
   0x0401, 0x0501, 0x0601, 0x0203, 0x0201, 0x0202, 0x0101,
 ];
 
-/** What a client offers. */
+/** Offer of a ClientHello. */
 export interface Offer {
   readonly version: number;
   readonly suites: readonly number[];
@@ -20,7 +20,7 @@ export interface Offer {
   readonly name?: string;
 }
 
-/** What the server takes of it; undefined when it takes nothing. */
+/** Choice of a ServerHello. */
 export interface Choice {
   readonly version: number;
   readonly suite: number;

@@ -4,37 +4,37 @@ import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** What a TLS server accepts, by trying; names are those of the IANA registries. */
+/** What a TLS server accepts, found out by offering it. Names are those of the IANA registries. */
 export interface TlsFacts {
   readonly versions: string[];
   /** By version, in the server's order if it has one, else in ours. */
   readonly suites: Record<string, string[]>;
-  /** Of TLS 1.3, and of elliptic-curve exchanges below it. */
+  /** Groups of TLS 1.3, and of elliptic-curve exchanges below it. */
   readonly groups: string[];
   readonly postQuantum: string[];
   /** DER, the server's own certificate first; empty when no handshake could be finished. */
   readonly chain: Buffer[];
-  /** Why the chain would not be believed by the trust store of this machine; null when it would. */
+  /** Why the trust store of this machine does not trust the chain; null when it does. */
   readonly distrust: string | null;
-  /** What a full handshake agreed on. */
+  /** Version and cipher suite of a full handshake. */
   readonly agreed: { readonly version: string; readonly suite: string } | null;
 }
 
 const ALL_GROUPS = Object.values(GROUPS);
 const CLASSIC_GROUPS = ['x25519', 'secp256r1', 'x448', 'secp521r1', 'secp384r1'];
-/** Every group that the TLS library here can carry through: with its defaults a server that is post-quantum only looks dead. */
+/** Every group that the TLS library here can carry through: with its defaults, a server that accepts post-quantum groups only seems not to answer. */
 const CURVES =
   'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
 
-/** For all connections to one server: one that takes its time with each would keep the others waiting. */
+/** Limit for all connections to one server. */
 const MAX_MS = 60_000;
 const HANDSHAKE_MS = 6000;
 
-/** Throws ProbeFault when nobody answers, or what answers is not TLS. */
+/** Probes a TLS server. Throws ProbeFault when there is no answer, or none in TLS. */
 export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
   const until = performance.now() + MAX_MS;
   const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
-    if (performance.now() > until) throw new ProbeFault('timeout', 'took too long with its answers');
+    if (performance.now() > until) throw new ProbeFault('timeout', 'took too long to answer');
     return exchangeHellos(host, port, { ...offer, name });
   };
   const suites: Record<string, string[]> = {};
@@ -109,8 +109,8 @@ async function byElimination(
   return taken;
 }
 
-/** Takes whatever a server has. One for all: each holds memory that the garbage collector does not see. */
-let anything: SecureContext | undefined;
+/** Accepts every version and cipher suite. Shared, since each context has memory that the garbage collector does not count. */
+let permissiveContext: SecureContext | undefined;
 
 function fullHandshake(
   host: string,
@@ -119,8 +119,14 @@ function fullHandshake(
 ): Promise<Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>> {
   const nothing = { chain: [], distrust: null, agreed: null };
   return new Promise((resolve) => {
-    anything ??= createSecureContext({ ecdhCurve: CURVES, minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' });
-    const socket = connect({ host, port, servername: name, rejectUnauthorized: false, secureContext: anything });
+    permissiveContext ??= createSecureContext({ ecdhCurve: CURVES, minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' });
+    const socket = connect({
+      host,
+      port,
+      servername: name,
+      rejectUnauthorized: false,
+      secureContext: permissiveContext,
+    });
     const timer = setTimeout(() => end(nothing), HANDSHAKE_MS);
     const end = (facts: Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>) => {
       clearTimeout(timer);

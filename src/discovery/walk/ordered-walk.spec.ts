@@ -4,7 +4,7 @@ import { OrderedWalk } from './ordered-walk.js';
 
 describe('a walk', () => {
   it('visits every position once, and none further than what has been written down allows', async () => {
-    const walk = new OrderedWalk({ first: 5, total: 200, most: 10 });
+    const walk = new OrderedWalk({ first: 5, total: 200, maxAhead: 10 });
     const visited: number[] = [];
     let kept = 5;
     const running = walk.run(async (position) => {
@@ -22,8 +22,8 @@ describe('a walk', () => {
     expect([walk.low, walk.isAllKept]).toEqual([200, true]);
   });
 
-  it('does not go on while nothing is written down, and ends when it is told to', async () => {
-    const walk = new OrderedWalk({ first: 0, total: 100, most: 4 });
+  it('does not go on while nothing is kept, and ends when it is stopped', async () => {
+    const walk = new OrderedWalk({ first: 0, total: 100, maxAhead: 4 });
     const visited: number[] = [];
     const running = walk.run(async (position) => void visited.push(position));
     await nextTurn();
@@ -33,8 +33,8 @@ describe('a walk', () => {
     expect([visited.length, walk.isOver]).toEqual([4, false]);
   });
 
-  it('begins no more visits when one fails, and says so when all that were begun have ended', async () => {
-    const walk = new OrderedWalk({ first: 0, total: 100, most: 3 });
+  it('begins no more visits when one fails, and rejects when all that were begun have ended', async () => {
+    const walk = new OrderedWalk({ first: 0, total: 100, maxAhead: 3 });
     let underWay = 0;
     const running = walk.run(async (position) => {
       underWay += 1;

@@ -1,13 +1,13 @@
 interface Stretch {
   readonly first: number;
   readonly total: number;
-  /** Visits that are under way or not yet written down, at most. */
-  readonly most: number;
+  /** Maximum visits that are under way or not kept yet. */
+  readonly maxAhead: number;
 }
 
 /**
- * Visits positions with many at once, never further than `most` beyond what has been written down: that is all that a crash makes to be
- * done again.
+ * Visits positions concurrently, never further than `maxAhead` beyond the position that was kept, which is all that has to be
+ * repeated after a crash.
  */
 export class OrderedWalk {
   private readonly ended = new Set<number>();
@@ -15,7 +15,7 @@ export class OrderedWalk {
   private kept: number;
   private ahead: number;
   private stopped = false;
-  private turn = Promise.withResolvers<void>();
+  private changed = Promise.withResolvers<void>();
 
   constructor(private readonly stretch: Stretch) {
     this.next = this.kept = this.ahead = stretch.first;
@@ -34,34 +34,34 @@ export class OrderedWalk {
     return this.ahead === this.kept;
   }
 
-  /** Every position before this one has been written down. */
+  /** Confirms that every position before this one is recorded, so that the walk may go on. */
   keep(position: number): void {
     this.kept = position;
     this.wake();
   }
 
-  /** Begins no visit any more. */
+  /** Begins no further visit. */
   stop(): void {
     this.stopped = true;
     this.wake();
   }
 
-  /** Resolves when every visit that was begun has ended. */
+  /** Visits until the end or `stop`. Resolves when every visit that was begun has ended. */
   async run(visit: (position: number) => Promise<void>): Promise<void> {
-    const { first, total, most } = this.stretch;
-    const lanes = Array.from({ length: Math.min(most, total - first) }, () => this.worker(visit));
+    const { first, total, maxAhead } = this.stretch;
+    const workers = Array.from({ length: Math.min(maxAhead, total - first) }, () => this.worker(visit));
     try {
-      await Promise.all(lanes);
+      await Promise.all(workers);
     } finally {
       this.stop();
-      await Promise.allSettled(lanes);
+      await Promise.allSettled(workers);
     }
   }
 
   private async worker(visit: (position: number) => Promise<void>): Promise<void> {
-    const { total, most } = this.stretch;
+    const { total, maxAhead } = this.stretch;
     for (;;) {
-      while (!this.stopped && this.next - this.kept >= most) await this.turn.promise;
+      while (!this.stopped && this.next - this.kept >= maxAhead) await this.changed.promise;
       if (this.stopped || this.next >= total) return;
       const position = this.next;
       this.next += 1;
@@ -72,7 +72,7 @@ export class OrderedWalk {
   }
 
   private wake(): void {
-    this.turn.resolve();
-    this.turn = Promise.withResolvers();
+    this.changed.resolve();
+    this.changed = Promise.withResolvers();
   }
 }

@@ -15,8 +15,8 @@ interface Stretch {
 }
 
 /**
- * Every target with every port, as positions from 0 to `total`: nothing is spread out in memory, and a position is all that is needed to go on.
- * Within a network the order is scattered, so that no part of it gets all connections at once; it is the same for the same seed.
+ * Every target with every port, as positions from 0 to `total`: addresses are computed, not stored, and a position is enough to resume.
+ * Within a network the order is scattered, so that no subnet gets all connections at once; it is the same for the same seed.
  */
 export class TargetWalk {
   readonly total: number;

@@ -15,18 +15,24 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
+import { ClientGone } from '../../platform/http/client-gone.js';
 import { IdParam } from '../../platform/http/id-param.js';
+import { TakesJson } from '../../platform/http/json-limits.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
-import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from '../records/hosts.dto.js';
-import { ChangedHostView } from '../records/changed-host.dto.js';
+import { CreateHostBody, HostQuery, UpdateHostBody } from '../records/hosts.dto.js';
 import { HostRemoval } from '../records/host-removal.service.js';
 import { HostsReader } from '../records/hosts.reader.js';
 import { HostsService } from '../records/hosts.service.js';
+import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from '../import/host-import.dto.js';
+import { HostImport } from '../import/host-import.service.js';
+import { ChangedHostView, ConnectionTestView, HostPage, HostView } from './host-views.dto.js';
 
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
+
+/** Every character of the text may be escaped in JSON. */
+const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };
 
 @ApiTags('Hosts')
 @Controller('v1/hosts')
@@ -99,5 +105,25 @@ export class HostsController {
   @Needs('hosts:write')
   async testConnection(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ConnectionTestView> {
     return await this.tester.test(caller, id);
+  }
+}
+
+@ApiTags('Hosts')
+@Controller('v1/hosts/import')
+export class HostImportsController {
+  constructor(private readonly imports: HostImport) {}
+
+  /** Takes hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and reports on each. What is there already stays as it is. */
+  @Post()
+  @HttpCode(200)
+  @Needs('hosts:write')
+  @TakesJson(IMPORT_LIMITS)
+  async importHosts(
+    @TheCaller() caller: Caller,
+    @Body() body: ImportHostsBody,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<ImportReportView> {
+    const { format, text, pin = false, onRefusal = 'abort', dryRun = false } = body;
+    return ImportReportView.of(await this.imports.run(caller, { format, text, pin, onRefusal, dryRun }, gone));
   }
 }

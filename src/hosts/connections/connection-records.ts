@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Destination } from '../credentials/destination.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
 import { Host, type Reachability } from '../model/host.entity.js';
-import { MAX_JUMPS } from '../model/jump-hosts.js';
+import { type Destination, MAX_JUMPS } from '../model/jump-hosts.js';
 import type { Login } from '../model/login.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
-/** What a connection needs of the records, and what it leaves in them. */
+/** Reads the records that a connection needs, and records its result. */
 @Injectable()
 export class ConnectionRecords {
   constructor(
@@ -40,7 +39,7 @@ export class ConnectionRecords {
     if (!row?.credential)
       throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
     const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
-    // Unless somebody stored another one, or took it away, meanwhile.
+    // Unless another one was stored, or it was removed, meanwhile.
     if (rebound !== undefined)
       await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
         id,
@@ -55,7 +54,7 @@ export class ConnectionRecords {
     await this.db.manager.update(Host, { id }, { ...reached, checkedAt: () => 'now()' });
   }
 
-  /** Keeps the name of the operating system, as the host tells it. */
+  /** Records the name of the operating system, as the host reports it. */
   async runs(id: string, os: string): Promise<void> {
     await this.db.manager.update(Host, { id }, { os });
   }

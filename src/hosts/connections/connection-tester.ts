@@ -8,7 +8,7 @@ import { SshConnections } from './ssh-connections.service.js';
 export interface ConnectionTest {
   readonly ok: boolean;
   readonly milliseconds: number;
-  /** Problem code, when it did not work. */
+  /** Problem code of a failure. */
   readonly code?: string;
   readonly detail?: string;
   readonly hostKeyFingerprint?: string;
@@ -21,7 +21,7 @@ export interface ConnectionTest {
 
 const OS_NAME = `. /etc/os-release 2>/dev/null && printf '%s' "$PRETTY_NAME" || uname -sr`;
 
-/** Tries what a host record promises: the way there, the host key, the login, and the way to root. */
+/** Tests a host record: the connection, the host key, the login, and the privilege. */
 @Injectable()
 export class ConnectionTester {
   constructor(

@@ -3,15 +3,15 @@
  * the one that was expected; 77: root would write where others may choose; others are those of the tool that failed.
  */
 
-/** Of larger files no hash is taken: they are nothing that would be replaced. */
+/** Maximum size of a file that is hashed: no larger file is ever replaced. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 
-/** Ends the script with 44 when nothing is at $1, and with the tool's own words when that cannot be told. */
+/** Ends the script with 44 when nothing is at $1, and with the message of stat when that cannot be read. */
 const MUST_BE_THERE = `
 LC_ALL=C; export LC_ALL
-told=$(stat -L -c %F -- "$1" 2>&1) || case $told in
+kind=$(stat -L -c %F -- "$1" 2>&1) || case $kind in
   *'No such file'*|*'Not a directory'*) exit 44 ;;
-  *) echo "$told" >&2; exit 1 ;;
+  *) echo "$kind" >&2; exit 1 ;;
 esac
 `;
 

@@ -5,7 +5,7 @@ import { Host } from '../model/host.entity.js';
 import { type OpenOptions, SshConnections } from './ssh-connections.service.js';
 import type { ChangeSession } from './ssh-session.port.js';
 
-/** The one way to a session that changes a host. What only looks uses `SshConnections`. */
+/** The only way to a session that changes a host. Code that only reads uses `SshConnections`. */
 @Injectable()
 export class HostChanges {
   constructor(
@@ -14,7 +14,7 @@ export class HostChanges {
   ) {}
 
   /**
-   * Logs in to a host that people said may be changed. Throws Problem `host.missing`, `host.not-managed` for a host that is `inventory-only`, and whatever
+   * Logs in to a host in the management mode `managed`. Throws Problem `host.missing`, `host.not-managed` for a host that is `inventory-only`, and whatever
    * `SshConnections.open` throws.
    */
   async openToChange(hostId: string, options: OpenOptions): Promise<ChangeSession> {

@@ -4,9 +4,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
 import type { ChangeSession, ExecResult, SshSession } from './ssh-session.port.js';
 
-/** A file or directory as the host tells it. */
+/** State of a file or directory, as the host reports it. */
 export interface FileState {
-  /** With every symbolic link followed. */
+  /** The path with all symbolic links resolved. */
   readonly realPath: string;
   readonly kind: 'file' | 'directory' | 'other';
   /** Whether the path itself is a symbolic link. */
@@ -30,9 +30,9 @@ export interface FileReplacement {
   readonly expected: string | null;
   /** Account that owns the file and that the work is done as: root would follow that account's symbolic links anywhere. */
   readonly as?: string;
-  /** Part of the temporary file's name, so that what is left of a crash can be told by its owner. */
+  /** Part of the temporary file's name, so that a file that a crash leaves behind can be recognized. */
   readonly mark: string;
-  /** Of a new file; a file that exists keeps its own. Default `600`. */
+  /** Mode of a new file; an existing file keeps its own. Default `600`. */
   readonly mode?: string;
 }
 
@@ -42,7 +42,7 @@ const MARK = /^[A-Za-z0-9-]{1,64}$/;
 /** Files of a host, read and replaced by POSIX shell commands: sftp is often switched off where a login is not. */
 @Injectable()
 export class HostFiles {
-  /** Undefined when there is nothing at the path. Throws Problem `host.file` when it cannot be told. */
+  /** Undefined when there is nothing at the path. Throws Problem `host.file` when it cannot be read. */
   async state(session: SshSession, path: string, as?: string): Promise<FileState | undefined> {
     const result = await session.run(FILE_STATE, { args: [path], as });
     if (result.code === 44) return undefined;
@@ -65,7 +65,7 @@ export class HostFiles {
 
   /**
    * Replaces a file in one step: at every moment readers find the old bytes or the new ones, whole. Mode, owner, access control list and
-   * SELinux label stay. Throws Problem `host.file-changed` when somebody else wrote to it meanwhile, `host.file` when it did not work;
+   * SELinux label stay. Throws Problem `host.file-changed` when another program wrote to it meanwhile, `host.file` when it did not work;
    * then the file is as it was.
    */
   async replace(
@@ -101,9 +101,9 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
       'host.unsafe-path',
       `A directory on the way to ${path} may be changed by others than root, so root does not write there.`,
     );
-  // The last line of what the host says is the only hint at the cause; it is the host's text, so it is made harmless.
-  const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
-  const hint = said.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
+  // The last line of the output is the only hint at the cause; control characters are removed from it.
+  const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
+  const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
   throw new Problem('refused', 'host.file', `The host could not do it to ${path}: ${hint || `exit status ${code}`}.`);
 }
 

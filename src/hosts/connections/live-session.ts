@@ -5,7 +5,6 @@ import type { Privilege } from '../model/host.entity.js';
 import type { ExecOptions, ExecResult, RunOptions, SshSession } from './ssh-session.port.js';
 import { lost, timedOut } from './ssh-fault.js';
 import type { LoggedIn } from './ssh-handshake.js';
-import { scriptCommand } from './shell-words.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
@@ -38,7 +37,7 @@ export class LiveSession implements SshSession {
     this.hostKeyFingerprint = fingerprintOf(loggedIn.hostKey);
     this.software = loggedIn.software;
     this.broken = new Promise((_, reject) => {
-      // A reset is told before the end: whoever hears of it must find the session ended.
+      // The session must be closed before a reset is reported.
       const end = (error?: Error) => {
         this.close();
         reject(lost(error));
@@ -79,7 +78,7 @@ export class LiveSession implements SshSession {
     throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
   }
 
-  /** A channel to another machine, for whoever goes on from here. */
+  /** Opens a channel to another machine, for a session through this one. */
   tunnel(address: string, port: number): Promise<ssh2.ClientChannel> {
     const opened = new Promise<ssh2.ClientChannel>((resolve, reject) => {
       this.client.forwardOut('127.0.0.1', 0, address, port, (error, channel) =>
@@ -109,7 +108,7 @@ export class LiveSession implements SshSession {
       this.client.exec(command, (error, channel) => {
         if (error !== undefined) return reject(lost(error));
         opened(channel);
-        // At once: exit status and end may be in the same packet as the consent, and are told in this very turn.
+        // Synchronously: exit status and end may be in the same packet as the reply, and are emitted before the next tick.
         collect(channel, options).then(resolve, reject);
       });
     });
@@ -124,8 +123,8 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
       const chunks: Buffer[] = [];
       let size = 0;
       source.on('data', (chunk: Buffer) => {
-        const room = maxBytes - size;
-        if (room > 0) chunks.push(chunk.subarray(0, room));
+        const left = maxBytes - size;
+        if (left > 0) chunks.push(chunk.subarray(0, left));
         size += chunk.length;
         if (size <= maxBytes || truncated) return;
         truncated = true;
@@ -139,11 +138,40 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
     });
     channel.on('error', reject);
     channel.on('close', () => {
-      // A channel that closes without a word on how the command ended: the server or the network gave up.
+      // The channel closed without an exit status: the server or the network failed.
       if (ended === undefined && !truncated) return reject(lost());
       const { code, signal } = ended ?? { code: null, signal: null };
       resolve({ code, signal, truncated, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) });
     });
     channel.end(input);
   });
+}
+
+/** Quotes a text as one word of a POSIX shell command. NUL cannot be passed and is refused. */
+function shellWord(text: string): string {
+  if (text.includes('\0')) throw new Error('a NUL character cannot be in a command');
+  return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+interface RunAs {
+  readonly loginUser: string;
+  readonly privilege: Privilege;
+  /** Account that the script runs as; absent: the login itself. */
+  readonly as?: string;
+}
+
+/**
+ * The command line that runs a POSIX shell script with arguments ($1, $2, …). As another account it is run with `runuser` or `su` by root, and
+ * with `sudo -n` otherwise. Undefined when the login may not become that account.
+ */
+function scriptCommand(script: string, args: readonly string[], runAs: RunAs): string | undefined {
+  const words = ['sh', '-c', script, 'sealwright', ...args].map(shellWord).join(' ');
+  const { as, loginUser, privilege } = runAs;
+  if (as === undefined || as === loginUser) return words;
+  const account = shellWord(as);
+  if (privilege === 'sudo') return `sudo -n -H -u ${account} -- ${words}`;
+  if (privilege === 'none') return undefined;
+  if (as === 'root') return words;
+  const choice = `if command -v runuser >/dev/null 2>&1; then exec runuser -u ${account} -- ${words}; fi; exec su -s /bin/sh ${account} -c ${shellWord(words)}`;
+  return `sh -c ${shellWord(choice)}`;
 }

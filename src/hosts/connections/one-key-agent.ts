@@ -3,9 +3,9 @@ import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions }
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignerLogin } from '../model/login.port.js';
 
-/** Offers one public key and has its private half, which is elsewhere, sign. */
+/** An SSH agent with one key, whose private half is elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
-  /** `failed` hears why there was no signature: that says nothing about what the host thinks of the key. */
+  /** `failed` is called when there was no signature, which is not a refusal by the host. */
   constructor(
     private readonly login: SignerLogin,
     private readonly failed: (problem: Problem) => void,

@@ -11,16 +11,15 @@ import { ConnectionRecords } from './connection-records.js';
 import { LiveSession } from './live-session.js';
 import type { Login } from '../model/login.port.js';
 import { sshFaultCode, unreachable } from './ssh-fault.js';
-import { type LoggedIn, sshHandshake } from './ssh-handshake.js';
+import { type LoggedIn, openSocket, sshHandshake } from './ssh-handshake.js';
 import type { SshSession } from './ssh-session.port.js';
-import { openSocket } from './ssh-socket.js';
 
 export interface OpenOptions {
-  /** Who logs in; absent: the credential of the host. */
+  /** The login; absent: the credential of the host. */
   readonly login?: Login;
   /** Address of this machine that the connection starts at, for keys with `from=`. */
   readonly localAddress?: string;
-  /** For each of connecting and logging in; default 10,000. */
+  /** Limit for connecting and for logging in, each; default 10,000. */
   readonly timeoutMs?: number;
   /** X-Request-Id or name of the work, for the audit log. */
   readonly correlation: string;
@@ -29,8 +28,8 @@ export interface OpenOptions {
 const TIMEOUT_MS = 10_000;
 
 /**
- * The one way to log in to a host. The host's key is checked before anything is said about who logs in; one login is tried and no
- * other; nothing is forwarded. Throws Problem with the codes of ssh-fault.ts, of HostAddressGuard, or `host.missing`.
+ * The one way to log in to a host. The host's key is checked before authentication; exactly one login is tried, and
+ * no agent is forwarded. Throws Problem with the codes of ssh-fault.ts, of HostAddressGuard, or `host.missing`.
  */
 @Injectable()
 export class SshConnections {
@@ -58,8 +57,8 @@ export class SshConnections {
   }
 
   /**
-   * Whether the host lets this login in: `denied` only when the host itself said no, after its key was checked. No command is run,
-   * so keys with a forced command can be tried too. Throws for everything that leaves the question open.
+   * Whether the host accepts this login: `denied` only when the host itself refused it, after its key was checked. No command is run,
+   * so keys with a forced command can be tried too. Throws for everything else.
    */
   async tryLogin(hostId: string, login: Login, options: Omit<OpenOptions, 'login'>): Promise<'accepted' | 'denied'> {
     try {
@@ -99,7 +98,7 @@ export class SshConnections {
       const addresses = await this.guard.resolve(host.address, host.port);
       return await openSocket(addresses, { port: host.port, timeoutMs, localAddress });
     }
-    // Names are looked up by the jump host; what is written as an address is judged here.
+    // The jump host resolves names; addresses are checked here.
     this.guard.assertWritten(host.address);
     return await before.tunnel(host.address, host.port).catch((cause: unknown) => {
       throw unreachable(cause);
@@ -147,7 +146,7 @@ export class SshConnections {
   }
 }
 
-/** Root's own login needs no help to be root; every other login has what the record says. */
+/** A login as root is root already; every other login has the privilege of the record. */
 function privilegeOf(host: Host, login: Login): Host['privilege'] {
   if (login.user === 'root') return 'root';
   return host.privilege === 'root' ? 'none' : host.privilege;
@@ -172,7 +171,7 @@ function distrust(state: string, blob: Buffer): Problem {
 
 const HOST_OF = new WeakMap<Problem, string>();
 
-/** Remembers which host on the way a fault is about: a jump host that says no is not the host that says no. */
+/** Remembers which host on the route a fault is about: a refusal by a jump host is not one by the host. */
 function aboutHost(error: unknown, hostId: string): unknown {
   if (error instanceof Problem) HOST_OF.set(error, hostId);
   return error;

@@ -1,8 +1,8 @@
 import { Problem } from '../../platform/errors/problem.js';
 
 /**
- * The code when it is one of these faults. Only `host.login-refused` means that the host looked at the login and said no;
- * every other one leaves open whether it would have let us in.
+ * The code when it is one of these faults. Only `host.login-refused` means that the host refused the login;
+ * with every other one it is open whether it would accept it.
  */
 export function sshFaultCode(error: unknown): string | undefined {
   return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;
@@ -28,7 +28,7 @@ export const timedOut = (what: string): Problem =>
 export const lost = (cause?: unknown): Problem =>
   new Problem('unavailable', 'host.lost', 'The connection to the host broke.', { cause });
 
-/** What the SSH library reports before a login has succeeded, in our words. */
+/** Translates a fault that the SSH library reports before a login has succeeded. */
 export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number): Problem {
   const { level, message } = error;
   if (level === 'client-authentication')

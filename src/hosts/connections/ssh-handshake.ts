@@ -1,13 +1,15 @@
 import ssh2 from 'ssh2';
 import type { AnyAuthMethod } from 'ssh2';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
+import { type Address, formatAddress } from '../../formats/addresses/address.js';
 import type { Login } from '../model/login.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
-import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
+import { faultBeforeLogin, lost, notSsh, throttled, unreachable } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** More than any honest host sends before a login has succeeded. */
+/** Maximum bytes that a host may send before a login has succeeded. */
 const MAX_BYTES_BEFORE_LOGIN = 256 * 1024;
 const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-ed25519': ['ssh-ed25519'],
@@ -18,15 +20,15 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
 };
 
 export interface Handshake {
-  /** The way to the host: a socket, or a channel through a jump host. */
+  /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
   readonly timeoutMs: number;
-  /** Types of the keys that the host is known by; asked for first, so that a host with several keys shows one that is known. */
+  /** Types of the known host keys; requested first, so that a host with several keys shows a known one. */
   readonly keyTypes: readonly string[];
-  /** Asked before authentication; a Problem ends the connection. */
+  /** Called before authentication; a Problem ends the connection. */
   readonly judge: (hostKey: Buffer) => Problem | undefined;
-  /** The host has signed with the key that it showed. */
+  /** Called when the host has signed with the key that it showed. */
   readonly proven: () => void;
 }
 
@@ -34,7 +36,7 @@ export interface LoggedIn {
   readonly client: ssh2.Client;
   /** Key of the host, whose signature over this very connection was verified. */
   readonly hostKey: Buffer;
-  /** For example `OpenSSH_9.2p1 Debian-2`. */
+  /** Software version of the host, for example `OpenSSH_9.2p1 Debian-2`. */
   readonly software: string;
 }
 
@@ -107,4 +109,38 @@ function methodOf(login: Login, failed: (problem: Problem) => void): AnyAuthMeth
     case 'signer':
       return { type: 'agent', username: login.user, agent: new OneKeyAgent(login, failed) };
   }
+}
+
+interface Route {
+  readonly port: number;
+  readonly timeoutMs: number;
+  /** Address of this machine that the connection starts at. */
+  readonly localAddress?: string;
+}
+
+/** Connects to the first of the addresses that answers. Throws Problem `host.unreachable`. */
+export async function openSocket(addresses: readonly Address[], route: Route): Promise<Socket> {
+  let last: unknown;
+  for (const address of addresses) {
+    try {
+      return await connected(formatAddress(address), route);
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw unreachable(last);
+}
+
+function connected(host: string, { port, timeoutMs, localAddress }: Route): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, localAddress, noDelay: true });
+    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), timeoutMs);
+    socket.once('error', reject);
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
 }

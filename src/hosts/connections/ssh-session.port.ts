@@ -27,7 +27,7 @@ export interface ExecOptions {
   readonly input?: Buffer;
   /** Default 30,000. */
   readonly timeoutMs?: number;
-  /** Of standard output and of standard error each; what follows is dropped and the command stopped. Default 1 MiB. */
+  /** Maximum of standard output and of standard error each; the rest is dropped and the command stopped. Default 1 MiB. */
   readonly maxBytes?: number;
 }
 

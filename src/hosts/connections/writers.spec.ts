@@ -12,7 +12,10 @@ const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
   'src/hosts/connections/host-changes.service.ts': [],
-  'src/ssh-keys/rotation/rotation-precheck.ts': ['src/ssh-keys/rotation/survey-scripts.ts'],
+  'src/ssh-keys/rotation/steps/rotation-precheck.ts': [
+    'src/ssh-keys/rotation/steps/account-survey.ts',
+    'src/ssh-keys/rotation/steps/sshd-settings.ts',
+  ],
 };
 
 /** A command of a shell that changes a file, where a command can stand; or output that goes into one. */
@@ -50,8 +53,8 @@ describe('sessions that change a host', () => {
       for (const script of scriptsIn(file)) expect([file, WRITES.exec(script)?.[0]]).toEqual([file, undefined]);
   });
 
-  it('are told from readers by their scripts', () => {
-    for (const file of ['src/hosts/connections/file-scripts.ts', 'src/ssh-keys/rotation/holder-scripts.ts'])
+  it('are recognized by their scripts', () => {
+    for (const file of ['src/hosts/connections/file-scripts.ts', 'src/ssh-keys/rotation/custody/holder-scripts.ts'])
       expect(scriptsIn(file).some((script) => WRITES.test(script))).toBe(true);
     for (const script of [
       'set -e; mv a b',
@@ -76,5 +79,5 @@ describe('sessions that change a host', () => {
 const CHANGERS = [
   'src/hosts/connections/file-scripts.ts',
   'src/ssh-keys/certificate-authority/revocation-push.service.ts',
-  'src/ssh-keys/rotation/holder-scripts.ts',
+  'src/ssh-keys/rotation/custody/holder-scripts.ts',
 ];

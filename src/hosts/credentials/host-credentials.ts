@@ -4,12 +4,12 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { PasswordLogin, PrivateKeyLogin } from '../model/login.port.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Host } from '../model/host.entity.js';
-import { type Destination, destinationText, type Hop } from './destination.js';
+import { type Destination, destinationText, type Hop } from '../model/jump-hosts.js';
 import { PrivateKeys } from './private-keys/private-keys.service.js';
 
 type StoredLogin = PrivateKeyLogin | PasswordLogin;
 
-/** What somebody gives us to log in with: a private key, or a password. */
+/** A credential as it is entered: a private key, or a password. */
 export interface NewCredential {
   readonly user: string;
   readonly privateKey?: string;
@@ -17,7 +17,7 @@ export interface NewCredential {
   readonly password?: string;
 }
 
-/** What the row of a host keeps of it. */
+/** The columns of a host for its credential. */
 export type KeptCredential = Pick<Host, 'loginUser' | 'credentialKind' | 'credential' | 'credentialFingerprint'>;
 
 export const NO_CREDENTIAL: KeptCredential = {
@@ -29,14 +29,14 @@ export const NO_CREDENTIAL: KeptCredential = {
 
 /** Bound to the destination. */
 const PURPOSE = 'host credential for a destination';
-/** As versions before sealed it: bound to the id of the host alone. */
+/** The seal of earlier versions, which is bound to the id of the host alone. */
 const UNBOUND_PURPOSE = 'host-credential';
 /** First byte of what is bound to a destination; seals themselves begin with 1. */
 const BOUND = 2;
 
 /**
  * Credentials of hosts: written, sealed, opened to log in, and never shown again. A credential is sealed for one destination: at another
- * address, port, or through other hosts it cannot be opened, whoever changed the record.
+ * address, port, or through other hosts it cannot be unsealed, even if the record is changed in the database.
  */
 @Injectable()
 export class HostCredentials {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An authority whose certificates say which key a host has. */
+/** A certificate authority that is trusted for host certificates. */
 @Entity('host_authority')
 @Index('host_authority_fingerprint', ['fingerprint'], { unique: true })
 export class HostAuthority {

@@ -1,7 +1,9 @@
-import type { HostKeyPolicy } from '../model/host.entity.js';
+import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
+import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState } from '../model/host-key.entity.js';
+import type { HostAuthority } from './host-authority.entity.js';
 
-/** Whether a login may go on to a host that shows this key, and what is to be written down about the key. */
+/** Whether a login may go on to a host that shows this key, and the state to record for the key. */
 export interface HostKeyVerdict {
   readonly trusted: boolean;
   readonly state: HostKeyState;
@@ -11,13 +13,13 @@ interface Question {
   readonly known: readonly Pick<HostKey, 'blob' | 'state'>[];
   readonly shown: Buffer;
   readonly policy: HostKeyPolicy;
-  /** Keys that a trusted authority certifies for this host at this moment; they count with the policy `ca`, and nothing else does. */
+  /** Keys that a trusted authority certifies for this host at this moment; with the policy `ca` they alone count. */
   readonly certified: readonly Pick<HostKey, 'blob'>[];
-  /** A password can be kept by whoever receives it, so it is never sent on the first sight of a key. */
+  /** A password is never sent to a host whose key is seen for the first time: an impostor could keep it. */
   readonly sendsPassword: boolean;
 }
 
-/** Decides before authentication. In doubt nobody logs in. */
+/** Judges a host key before authentication; in doubt it is not trusted. */
 export function judgeHostKey({ known, shown, policy, certified, sendsPassword }: Question): HostKeyVerdict {
   const own = known.find(({ blob }) => blob.equals(shown));
   if (policy === 'ca') return judgeCertified(certified, shown, own?.state);
@@ -30,9 +32,41 @@ export function judgeHostKey({ known, shown, policy, certified, sendsPassword }:
   return { trusted: onFirstUse, state: 'tofu-pending' };
 }
 
-/** What is pinned does not count here, and what was rejected stays so whoever certifies it. */
+/** Pinned keys do not count here, and a rejected one stays rejected even if it is certified. */
 function judgeCertified(certified: Question['certified'], shown: Buffer, own?: HostKeyState): HostKeyVerdict {
   const isCertified = certified.some(({ blob }) => blob.equals(shown));
   const state = own ?? (certified.length > 0 ? 'changed' : 'tofu-pending');
   return { trusted: isCertified && state !== 'rejected' && state !== 'changed', state };
+}
+
+/** The reason why a certificate does not prove that its key is this host's; undefined when it does. */
+export function certificateFault(
+  certificate: SshCertificateContent,
+  { name, address }: Pick<Host, 'name' | 'address'>,
+  authorities: readonly Pick<HostAuthority, 'fingerprint'>[],
+  now: Date,
+): string | undefined {
+  const { kind, principals, validAfter, validBefore, criticalOptions, authority } = certificate;
+  if (kind !== 'host') return 'is a certificate for users';
+  if (!authorities.some(({ fingerprint }) => fingerprint === authority))
+    return `is signed by ${authority}, which is not trusted`;
+  if (now < validAfter || now >= validBefore)
+    return `is good from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
+  // A certificate without principals would be valid for every host; an unknown critical option must be refused.
+  if (!principals.some((one) => [name, address].includes(one.toLowerCase())))
+    return `names ${principals.slice(0, 5).join(', ') || 'no host'}, and neither ${name} nor ${address}`;
+  return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;
+}
+
+/** Keys of a host that a trusted authority certifies at this moment. */
+export function certifiedKeys(
+  keys: readonly HostKey[],
+  host: Pick<Host, 'name' | 'address'>,
+  authorities: readonly HostAuthority[],
+  now: Date,
+): HostKey[] {
+  return keys.filter(({ blob, certificate }) => {
+    const read = certificate === null ? undefined : readSshCertificate(certificate);
+    return read?.key.blob.equals(blob) === true && certificateFault(read, host, authorities, now) === undefined;
+  });
 }

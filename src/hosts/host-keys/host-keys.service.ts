@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 import { newId } from '../../platform/database/new-id.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -9,7 +10,7 @@ import { type SshCertificateContent, readCertificateLine } from '../../formats/s
 import { Host } from '../model/host.entity.js';
 import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';
-import { certificateFault, certifiedKeys } from './host-certificates.js';
+import { certificateFault, certifiedKeys } from './host-key-verdict.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';
 
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
@@ -18,11 +19,11 @@ const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 export interface SeenHostKey {
   readonly key: PublicKeyBlob;
   readonly possession: Possession;
-  /** What becomes of a key that is new; one that is known keeps its state. */
+  /** State for a key that is new; a known one keeps its state. */
   readonly state: HostKeyState;
 }
 
-/** The public keys of hosts: which ones were seen, and which ones people trust. */
+/** The public keys of hosts: those that were seen, and those that are trusted. */
 @Injectable()
 export class HostKeysService {
   constructor(
@@ -42,7 +43,7 @@ export class HostKeysService {
     return this.db.manager.find(HostKey, { where: { hostId }, order: { id: 'ASC' }, take: 100 });
   }
 
-  /** Trusts a key that somebody has from a safe place, before or after the host showed it; of a certificate keeps what it says. */
+  /** Pins a key that the caller has from a trusted source, before or after the host showed it; keeps the certificate if `line` is one. */
   async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
@@ -61,7 +62,7 @@ export class HostKeysService {
     return await this.decide(caller, hostId, row.id, 'pinned');
   }
 
-  /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it says nothing of this host now. */
+  /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it is not valid for this host now. */
   private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
@@ -110,7 +111,7 @@ export class HostKeysService {
     return await this.db.manager.findOneByOrFail(HostKey, { id: keyId });
   }
 
-  /** Enters a key from a file that somebody has, in a transaction of the caller's. True when the host did not have it. */
+  /** Adds a key from an imported file, in a transaction of the caller's. True when the host did not have it. */
   async enter(
     tx: EntityManager,
     caller: Caller,
@@ -123,7 +124,7 @@ export class HostKeysService {
     const { id, state: was } = await tx.findOneByOrFail(HostKey, { hostId, fingerprint: key.fingerprint });
     if (was === state) return false;
     const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
-    // What somebody has rejected, a file does not bring back.
+    // An import does not undo a rejection.
     if (was === 'rejected') return false;
     await tx.update(HostKey, { id }, { state, ...decision });
     const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
@@ -170,5 +171,27 @@ export class HostKeysService {
       [newId(), hostId, key.fingerprint, key.type, key.bits, key.blob, state, possession, at],
     );
     return rows[0]?.fresh === true;
+  }
+}
+
+/** Lists the pinned host keys among the crypto assets of this service: its logins depend on them. */
+@Injectable()
+export class OwnHostKeys {
+  constructor(
+    own: ServiceCryptoAssets,
+    private readonly db: DataSource,
+  ) {
+    own.serve('hosts', () => this.list());
+  }
+
+  private async list(): Promise<ServiceCryptoAsset[]> {
+    const rows: { address: string; port: number; type: string; blob: string }[] = await this.db.query(
+      `SELECT h.address, h.port, k.type, encode(k.blob, 'base64') AS blob FROM host_key k JOIN host h ON h.id = k.host_id
+       WHERE k.state = 'pinned' ORDER BY k.id`,
+    );
+    return rows.map(({ address, port, type, blob }) => ({
+      publicKey: `${type} ${blob.replaceAll('\n', '')}`,
+      occurrence: { location: `${address}:${port}` },
+    }));
   }
 }

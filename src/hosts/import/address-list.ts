@@ -45,7 +45,7 @@ interface Place {
   readonly port?: number;
 }
 
-/** What a word stands for, or what is wrong with it. */
+/** The addresses or name of a word, or its fault. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
   if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it, and what is found becomes hosts';
   const range = addressesOf(word, budget);

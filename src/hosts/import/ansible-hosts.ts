@@ -5,7 +5,7 @@ import { trimOf } from '../../formats/encoding/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
-/** What an inventory says of one host, its groups' variables below its own. */
+/** The variables of one host; its own take precedence over those of its groups. */
 export interface InventoryHost {
   readonly pointer: string;
   readonly groups: readonly string[];

@@ -14,7 +14,7 @@ export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[]
 }
 
 interface At {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number;
   /** Characters before the line's first that is no space. */
   readonly indent: number;
@@ -22,7 +22,7 @@ interface At {
 
 interface Word {
   readonly text: string;
-  /** From 0, in the line without its indent. */
+  /** Column, from 0, in the line without its indent. */
   readonly column: number;
 }
 

@@ -27,6 +27,22 @@ export function readAnsibleTree(document: unknown, budget: ImportBudget, format:
   return walk.graph.items();
 }
 
+/** Reads the JSON of `ansible-inventory --list` and of scripts for dynamic inventories. Throws ImportRefusal. */
+export function readAnsibleJson(text: string, budget: ImportBudget): ImportItem[] {
+  return readAnsibleTree(jsonOf(text), budget, 'ansible-json');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const position = /position (\d{1,9})/.exec(error instanceof Error ? error.message : '')?.[1];
+    const before = position === undefined ? undefined : text.slice(0, Number(position)).split('\n');
+    const at = before === undefined ? '' : `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+    throw new ImportRefusal('host-import.format', `is no ansible-json${at}`);
+  }
+}
+
 interface At {
   readonly pointer: string;
   readonly depth: number;

@@ -58,7 +58,7 @@ function assertAffordable(document: unknown): void {
     const known = sizes.get(node);
     if (known !== undefined) return known;
     if (depth > MAX_DEPTH) throw unfolded();
-    sizes.set(node, Infinity); // until it is known: whatever it holds cannot hold it
+    sizes.set(node, Infinity); // until it is known: a node cannot contain itself
     const size = Object.values(node).reduce<number>((sum, inner) => sum + sizeOf(inner, depth + 1), 1);
     sizes.set(node, size);
     return size;

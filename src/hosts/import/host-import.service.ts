@@ -45,7 +45,7 @@ export interface ImportReport {
 /** Items between two turns that others get. */
 const ITEMS_AT_ONCE = 20;
 
-/** Undoes what was written so far; not an error to anybody. */
+/** Rolls back what was written so far; it is not reported as an error. */
 class NothingStored extends Error {}
 
 /** Takes hosts from files of other tools: all of them in one transaction. */
@@ -58,7 +58,7 @@ export class HostImport {
     private readonly reading: ImportReading,
   ) {}
 
-  /** Throws the Problems of ImportReading when it is not such a file at all, or when `signal` says that nobody waits any more. */
+  /** Throws the Problems of ImportReading when the file is not of the format, or when `signal` says that the client is gone. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
     const items = await this.reading.read(order.format, order.text, signal);
     let taken: ImportedItem[] = [];
@@ -188,7 +188,7 @@ interface Storing {
   readonly pin: boolean;
 }
 
-/** What the rules of hosts say of one item is no fault of the import; anything else is thrown. */
+/** A Problem with one item is a fault of that item and not of the import; anything else is thrown. */
 function faultsOfProblem(error: unknown, { pointer }: ImportItem): ItemFault[] {
   if (!(error instanceof Problem)) throw error;
   if (error.errors === undefined || error.errors.length === 0) return [{ pointer, detail: error.message }];

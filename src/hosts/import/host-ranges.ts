@@ -5,7 +5,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const LETTER = /^[a-z]$/i;
 const NUMBER = /^\d{1,9}$/;
 
-/** Why a pattern stands for no hosts. `column` counts from 0 within the pattern. */
+/** A fault in a pattern. `column` counts from 0 within the pattern. */
 export interface RangeFault {
   readonly detail: string;
   readonly column: number;

@@ -21,23 +21,23 @@ export interface ItemFault {
 
 export interface ImportedKey {
   readonly key: PublicKeyBlob;
-  /** `rejected` for `@revoked`; else what the import says. */
+  /** `rejected` for `@revoked`; absent: the state that the import asks for. */
   readonly state?: Extract<HostKeyState, 'rejected'>;
 }
 
-/** One host as a file tells it. What cannot be read has faults and is not stored. */
+/** One host of a file. An item that cannot be read has faults and is not stored. */
 export interface ImportItem {
   readonly pointer: string;
   readonly name: string;
-  /** Members of a host as people write them; judged by the rules of `POST /v1/hosts`. */
+  /** Members of a host as written; validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
   /** Name of the host that it is reached through. */
   readonly jumpHost?: string;
   readonly keys: readonly ImportedKey[];
-  /** How the line names its host without telling the name (HMAC-SHA1 of it). */
+  /** A hashed name of known_hosts (HMAC-SHA1). */
   readonly hashed?: { readonly salt: Buffer; readonly hash: Buffer };
   readonly faults: readonly ItemFault[];
-  /** What was said and not taken: secrets, and variables that only Ansible knows. */
+  /** Names of what was not imported: secrets, and variables of Ansible alone. */
   readonly ignored: readonly string[];
 }
 

@@ -1,9 +1,9 @@
-/** Hosts that one import may have. */
+/** Maximum hosts of one import. */
 export const MAX_HOSTS = 5000;
-/** Names that are expanded, groups that are walked, and variables that are inherited: far more than any inventory of 5000 hosts has. */
+/** Maximum names that are expanded, groups that are walked and variables that are inherited: far more than any inventory of 5000 hosts has. */
 const MAX_STEPS = 2_000_000;
 
-/** Why a file is not taken at all. */
+/** A file is refused as a whole. */
 export class ImportRefusal extends Error {
   /** @param code of the Problem. @param detail what is wrong, with line and column where they are known. */
   constructor(
@@ -14,7 +14,7 @@ export class ImportRefusal extends Error {
   }
 }
 
-/** What reading one file may cost, however short the file is. */
+/** Limits the cost of reading one file, which does not depend on its length. */
 export class ImportBudget {
   private steps = 0;
   private hosts = 0;

@@ -157,7 +157,7 @@ describe('an Ansible inventory in YAML', () => {
     expect(shown(read('ansible-yaml', bomb(2, 3)))).toHaveLength(1);
   });
 
-  it('says where it is no YAML', () => {
+  it('reports where it is no YAML', () => {
     expect(refusal('ansible-yaml', 'all:\n  hosts:\n    a: [b')?.detail).toMatch(
       /^is no ansible-yaml: line \d+, column \d+: /,
     );

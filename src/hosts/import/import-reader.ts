@@ -1,6 +1,6 @@
 import { readAddressList } from './address-list.js';
 import { readAnsibleIni } from './ansible-ini.js';
-import { readAnsibleJson } from './ansible-json.js';
+import { readAnsibleJson } from './ansible-tree.js';
 import { readAnsibleYaml } from './ansible-yaml.js';
 import { readCsvHosts } from './csv-hosts.js';
 import type { ImportFormat, ImportItem } from './import-item.js';
@@ -8,7 +8,7 @@ import { ImportBudget } from './import-limits.js';
 import { HashedName, readKnownHosts } from './known-hosts.js';
 import { readSshConfig } from './ssh-config.js';
 
-/** A host that is known: what the hash of a name is compared with. */
+/** A known host, whose name and address are compared with hashed names. */
 export interface KnownPlace {
   readonly name: string;
   readonly address: string;
@@ -25,7 +25,7 @@ const READERS: Readonly<Record<ImportFormat, (text: string, budget: ImportBudget
   list: readAddressList,
 };
 
-/** Reads a file of hosts. What it costs is bounded by ImportBudget, and by the thread that it runs in. Throws ImportRefusal. */
+/** Reads a file of hosts. Its cost is bounded by ImportBudget, and by the thread that it runs in. Throws ImportRefusal. */
 export function readImport(format: ImportFormat, text: string, known: readonly KnownPlace[]): ImportItem[] {
   const plain = text
     .replace(/^\uFEFF/, '')
@@ -34,7 +34,7 @@ export function readImport(format: ImportFormat, text: string, known: readonly K
   return READERS[format](plain, new ImportBudget()).map((item) => withPlace(item, known));
 }
 
-/** Whom the hash of a name stands for, found by trying all that are known. */
+/** Replaces a hashed name by the known host whose name or address has that hash. */
 function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
   const { hashed, ...rest } = item;
   if (hashed === undefined) return item;

@@ -12,14 +12,14 @@ const MAX_THREADS = 2;
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 256;
 
-/** Reads files of hosts in a thread: what is in a file decides how long that takes, and nobody else waits for it. */
+/** Reads files of hosts in a thread: the content of a file decides how long that takes, and the event loop must not wait for it. */
 @Injectable()
 export class ImportReading {
   private readonly threads = new BoundedThreads(MAX_THREADS);
 
   constructor(private readonly db: DataSource) {}
 
-  /** @param signal ends the thread when nobody waits any more. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
+  /** @param signal ends the thread when the client is gone. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
   async read(format: ImportFormat, text: string, signal?: AbortSignal): Promise<ImportItem[]> {
     const select = { name: true, address: true, port: true } as const;
     const hasHashes = format === 'known-hosts' && text.includes('|1|');

@@ -17,7 +17,7 @@ interface Member {
 }
 
 /**
- * An inventory of Ansible, whichever form it was written in: groups have one name each in the whole inventory, and what is said of one in several
+ * An inventory of Ansible, whichever form it was written in: groups have one name each in the whole inventory, and the entries for one group in several
  * places counts together.
  */
 export class InventoryGraph {
@@ -39,7 +39,7 @@ export class InventoryGraph {
     this.groups.get(name)?.parents.add(parent);
   }
 
-  /** Hosts that a pattern stands for: a name or address, with ranges and a port or without. Undefined `group`: what is said counts for a host in any. */
+  /** Hosts that a pattern stands for: a name or address, with ranges and a port or without. Without a `group` the entry applies to the host in any. */
   members(group: string | undefined, pattern: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
     const names = expandRanges(pattern, this.budget);
     if (!Array.isArray(names)) {
@@ -54,7 +54,7 @@ export class InventoryGraph {
     this.bad.push(badItem(pointer, truncate(name, 100), detail));
   }
 
-  /** What was refused, then hosts in the order in which they were named. Throws ImportRefusal. */
+  /** Answers the refused items, then the hosts in the order in which they were named. Throws ImportRefusal. */
   items(): ImportItem[] {
     const hosts = [...this.hosts].map(([name, { pointer, groups, vars }]) => {
       const all = this.withAncestors(groups);

@@ -63,7 +63,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   const { pointer } = common;
   if (/[*?!|]/.test(names)) return badItem(pointer, truncate(names, 100), 'has a pattern, which names no one host');
   const places = names.split(',').map(placeOf);
-  // A name says more than an address, and stays when the machine gets another one.
+  // A name is more telling than an address, and stays when the machine gets another one.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
   if (place === undefined) return badItem(pointer, '', 'names no host');

@@ -1,6 +1,6 @@
 import { truncate } from '../../platform/text/truncate.js';
 
-/** What ssh_config(5) says for the hosts that its patterns match. */
+/** A block of ssh_config(5) for the hosts that its patterns match. */
 export interface ConfigBlock {
   /** Patterns of `Match` are those of its criteria `host` or `originalhost`. */
   readonly kind: 'host' | 'match';
@@ -16,9 +16,9 @@ export interface ConfigFault {
   readonly detail: string;
 }
 
-/** Keywords that say where a host is: a block with one of them cannot be left out without a word. */
+/** Keywords that say where a host is: a block with one of them must not be left out silently. */
 const PLACES = ['hostname', 'port', 'proxyjump', 'proxycommand'];
-const NOBODY: readonly string[] = [];
+const NO_PATTERNS: readonly string[] = [];
 
 /** Parts a file into its blocks; what stands before the first is for every host. */
 export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: ConfigFault[] } {
@@ -38,7 +38,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
         name: truncate(`Include ${words.join(' ')}`, 100),
         detail: 'names another file, which is not here: import that one too',
       });
-    else if (PLACES.includes(key) && block.patterns === NOBODY)
+    else if (PLACES.includes(key) && block.patterns === NO_PATTERNS)
       faults.push({
         line,
         name: `Match, line ${block.line}`,
@@ -49,7 +49,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
   return { blocks, faults };
 }
 
-/** As ssh: one pattern must match, and none that is negated. */
+/** Matches like ssh: one pattern must match, and no negated one. */
 export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   let isMatched = false;
   for (const pattern of patterns) {
@@ -66,7 +66,7 @@ function patternsOf(words: readonly string[]): readonly string[] {
   const [criterion = '', list = '', ...rest] = words;
   if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];
   const isHost = ['host', 'originalhost'].includes(criterion.toLowerCase()) && rest.length === 0 && list !== '';
-  return isHost ? list.split(',') : NOBODY;
+  return isHost ? list.split(',') : NO_PATTERNS;
 }
 
 /** `KEYWORD value`, `KEYWORD=value`, values in double quotes too; a comment begins a line, or a word. */

@@ -31,7 +31,7 @@ function isName(pattern: string): boolean {
 }
 
 class ConfigReading {
-  /** By name as it stands in the file, jump hosts before those behind them. */
+  /** Hosts by their names in the file, jump hosts before those behind them. */
   readonly items = new Map<string, ImportItem>();
   private readonly open = new Set<string>();
 

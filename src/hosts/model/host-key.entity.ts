@@ -1,13 +1,13 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * `pinned`: confirmed; logins trust it. `tofu-pending`: seen, and nobody said yet whether it is the right one.
+ * `pinned`: confirmed; logins trust it. `tofu-pending`: seen, and not confirmed or rejected yet.
  * `changed`: seen where another one was expected. `rejected`: known to be wrong.
  */
 export const HOST_KEY_STATES = ['pinned', 'tofu-pending', 'changed', 'rejected'] as const;
 export type HostKeyState = (typeof HOST_KEY_STATES)[number];
 
-/** `proven`: whoever showed it signed with it. `claimed`: it was only shown, or somebody typed it in. */
+/** `proven`: the host has signed with it. `claimed`: it was only shown, or entered by a person. */
 export const POSSESSIONS = ['proven', 'claimed'] as const;
 export type Possession = (typeof POSSESSIONS)[number];
 
@@ -36,7 +36,7 @@ export class HostKey {
   @Column('bytea')
   blob: Buffer;
 
-  /** What an authority says of the key: an OpenSSH host certificate. */
+  /** OpenSSH host certificate of the key. */
   @Column('bytea', { nullable: true })
   certificate: Buffer | null;
 

@@ -1,7 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { HostCredentialKind } from './credential-kind.js';
 
-/** What a host key must be, for anyone to log in: confirmed before (`pinned`), certified by a trusted authority (`ca`), or the first one that was seen (`tofu`). */
+/** Kinds of credential that a host is logged in to with. */
+export const CREDENTIAL_KINDS = ['private-key', 'password'] as const;
+export type HostCredentialKind = (typeof CREDENTIAL_KINDS)[number];
+
+/** The host keys that logins trust: confirmed ones (`pinned`), those that a trusted authority certifies (`ca`), or the first one that was seen (`tofu`). */
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;
 export type HostKeyPolicy = (typeof HOST_KEY_POLICIES)[number];
 
@@ -9,7 +12,7 @@ export type HostKeyPolicy = (typeof HOST_KEY_POLICIES)[number];
 export const MANAGEMENT_MODES = ['inventory-only', 'managed'] as const;
 export type ManagementMode = (typeof MANAGEMENT_MODES)[number];
 
-/** How commands become root: not at all, with `sudo -n`, or the login is root already. */
+/** Ways of commands to become root: none, `sudo -n`, or the login is root already. */
 export const PRIVILEGES = ['none', 'sudo', 'root'] as const;
 export type Privilege = (typeof PRIVILEGES)[number];
 
@@ -42,7 +45,7 @@ export class Host {
   @Column('jsonb', { default: {} })
   labels: Labels;
 
-  /** Who answers for it; free text. */
+  /** The responsible person or team; free text. */
   @Column('text', { nullable: true })
   owner: string | null;
 

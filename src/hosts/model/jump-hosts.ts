@@ -1,12 +1,13 @@
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
+import type { Host } from './host.entity.js';
 
-/** Hosts that a connection may go through on its way. */
+/** Maximum jump hosts on a route. */
 export const MAX_JUMPS = 3;
 
-/** Refuses a jump host that is not there, that would lead back to the host itself, or that makes the way too long. */
+/** Refuses a jump host that does not exist, that leads back to the host itself, or that makes the route too long. */
 export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHostId: string): Promise<void> {
-  // Held, so that it cannot be removed before this change is committed.
+  // Locked, so that it cannot be removed before this change is committed.
   await tx.query('SELECT id FROM host WHERE id = $1 FOR KEY SHARE', [jumpHostId]);
   const way: { id: string }[] = await tx.query(
     `WITH RECURSIVE way (id, jump_host_id, step) AS (
@@ -28,3 +29,36 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
   const errors = [{ pointer: '/jumpHostId', detail }];
   throw new Problem('refused', 'host.jump-host', `/jumpHostId: ${detail}.`, { errors });
 }
+
+/** One machine on the route, as recorded. */
+export type Hop = Pick<Host, 'id' | 'address' | 'port'>;
+
+/** Destination of a credential: the jump hosts in the order of the connection, and the host itself as the last one. */
+export type Destination = readonly [...jumps: Hop[], host: Hop];
+
+/** Canonical text of a destination, which the seal of a credential is bound to. */
+export function destinationText(destination: Destination): string {
+  return JSON.stringify(destination.map(({ id, address, port }) => [id, address, port]));
+}
+
+/** Reads the route to a host. With `lock` the jump hosts cannot be changed until the transaction ends. */
+export async function destinationOf(
+  tx: EntityManager,
+  { id, address, port, jumpHostId }: Hop & Pick<Host, 'jumpHostId'>,
+  { lock = false } = {},
+): Promise<Destination> {
+  const read = (): Promise<Hop[]> => tx.query(ROUTE, [jumpHostId, MAX_JUMPS]);
+  let jumps = jumpHostId === null ? [] : await read();
+  if (lock && jumps.length > 0) {
+    const ids = jumps.map((hop) => hop.id);
+    await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [ids]);
+    jumps = await read();
+  }
+  return [...jumps, { id, address, port }];
+}
+
+const ROUTE = `WITH RECURSIVE way (id, address, port, jump_host_id, step) AS (
+    SELECT id, address, port, jump_host_id, 1 FROM host WHERE id = $1
+    UNION ALL
+    SELECT h.id, h.address, h.port, h.jump_host_id, step + 1 FROM host h JOIN way ON h.id = way.jump_host_id WHERE step <= $2
+  ) SELECT id, address, port FROM way ORDER BY step DESC`;

@@ -1,4 +1,4 @@
-/** How to log in to a host. */
+/** A login to a host. */
 export type Login = PrivateKeyLogin | PasswordLogin | SignerLogin;
 
 export interface PrivateKeyLogin {

@@ -21,7 +21,7 @@ const NAME =
 const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
 /**
- * The one way from what somebody typed to an address that a socket may be opened to. The answer is the address to connect to:
+ * The only way from a written address or name to an address that a socket may be opened to. The answer is the address to connect to:
  * nothing is looked up twice, so a name cannot point elsewhere in between.
  */
 @Injectable()
@@ -59,14 +59,14 @@ export class HostAddressGuard {
     return addresses;
   }
 
-  /** Throws Problem `network.denied` when packets to the address could end where nobody may scan or log in. */
+  /** Throws Problem `network.denied` when packets to the address could reach a network that must not be scanned or logged in to. */
   assertAllowed(address: Address, target = formatAddress(address)): void {
     const reason = this.denial(address);
     if (reason === undefined) return;
     throw new Problem('forbidden', 'network.denied', `"${shown(target)}" is never connected to: ${reason}.`);
   }
 
-  /** Why no connection is made to the address; undefined when one may be. */
+  /** The reason why no connection is made to the address; undefined when one may be. */
   denial(address: Address): string | undefined {
     for (const destination of destinationsOf(address)) {
       const isLoopback = LOOPBACK.some((network) => contains(network, destination));
@@ -78,7 +78,7 @@ export class HostAddressGuard {
     return undefined;
   }
 
-  /** Why a whole network may not be scanned; undefined when it may. */
+  /** The reason why a network must not be scanned; undefined when it may. */
   networkDenial(network: Network): string | undefined {
     const open = this.config.allowLoopback ? LOOPBACK : [];
     const denied = deniedNetworks().find(
@@ -136,7 +136,7 @@ function ownAddresses(): Set<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
 }
 
-/** What people write there that belongs elsewhere. */
+/** Explains a text that is no address or name: a URL, a port, a network. */
 function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';
@@ -144,7 +144,7 @@ function hintFor(target: string): string {
   return /[^:]:\d{1,5}$/.test(target) ? '; the port has a member of its own' : '';
 }
 
-/** As much of what was typed as an answer may repeat. */
+/** The written text, as far as an answer may repeat it. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

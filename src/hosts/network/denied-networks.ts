@@ -16,7 +16,7 @@ const network = (text: string): Network => {
 /** This machine, as it calls itself. */
 export const LOOPBACK = [network('127.0.0.0/8'), network('::1/128')];
 
-/** What no scope and no host record opens: nothing that a customer runs is there, or it is there to serve this machine alone. */
+/** Networks that no scope and no host record allows: they contain no machines of customers, or serve this machine alone. */
 export const DENIED: readonly { readonly network: Network; readonly why: string }[] = [
   ['0.0.0.0/8', 'this network (RFC 791)'],
   ['127.0.0.0/8', 'loopback'],

@@ -22,7 +22,7 @@ export function canonicalAddress(text: string): string {
   if (parseAddress(name) !== undefined) return text;
   if (!/[^\0-\x7f]/.test(name)) return name;
   const ascii = domainToASCII(name);
-  // Digits of other scripts would make an address of what nobody wrote as one.
+  // Digits of other scripts would be normalized into an address that was not written.
   return ascii === '' || parseAddress(ascii) !== undefined ? name : ascii;
 }
 

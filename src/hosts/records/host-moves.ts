@@ -3,7 +3,6 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type Destination, destinationOf, destinationText } from '../credentials/destination.js';
 import {
   HostCredentials,
   type KeptCredential,
@@ -12,9 +11,9 @@ import {
 } from '../credentials/host-credentials.js';
 import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
-import { MAX_JUMPS } from '../model/jump-hosts.js';
+import { type Destination, destinationOf, destinationText, MAX_JUMPS } from '../model/jump-hosts.js';
 
-/** What a change of a host took away, because it was meant for the place that the host had before. */
+/** Secrets that a change of a host dropped, because they were meant for its previous address. */
 export interface DroppedByChange {
   /** Whether the host had a credential, and has none now. */
   readonly credential: boolean;
@@ -25,9 +24,9 @@ export interface DroppedByChange {
 }
 
 export interface Move {
-  /** Whether address, port or jump host are others than before. */
+  /** Whether address, port or jump host change. */
   readonly isMoved: boolean;
-  /** A credential, or that there is to be none, came with the change. */
+  /** The change contains a credential, or removes it. */
   readonly keepsCredential: boolean;
   readonly dropCredentialsBehind: boolean;
 }
@@ -52,8 +51,8 @@ export function isNothing({ credential, pinnedKeys, credentialsBehind }: Dropped
 }
 
 /**
- * What happens to the secrets of a host that moves. At another address another machine may answer, and who changes the address need not be
- * who entered the secret: it follows nowhere by itself. Hosts behind are reached through a machine that may be another one as well.
+ * Secrets of a host that moves to another address. Another machine may answer there, and the person who changes the address need not be the
+ * one who entered the secret, so it is dropped. The same holds for hosts that are reached through this one.
  */
 @Injectable()
 export class HostMoves {
@@ -71,7 +70,7 @@ export class HostMoves {
     return { id, address, port, jumpHostId };
   }
 
-  /** Seals before the transaction: the HSM may take its time. */
+  /** Seals the credential before the transaction: the HSM may be slow. */
   async seal(place: HostPlaceChange, credential: NewCredential | null | undefined): Promise<SealedCredential> {
     if (credential === undefined) return { kept: {} };
     if (credential === null) return { kept: NO_CREDENTIAL };
@@ -79,14 +78,14 @@ export class HostMoves {
     return { kept: await this.credentials.close(destination, credential), destination };
   }
 
-  /** Whether the way to the host is the one that its credential was sealed for; until the transaction ends it stays so. */
+  /** Whether the route to the host is the one that its credential was sealed for, and locks it until the transaction ends. */
   async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
-    const now = await destinationOf(tx, place, { hold: true });
+    const now = await destinationOf(tx, place, { lock: true });
     return destinationText(now) === destinationText(destination);
   }
 
-  /** In the transaction of the change, which holds the row of the host. Throws Problem `host.credentials-behind`. */
+  /** Drops secrets in the transaction of the change, which has locked the row of the host. Throws Problem `host.credentials-behind`. */
   async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
     if (!move.isMoved) return NOTHING;
     const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);
@@ -106,7 +105,7 @@ export class HostMoves {
       [host.id, MAX_JUMPS],
     );
     if (behind.length === 0) return 0;
-    if (!isWanted) throw heldByOthers(behind.length);
+    if (!isWanted) throw credentialsBehindProblem(behind.length);
     const ids = behind.map(({ id }) => id);
     await tx.query(
       `UPDATE host SET login_user = NULL, credential_kind = NULL, credential = NULL, credential_fingerprint = NULL,
@@ -124,7 +123,7 @@ export class HostMoves {
   }
 }
 
-function heldByOthers(count: number): Problem {
+function credentialsBehindProblem(count: number): Problem {
   const detail =
     `${count} hosts with a stored credential are reached through this one, and their credentials would be dropped: ` +
     'repeat the call with dropCredentialsBehind, then enter them again.';

@@ -1,15 +1,36 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { HostKey } from '../model/host-key.entity.js';
-import { HostUses } from './host-uses.service.js';
 import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
 
-/** Removes hosts that nothing needs any more. */
+/** Throws Problem when its module still needs the host. Runs in the transaction that removes the host and has locked its row. */
+type Check = (tx: EntityManager, hostId: string) => Promise<void>;
+
+/** Uses of hosts by other modules, each of which registers a check. */
+@Injectable()
+export class HostUses {
+  private readonly checks: Check[] = [];
+
+  serve(check: Check): void {
+    this.checks.push(check);
+  }
+
+  /** Keeps these hosts from being removed until the end of the transaction that begins a use; after it the check sees the use. */
+  async lockHosts(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
+    await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [hostIds]);
+  }
+
+  async assertNone(tx: EntityManager, hostId: string): Promise<void> {
+    for (const check of this.checks) await check(tx, hostId);
+  }
+}
+
+/** Removes hosts that are not in use. */
 @Injectable()
 export class HostRemoval {
   constructor(

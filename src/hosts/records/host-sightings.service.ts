@@ -24,7 +24,7 @@ export class HostSightings {
     private readonly keys: HostKeysService,
   ) {}
 
-  /** Answers the id of the host at the address and port; a new one is only looked at until somebody says otherwise. */
+  /** Answers the id of the host at the address and port; a new one is `inventory-only` until it is changed by hand. */
   async saw(sighting: SshSighting): Promise<string> {
     const { address, port, software, scanId } = sighting;
     const id = await this.db.transaction(async (tx) => {

@@ -17,11 +17,8 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Nullable } from '../../platform/http/body-shape.js';
-import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { CREDENTIAL_KINDS, type HostCredentialKind } from '../model/credential-kind.js';
 import {
-  type Host,
   HOST_KEY_POLICIES,
   type HostKeyPolicy,
   type Labels,
@@ -187,98 +184,4 @@ export class HostQuery extends PageQuery {
   @IsOptional()
   @IsIn(REACHABILITIES)
   reachability?: Reachability;
-}
-
-export class CredentialView {
-  /** @example deploy */
-  user: string;
-  @ApiProperty({ enum: CREDENTIAL_KINDS })
-  kind: HostCredentialKind;
-  /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
-  fingerprint?: string;
-}
-
-export class HostView {
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  id: string;
-  /** @example web-1.example.com */
-  name: string;
-  /** @example 192.0.2.10 */
-  address: string;
-  /** @example 22 */
-  port: number;
-  /** @example {"env": "prod"} */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
-  labels: Labels;
-  /** @example "Platform team" */
-  owner?: string;
-  /** @example production */
-  environment?: string;
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  jumpHostId?: string;
-  @ApiProperty({ enum: HOST_KEY_POLICIES })
-  hostKeyPolicy: HostKeyPolicy;
-  @ApiProperty({ enum: MANAGEMENT_MODES })
-  managementMode: ManagementMode;
-  @ApiProperty({ enum: PRIVILEGES })
-  privilege: Privilege;
-  /** Who is logged in as, and how; the secret itself is never shown. */
-  credential?: CredentialView;
-  /** @example "Debian GNU/Linux 12 (bookworm)" */
-  os?: string;
-  /** @example OpenSSH_9.2p1 */
-  sshVersion?: string;
-  @ApiProperty({ enum: REACHABILITIES })
-  reachability: Reachability;
-  /** Problem code of the last attempt that failed. @example host.key-changed */
-  reachabilityCode?: string;
-  checkedAt?: Date;
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  lastScanId?: string;
-  /** The ETag. @example 1 */
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
-
-  static of(row: Host): HostView {
-    const { id, name, address, port, labels, hostKeyPolicy, managementMode, privilege, reachability } = row;
-    return {
-      id,
-      name,
-      address,
-      port,
-      labels,
-      hostKeyPolicy,
-      managementMode,
-      privilege,
-      reachability,
-      owner: row.owner ?? undefined,
-      environment: row.environment ?? undefined,
-      jumpHostId: row.jumpHostId ?? undefined,
-      credential: credentialView(row),
-      os: row.os ?? undefined,
-      sshVersion: row.sshVersion ?? undefined,
-      reachabilityCode: row.reachabilityCode ?? undefined,
-      checkedAt: row.checkedAt ?? undefined,
-      lastScanId: row.lastScanId ?? undefined,
-      version: row.version,
-      createdAt: row.createdAt,
-      updatedAt: row.updatedAt,
-    };
-  }
-}
-
-function credentialView({ loginUser, credentialKind, credentialFingerprint }: Host): CredentialView | undefined {
-  if (loginUser === null || credentialKind === null) return undefined;
-  return { user: loginUser, kind: credentialKind, fingerprint: credentialFingerprint ?? undefined };
-}
-
-export class HostPage {
-  items: HostView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Host>): HostPage {
-    return { items: page.items.map((row) => HostView.of(row)), nextCursor: page.nextCursor };
-  }
 }

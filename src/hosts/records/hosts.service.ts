@@ -28,7 +28,7 @@ type Fields = Pick<
   | 'privilege'
 >;
 
-/** What people write about a host; an absent member stays as it is, null empties it. */
+/** A change of a host: an absent member is not changed, null empties it. */
 export type HostChange = Partial<Fields> & {
   readonly credential?: NewCredential | null;
   /** Drops credentials of hosts that are reached through this one, when it moves. */
@@ -89,7 +89,7 @@ export class HostsService {
 
   /**
    * Changes what is given, if the host is still at `version`. A credential is for one destination: when address, port or jump host change, it
-   * is dropped unless it comes with the change, and so are those of hosts behind, which must be said (`dropCredentialsBehind`). Throws Problem
+   * is dropped unless it comes with the change, and so are those of hosts behind, if `dropCredentialsBehind` allows it. Throws Problem
    * `request.stale`, `host.credentials-behind`.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
@@ -142,7 +142,7 @@ function auditDetail(change: Partial<Fields>, credential: NewCredential | null |
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }
 
-/** Of the audit log. */
+/** An entry of the audit log. */
 export function hostEntry(action: string, id: string, detail: Record<string, unknown>) {
   return { action, target: { kind: 'host', id }, detail };
 }

@@ -8,7 +8,7 @@ export interface Timetable {
   readonly createdAt: Date;
 }
 
-/** What was due in a span of time. */
+/** Due times in a span of time. */
 export interface DueSpan {
   readonly last: Date;
   /** Due times before the last one; counted up to 100. */
@@ -40,7 +40,7 @@ export function dueSpan(table: Timetable, first: Date, until: Date): DueSpan {
   return { last: passed.at(0) ?? first, earlier: Math.max(0, passed.length - 1) };
 }
 
-/** Why the table cannot be used, or undefined when it can. */
+/** The reason why a timetable cannot be used; undefined when it can. */
 export function timetableFault(table: Timetable): { pointer: string; detail: string } | undefined {
   if (!isTimeZone(table.timeZone)) return { pointer: '/timeZone', detail: 'is no IANA time zone' };
   if ((table.cron === null) === (table.intervalSeconds === null))

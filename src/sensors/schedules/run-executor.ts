@@ -1,4 +1,5 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
@@ -9,13 +10,14 @@ interface OpenRun {
   readonly settings: Record<string, unknown>;
 }
 
-type Doing = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
+type ExecutableTarget = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
 
-/** Carries out the runs of targets that do their work at once. */
+/** Executes the runs of targets that do their work within the run, and finishes them before a shutdown. */
 @Injectable()
-export class RunExecutor {
+export class RunExecutor implements BeforeApplicationShutdown {
   private readonly logger = new Logger(RunExecutor.name);
   private readonly busy = new Map<string, Promise<void>>();
+  private stopping = false;
 
   constructor(
     private readonly db: DataSource,
@@ -23,28 +25,30 @@ export class RunExecutor {
     private readonly runs: ScheduledRuns,
   ) {}
 
-  /** Begins what is under way and not being done here, one run of each kind at a time: kinds do not wait for each other. */
+  /** Begins open runs, one of each kind at a time: kinds do not wait for each other. */
+  @Interval(2000)
   look(): void {
+    if (this.stopping) return;
     for (const kind of this.targets.kinds) {
       const target = this.targets.get(kind);
-      if (target === undefined || !does(target) || this.busy.has(kind)) continue;
+      if (target === undefined || !isExecutable(target) || this.busy.has(kind)) continue;
       const work = this.carryOut(kind, target)
-        .catch((error: unknown) => this.logger.warn(`a run of ${kind} waits: ${String(error)}`))
+        .catch((error: unknown) => this.logger.warn(`a run of ${kind} was not executed: ${String(error)}`))
         .finally(() => this.busy.delete(kind));
       this.busy.set(kind, work);
     }
   }
 
-  /** Settles when nothing is being done. */
-  async idle(): Promise<void> {
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
     await Promise.all(this.busy.values());
   }
 
   /**
-   * One process at a time holds the lock of its session; when it dies, the run is still under way and the lock is free, so another
+   * One process at a time has the session's advisory lock. When it dies, the lock is released while the run is still open, so another
    * process begins it anew.
    */
-  private async carryOut(kind: string, target: Doing): Promise<void> {
+  private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
     const session = this.db.createQueryRunner();
     const lock = [`schedule run ${kind}`];
@@ -55,7 +59,7 @@ export class RunExecutor {
       );
       if (taken?.mine !== true) return;
       try {
-        // Looked for again: whoever held the lock before may have ended it.
+        // Read again: the process that had the lock before may have ended it.
         const run = await this.open(kind);
         if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
       } finally {
@@ -83,11 +87,11 @@ export class RunExecutor {
   }
 }
 
-function does(target: ScheduleTarget): target is Doing {
+function isExecutable(target: ScheduleTarget): target is ExecutableTarget {
   return target.carryOut !== undefined;
 }
 
-/** What the work was refused for is why the run failed. */
+/** A Problem of the work is the reason why the run failed. */
 async function endOf(work: Promise<RunEnd>): Promise<RunEnd> {
   try {
     return await work;

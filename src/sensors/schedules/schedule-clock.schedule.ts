@@ -4,7 +4,7 @@ import { OldRows } from '../../platform/database/old-rows.js';
 import { ScheduleStarter } from './schedule-starter.js';
 import { ScheduleTicker } from './schedule-ticker.js';
 
-/** Of a schedule that is due once a year they are of use for longer. */
+/** Runs that are kept however old they are: a schedule may be due once a year only. */
 const KEPT_RUNS = 100;
 const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE n.schedule_id = t.schedule_id
   ORDER BY n.due_at DESC OFFSET ${KEPT_RUNS} LIMIT 1)`;

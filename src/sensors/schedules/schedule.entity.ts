@@ -1,10 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What becomes of a due time at which nobody was there: one run for all that were missed, or none. */
+/** Rule for due times at which no worker was running: one run for all that were missed, or none. */
 export const MISSED_RULES = ['once', 'skip'] as const;
 export type MissedRule = (typeof MISSED_RULES)[number];
 
-/** When something is to be started: a cron expression in a time zone, or an interval. */
+/** When runs are started: by a cron expression in a time zone, or at an interval. */
 @Entity('schedule')
 @Index('schedule_due', ['nextDueAt'], { where: 'enabled' })
 export class Schedule {
@@ -50,7 +50,7 @@ export class Schedule {
   @Column('text')
   madeBy: string;
 
-  /** Why the service paused it; null when people did, or nobody. */
+  /** Why the service paused it; null when a person did, or when it is not paused. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 

@@ -130,7 +130,7 @@ export class SchedulesService {
     await target.check(order.settings);
   }
 
-  /** The clock asks nobody, so whoever has something started must be allowed to start it themselves. */
+  /** Runs start without a caller, so the author of a schedule must be allowed to start its target by hand. */
   private targetFor(caller: Caller, kind: string): ScheduleTarget {
     const target = this.targets.get(kind);
     if (target === undefined) {

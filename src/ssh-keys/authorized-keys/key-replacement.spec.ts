@@ -145,7 +145,7 @@ it('brings the old key back when the new one fails after all', () => {
   expect(rolledBack(restored, plan).bytes.toString()).toBe(file);
 });
 
-it('brings it back without the limit that it had by then, and not where somebody removed both', () => {
+it('brings it back without the limit that it had by then, and not where both were removed', () => {
   const file = `no-pty ${old.line}\n`;
   const { plan, bytes } = rotated(file);
   expect(withOldRestored(bytes.bounded, plan, old.line).bytes).toEqual(bytes.permanent);

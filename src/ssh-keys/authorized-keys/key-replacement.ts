@@ -1,29 +1,45 @@
-import { type AuthorizedKeysLine, lineAgain, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
-import { type EditedFile, editLines } from './line-edit.js';
+import {
+  type AuthorizedKeysLine,
+  lineAgain,
+  lineEndOf,
+  lineOf,
+  readLines,
+  writeLines,
+} from '../../platform/ssh/authorized-keys-file.js';
 import { withExpiry } from '../../formats/ssh/line-options.js';
+import { unifiedDiff } from './unified-diff.js';
 
-/** A key that takes the place of another in one file. */
+/** The replacement of a key by another in one file. */
 export interface KeyReplacement {
   readonly path: string;
-  /** Blob of the key that goes. */
+  /** Blob of the old key. */
   readonly old: Buffer;
-  /** Blob of the key that comes. */
+  /** Blob of the new key. */
   readonly next: Buffer;
-  /** What stands on a line of the new key: `TYPE BASE64 COMMENT`. */
+  /** Text of a line of the new key: `TYPE BASE64 COMMENT`. */
   readonly nextText: string;
-  /** The options that lines of the old key had before the rotation; what is more than that is a limit of ours. */
+  /** The options that lines of the old key had before the rotation; anything else is a limit of the rotation. */
   readonly originals: ReadonlySet<string>;
 }
 
-/** When a line ends by itself, as its sshd reads `expiry-time`; undefined: not at all. */
+/** The `expiry-time` of a line, as its sshd reads it; undefined: none. */
 export type Limit = string | undefined;
 
-/** How the lines of one key stand. `limited`: each has a time limit of ours; `mixed`: some. */
+/** State of the lines of one key. `limited`: each has a time limit of the rotation; `mixed`: some. */
 export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
 export interface LineStandings {
   readonly old: LineStanding;
   readonly next: LineStanding;
+}
+
+/** Replaces one line by itself, others, or none. `next` is the line behind it. */
+type LineChange = (line: AuthorizedKeysLine, next: AuthorizedKeysLine | undefined) => AuthorizedKeysLine[];
+
+export interface EditedFile {
+  readonly bytes: Buffer;
+  /** Empty when nothing changes. */
+  readonly diff: string;
 }
 
 /** The options that the lines of a key have now: `originals` of a rotation that has not begun. */
@@ -44,8 +60,8 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
 }
 
 /**
- * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if nobody
- * comes back to verify it. The old lines stay as they are. Doing it again renews the limit.
+ * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if it
+ * is not verified. The old lines stay as they are. Doing it again renews the limit.
  */
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, nextText, originals } = replacement;
@@ -63,17 +79,17 @@ export function withNextRenewed(file: Buffer, replacement: KeyReplacement, until
   return withLimits(file, replacement, replacement.next, until);
 }
 
-/** Takes our limit off every line of the new key. */
+/** Removes the limit of the rotation from every line of the new key. */
 export function withNextPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.next, undefined);
 }
 
-/** Sets an end to every line of the old key. */
+/** Sets a limit on every line of the old key. */
 export function withOldLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.old, until);
 }
 
-/** Takes our limit off every line of the old key. */
+/** Removes the limit of the rotation from every line of the old key. */
 export function withOldPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.old, undefined);
 }
@@ -83,7 +99,7 @@ export function withoutOld(file: Buffer, { path, old }: KeyReplacement): EditedF
   return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
 }
 
-/** As if the rotation had not been: without the new key, the old one without a limit of ours. */
+/** Restores the file: without the new key, and the old one without a limit of the rotation. */
 export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFile {
   const { path, old, next, originals } = replacement;
   return editLines(path, file, (line) => {
@@ -94,7 +110,7 @@ export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFil
 
 /**
  * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
- * options of that line. For the one case that the new key fails after all. Where somebody removed both, neither comes back.
+ * options of that line. For the case that the new key fails after all. Where both were removed by others, neither comes back.
  */
 export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -139,4 +155,25 @@ function withoutLimit(options: string, originals: ReadonlySet<string>): string {
   if (originals.has(options)) return options;
   const own = options.replace(/^expiry-time="\d{8,14}Z?",?/, '');
   return originals.has(own) ? own : options;
+}
+
+/**
+ * Changes lines and nothing else. A file that ended without a line end ends without one afterwards; a line that is put
+ * behind another has that one's end; behind the last one, the file's, or sshd would read both as one.
+ */
+function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
+  const before = readLines(file);
+  const changed = before.flatMap((line, i) =>
+    change(line, before[i + 1]).map((made) => (made.end === '' ? { ...made, end: line.end } : made)),
+  );
+  const bytes = writeLines(ended(changed, lineEndOf(before), before.at(-1)?.end === ''));
+  return { bytes, diff: unifiedDiff(path, file, bytes) };
+}
+
+function ended(lines: AuthorizedKeysLine[], end: string, open: boolean): AuthorizedKeysLine[] {
+  const last = lines.length - 1;
+  return lines.map((line, i) => {
+    if (i === last && open) return { ...line, end: '' };
+    return line.end === '' ? { ...line, end } : line;
+  });
 }

@@ -14,7 +14,7 @@ const NO_END = '\\ No newline at end of file\n';
 const MISLEADING = /\p{Bidi_Control}|\p{Zl}|\p{Zp}|[\u0080-\u009f]/u;
 
 /**
- * What `diff -u` shows between two files, without their times; empty when no byte differs. Both files are compared whole: whatever is in the one and not in
+ * The output of `diff -u` for two files, without their times; empty when no byte differs. Both files are compared whole: whatever is in the one and not in
  * the other stands in it, so `withDiff` makes the second file of the first one.
  */
 export function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
@@ -41,7 +41,7 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-/** As UTF-8 where both files are that and nothing in them would mislead, else a character for each byte. */
+/** UTF-8 where both files are that and contain nothing misleading, else one character for each byte. */
 export function encodingOf(before: Buffer, after: Buffer): Encoding {
   const isReadable = (bytes: Buffer) => {
     const text = bytes.toString('utf8');

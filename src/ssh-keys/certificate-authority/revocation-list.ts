@@ -9,7 +9,7 @@ export interface RevokedCertificates {
   readonly keyIds: readonly string[];
 }
 
-/** What a key revocation list takes back. */
+/** The entries of a key revocation list. */
 export interface RevocationContent {
   /** Grows with every revocation. */
   readonly version: bigint;
@@ -44,7 +44,7 @@ export function revocationList({ version, generatedAt, certificates, keys }: Rev
   ]);
 }
 
-/** The version that a list of ours says it has. */
+/** Reads the version of a list that this service has written. */
 export function versionOfList(list: Buffer): bigint {
   return list.readBigUInt64BE(MAGIC.length + 4);
 }

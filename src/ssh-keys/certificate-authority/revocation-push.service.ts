@@ -8,7 +8,7 @@ import { HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { askSshd } from '../rotation/sshd-settings.js';
+import { askSshd } from '../rotation/steps/sshd-settings.js';
 import { versionOfList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
 import { SshRevocationsService } from './ssh-revocations.service.js';
@@ -18,23 +18,23 @@ export interface Pushed {
   readonly done: boolean;
   /** The file that sshd of the host names as RevokedKeys. */
   readonly path?: string;
-  /** Of the list that the host has now. */
+  /** Hash of the list that the host has now. */
   readonly sha256?: string;
   /** Code of the Problem when it was not. */
   readonly code?: string;
 }
 
-/** sshd refuses every key when its list is not one: it is looked at where it will be read, before it takes the place of the old one. */
+/** Checks the list on the host before it replaces the old one: with an unreadable list sshd refuses every key. */
 const CHECK = `
 umask 077; list=$(mktemp) || exit 1; trap 'rm -f -- "$list"' EXIT HUP INT TERM
 cat > "$list" && ssh-keygen -Q -l -f "$list" >/dev/null
 `;
 const AT_ONCE = 10;
 const MAX_TRIES = 8;
-/** `sshd -T` prints paths without quotes, so one with a blank in it cannot be told for certain. */
+/** `sshd -T` prints paths without quotes, so a path with a blank in it is ambiguous. */
 const CERTAIN_PATH = /^\/[\x21\x23-\x7e]*[^/"\s]$/;
 
-/** Puts revocation lists to hosts: into the file that sshd there reads its list from, and into no other one. */
+/** Copies revocation lists to hosts, only to the file that sshd there names as RevokedKeys. */
 @Injectable()
 export class RevocationPush {
   constructor(
@@ -46,8 +46,8 @@ export class RevocationPush {
   ) {}
 
   /**
-   * Puts the list to these hosts; `path` is what the caller expects sshd to name. A host that fails keeps the list that it had. What is about to be done is in
-   * the audit log before a host is touched, and what came of it afterwards.
+   * Copies the list to these hosts; `path` is the file that the caller expects sshd to name. A host that fails keeps its old list. The intent is in the audit
+   * log before a host is contacted, and the outcome afterwards.
    */
   async push(caller: Caller, authorityId: string, hostIds: readonly string[], path?: string): Promise<Pushed[]> {
     await this.revocations.list(authorityId);
@@ -88,7 +88,7 @@ export class RevocationPush {
     }
   }
 
-  /** Whoever writes last looks again: a push that was overtaken must not leave an older list behind. */
+  /** Reads the list again after the write: a push that was overtaken must not leave an older list behind. */
   private async put(session: ChangeSession, path: string, authorityId: string): Promise<Pushed> {
     const { hostId } = session;
     const place = { path, as: 'root', mark: newId(), mode: '644' };
@@ -120,7 +120,7 @@ async function listFileOf(session: SshSession): Promise<string> {
   );
 }
 
-/** False when it was changed by somebody else, so that it can be tried again. Throws everything else. */
+/** False when the file was changed meanwhile, so that it can be tried again. Throws everything else. */
 function notChanged(error: unknown): false {
   if (error instanceof Problem && error.code === 'host.file-changed') return false;
   throw error;

@@ -5,10 +5,9 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { keyFileLine } from '../../platform/ssh/key-file-line.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
-import { SshAuthority } from './ssh-authority.entity.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';
-import { SshRevocation } from './ssh-revocation.entity.js';
+import { SshAuthority, SshRevocation } from './ssh-authority.entity.js';
 
 export interface IssuedCertificate {
   readonly certificate: SshCertificate;
@@ -33,7 +32,7 @@ export class SshAuthoritiesReader {
     return this.cursors.newest('ssh-authorities', this.db.createQueryBuilder(SshAuthority, 'authority'), page);
   }
 
-  /** What it has certified, newest first. */
+  /** Certificates of an authority, newest first. */
   async certificates(authorityId: string, page: PageQuery): Promise<Page<IssuedCertificate>> {
     const authority = await this.get(authorityId);
     const query = this.db
@@ -44,7 +43,7 @@ export class SshAuthoritiesReader {
     return { items: items.map((certificate) => ({ certificate, revoked: revoked.has(certificate.id) })), nextCursor };
   }
 
-  /** What it has taken back, newest first. */
+  /** Revocations of an authority, newest first. */
   async revocations(authorityId: string, page: PageQuery): Promise<Page<SshRevocation>> {
     await this.get(authorityId);
     const query = this.db

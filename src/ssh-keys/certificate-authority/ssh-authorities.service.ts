@@ -39,7 +39,7 @@ export class SshAuthoritiesService {
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
     const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
-      // Refused, so nobody has it. Of a commit that was cut off nobody knows: a key too many is the lesser evil.
+      // Refused, so no row has it. Whether an interrupted commit succeeded is unknown: one unused key too many is the lesser evil.
       if (error instanceof Problem) await this.vault.destroy(key);
       throw error;
     });
@@ -55,7 +55,7 @@ export class SshAuthoritiesService {
         [id, state, state === 'RETIRING' ? 'ACTIVE' : 'RETIRING'],
       );
       if (moved !== 1) {
-        // Whoever did not hear the answer asks again.
+        // A caller that missed the answer repeats the call.
         if (await tx.existsBy(SshAuthority, { id, state })) return;
         throw await refusalOf(tx, id);
       }
@@ -64,7 +64,7 @@ export class SshAuthoritiesService {
   }
 }
 
-/** What the token must say of the key of an authority. */
+/** Attributes that the key of an authority must have in the token. */
 export function authorityIdentity(id: string): KeyIdentity {
   return { purpose: 'ssh-ca', owner: id };
 }

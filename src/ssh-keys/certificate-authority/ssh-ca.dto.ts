@@ -16,10 +16,16 @@ import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
-import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
 import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
-import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-revocation.entity.js';
+import {
+  AUTHORITY_STATES,
+  type AuthorityState,
+  REVOCATION_KINDS,
+  type RevocationKind,
+  type SshAuthority,
+  type SshRevocation,
+} from './ssh-authority.entity.js';
 import type { Pushed } from './revocation-push.service.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { approvalHash, ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
+import {
+  approvalHash,
+  type ApprovalRequirement,
+  ApprovalsService,
+  type Judgement,
+} from '../../approvals/approvals.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
@@ -10,7 +15,7 @@ import type { SshCertificate } from './ssh-certificate.entity.js';
 
 const MAX_TITLE_LENGTH = 200;
 
-/** What the policies look at before a certificate is issued. */
+/** The facts about a certificate that the policies are evaluated with. */
 export interface CertificateUse {
   /** `ssh-ed25519`, … of the key that is certified. */
   readonly keyType: string;
@@ -18,12 +23,6 @@ export interface CertificateUse {
   readonly principals: readonly string[];
   /** Ids of the caller and of the person behind it. */
   readonly callers: readonly string[];
-}
-
-/** Policies revision, and who must approve; nobody when `demand` is undefined. */
-export interface JudgedCertificate {
-  readonly revision: number;
-  readonly demand: ApprovalRequirement | undefined;
 }
 
 /** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
@@ -41,7 +40,7 @@ export class SshCertificateApprovals {
   async judge(
     { name, kind }: SshAuthority,
     { keyType, keyId, principals, callers }: CertificateUse,
-  ): Promise<JudgedCertificate> {
+  ): Promise<Judgement> {
     const common = {
       algorithm: [keyType],
       caller: callers,
@@ -55,8 +54,8 @@ export class SshCertificateApprovals {
     return this.approvals.judgeAll('ssh-certificate', uses);
   }
 
-  /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: JudgedCertificate): Promise<void> {
+  /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
+  assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 
@@ -96,7 +95,7 @@ export class SshCertificateApprovals {
   }
 }
 
-/** What approvers see: everything that the certificate will say, made of its rows alone. */
+/** The document that approvers see: the whole content of the certificate, built from its rows alone. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request } = certificate;
   if (request === null) throw new Error('a certificate that waits for approval has its request');

@@ -19,7 +19,7 @@ const SWEEP_AFTER_SECONDS = 10;
 
 export const SSH_CA_ACTOR: Actor = { kind: 'system', id: 'ssh-ca', name: 'ssh-ca' };
 
-/** Signs the certificates whose rows say that they may be, with the authority's key in the HSM. */
+/** Signs accepted and approved certificates with the authority's key in the HSM. */
 @Injectable()
 export class SshCertificateSigner {
   private readonly logger = new Logger(SshCertificateSigner.name);
@@ -33,7 +33,7 @@ export class SshCertificateSigner {
 
   /**
    * The certificate's row, signed if it was not yet and may be. May run twice at once: the first signature that is stored is the certificate.
-   * @param repeated what a caller that repeats its call asks for; used for rows that do not hold the request
+   * @param repeated the request of a caller that repeats its call; used for rows without the request
    * @throws Problem `ssh-ca.inactive` when the authority issues nothing any more
    */
   async sign(id: string, repeated?: CertificateRequest): Promise<SshCertificate> {

@@ -9,7 +9,7 @@ import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js'
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
 
-/** What happens to an SSH certificate when its approval is decided. */
+/** Moves SSH certificates on when their approval is decided. */
 @Injectable()
 export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   private readonly logger = new Logger(SshCertificateSubject.name);

@@ -5,7 +5,7 @@ import type { Actor } from '../../access/caller.js';
 export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 
-/** What was asked for beyond the columns, and by whom: everything that is needed to sign later. */
+/** The request beyond the columns, and the requester: everything that is needed to sign later. */
 export interface CertificateRequest {
   /** `TYPE BASE64` */
   readonly publicKey: string;
@@ -17,7 +17,7 @@ export interface CertificateRequest {
   readonly correlation: string;
 }
 
-/** A certificate that was asked for. Its row is committed before it is signed; only a READY row can hold a certificate (CHECK). */
+/** A requested certificate. Its row is committed before it is signed; only a READY row can contain a certificate (CHECK). */
 @Entity('ssh_certificate')
 @Index('ssh_certificate_serial', ['authorityId', 'serial'], { unique: true })
 @Index('ssh_certificate_newest', ['authorityId', 'id'])
@@ -50,7 +50,7 @@ export class SshCertificate {
   @Column('timestamptz')
   validBefore: Date;
 
-  /** As in a `-cert.pub` file; null until it was signed. */
+  /** Text of a `-cert.pub` file; null until it is signed. */
   @Column('text', { nullable: true })
   certificate: string | null;
 

@@ -4,14 +4,14 @@ import { wireMpint, WireReader, wireString, wireUint32, wireUint64 } from '../..
 export const CERTIFICATE_KINDS = ['user', 'host'] as const;
 export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];
 
-/** What a certificate says (OpenSSH's PROTOCOL.certkeys). */
+/** Content of a certificate (OpenSSH's PROTOCOL.certkeys). */
 export interface CertificateContent {
   readonly kind: CertificateKind;
   /** The key that is certified. */
   readonly key: SshPublicKey;
   /** Unique within one authority; revocation lists name it. */
   readonly serial: bigint;
-  /** What sshd writes into its log when somebody logs in with it. */
+  /** Key id, which sshd logs at each login with the certificate. */
   readonly keyId: string;
   /** Login names, or names of the host. An empty list would stand for everybody and is refused. */
   readonly principals: readonly string[];

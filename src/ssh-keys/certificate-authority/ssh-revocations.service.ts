@@ -7,10 +7,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
-import { SshAuthority } from './ssh-authority.entity.js';
-import { type RevocationKind, SshRevocation } from './ssh-revocation.entity.js';
+import { type RevocationKind, SshAuthority, SshRevocation } from './ssh-authority.entity.js';
 
-/** What an authority takes back, and the lists that tell hosts so. */
+/** Revocations of an authority, and the revocation lists (KRL) for hosts. */
 @Injectable()
 export class SshRevocationsService {
   constructor(
@@ -40,7 +39,7 @@ export class SshRevocationsService {
     });
   }
 
-  /** The list as sshd reads it. It has room for one, so it takes back what all authorities of this kind take back. */
+  /** The list as sshd reads it. sshd takes one list only, so it contains the revocations of all authorities of this kind. */
   async list(authorityId: string): Promise<Buffer> {
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
     if (authority === null) throw missing();

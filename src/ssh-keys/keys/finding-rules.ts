@@ -30,7 +30,7 @@ export interface FindingSubject {
   readonly locations: readonly SshKeyLocation[];
 }
 
-/** Everything the rules have to say about one key. A finding about a line or file names it. */
+/** Applies all rules to one key. A finding about a line or file names its location. */
 export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): SshKeyFault[] {
   const { key, locations } = subject;
   const lines = locations.filter(({ kind }) => kind === 'authorized-key');

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { FindingRule, FindingSeverity } from './finding-rules.js';
 
-/** What is wrong with a key, by which rule, and where. */
+/** A finding about a key: the rule, the severity and the location. */
 @Entity('ssh_key_finding')
 @Index('ssh_key_finding_rule', ['rule', 'keyId'])
 export class SshKeyFinding {

@@ -8,7 +8,7 @@ import { findingsOf } from './finding-rules.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
 import { SshKey } from './ssh-key.entity.js';
 
-/** Keeps the findings of keys in step with what is known of them: in the transaction that changes it. */
+/** Updates the findings of keys, in the transaction that changes the keys or their locations. */
 @Injectable()
 export class SshKeyFindings {
   constructor(

@@ -47,7 +47,7 @@ export class SshKeyLocation {
   @Column('boolean', { nullable: true })
   passphrase: boolean | null;
 
-  /** When a private key file was last shown to hold the key, by a signature with it; null: the host only claims so. */
+  /** When a signature last proved that the file contains the private key; null: only reported by the host. */
   @Column('timestamptz', { nullable: true })
   provenAt: Date | null;
 

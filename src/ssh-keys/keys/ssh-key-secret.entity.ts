@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Where the service finds the private half of a key that it holds: sealed here, or in the token. In a table of its own, so that no list reads it. */
+/** The private half of a key in the service's custody: sealed here, or in the token. It has a table of its own, so that no list reads it. */
 @Entity('ssh_key_secret')
 export class SshKeySecret {
   @PrimaryColumn('uuid')

@@ -8,10 +8,10 @@ import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** A found key whose fingerprint is known: one that does not even tell that is nothing that could be found again. */
+/** A found key whose fingerprint is known: without one, a key could not be recognized again. */
 type Known = FoundSshKey & { readonly fingerprint: string };
 
-/** Takes in what scans saw: keys, the places where they are, logins with them. Taking it in twice changes nothing. */
+/** Records what scans found: keys, their locations, and logins with them. Recording it twice changes nothing. */
 @Injectable()
 export class SshKeySightings {
   constructor(
@@ -22,7 +22,7 @@ export class SshKeySightings {
   async record(found: SshKeysFound): Promise<void> {
     const known = found.keys.filter((key): key is Known => key.fingerprint !== null);
     await this.db.transaction(async (tx) => {
-      // One message of a host at a time; else two of them could each mark as gone what the other one saw.
+      // One message of a host at a time: two at once could each mark the keys of the other one as gone.
       await advisoryLock(tx, `ssh-keys ${found.hostId}`);
       const ids = await this.keep(tx, known, found.seenAt);
       await this.keepLocations(tx, found, known, ids);
@@ -138,7 +138,7 @@ export class SshKeySightings {
 function keyRow(same: readonly Known[], seenAt: string) {
   const [first] = same as readonly [Known];
   const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
-  // Whoever owns a file gives it any date; root has no need to.
+  // The owner of a file can give it any date.
   const dates = [
     seenAt,
     ...same.flatMap(({ uid, modifiedAt }) => (uid === 0 && modifiedAt !== null ? [modifiedAt] : [])),

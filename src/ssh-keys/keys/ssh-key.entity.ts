@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Who holds the private half. `unknown`: nobody told us. */
+/** Holders of the private half. `unknown`: not entered yet. */
 export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
@@ -24,14 +24,14 @@ export class SshKey {
   @Column('int', { nullable: true })
   bits: number | null;
 
-  /** RFC 4253 section 6.6. Null when only a private key was seen that does not tell its public half. */
+  /** RFC 4253 section 6.6. Null when only an encrypted private key was found, without its public half. */
   @Column('bytea', { nullable: true })
   blob: Buffer | null;
 
   @Column('text', { nullable: true })
   comment: string | null;
 
-  /** Who answers for it: a person or a team, in the words of whoever entered it. */
+  /** The responsible person or team, as entered. */
   @Column('text', { nullable: true })
   owner: string | null;
 
@@ -59,4 +59,27 @@ export class SshKey {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** The latest login with a key on one account, with the line of the host's log that shows it. */
+@Entity('ssh_key_login')
+export class SshKeyLogin {
+  @PrimaryColumn('uuid')
+  keyId: string;
+
+  @PrimaryColumn('uuid')
+  hostId: string;
+
+  @PrimaryColumn('text')
+  account: string;
+
+  @Column('timestamptz')
+  at: Date;
+
+  /** Address that it came from. */
+  @Column('text')
+  source: string;
+
+  @Column('text')
+  evidence: string;
 }

@@ -6,8 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { FindingRule } from './finding-rules.js';
 import { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
-import { SshKeyLogin } from './ssh-key-login.entity.js';
-import { SshKey, type SshKeyState } from './ssh-key.entity.js';
+import { SshKey, SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
 
 export interface SshKeyFilter extends PageQuery {
   readonly fingerprint?: string;
@@ -17,7 +16,7 @@ export interface SshKeyFilter extends PageQuery {
   readonly state?: SshKeyState;
 }
 
-/** A key with what the rules say of it and its latest login. */
+/** A key with its findings and its latest login. */
 export interface ShownSshKey {
   readonly key: SshKey;
   readonly findings: SshKeyFinding[];
@@ -32,7 +31,7 @@ export interface Opened {
   readonly lastLogin: SshKeyLogin | undefined;
 }
 
-/** Who can log in where with one key: the places of its private half, and the accounts that it opens. */
+/** Reach of one key: the locations of its private half, and the accounts that it opens. */
 export interface SshKeyAccess {
   readonly key: SshKey;
   readonly holders: SshKeyLocation[];

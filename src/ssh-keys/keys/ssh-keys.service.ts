@@ -17,7 +17,7 @@ export interface KnownSshKey {
   readonly custody?: Custody;
 }
 
-/** Keys that people enter, and what people say of keys. */
+/** Adds keys, and changes their owner and custody. */
 @Injectable()
 export class SshKeysService {
   constructor(
@@ -61,7 +61,7 @@ export class SshKeysService {
     });
   }
 
-  /** Says who answers for a key. `version` is the one that the caller read. */
+  /** Changes the owner of a key. `version` is the one that the caller read. */
   async assign(caller: Caller, id: string, version: number, owner: string | null): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx

@@ -1,28 +1,29 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { SshKeyRotationOrder } from '../rotation/new-rotation.writer.js';
-import { RotationOrders } from '../rotation/rotation-orders.js';
-import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';
+import type { SshKeyRotationOrder } from '../rotation/planning/rotation-planner.js';
+import { RotationOrders } from '../rotation/rotation-flow.js';
+import type { NewCustody, RotationSettings } from '../rotation/model/rotation.entity.js';
 import { HeldBackKeys } from './held-back-keys.js';
 import { RotationPolicyRights } from './rotation-policy-rights.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key that is due, and who will hold the next one. */
+/** A key that is due, and the custody of the next one. */
 interface AgedKey {
   readonly id: string;
   readonly custody: NewCustody;
   readonly holder: NonNullable<RotationSettings['holder']> | null;
 }
 
-/** A key whose rotation did not work is left alone for so long. */
+/** Time until a key is rotated again whose last rotation failed. */
 const PAUSE = `interval '7 days'`;
 
 /**
- * Orders rotations of keys that are too old. Only of keys whose next private half finds its holder by itself: the service or the HSM holds it, or people said
- * that a host does, and one file of one managed host is known. The file must prove it before anything is changed. People's keys need people.
+ * Orders rotations of keys that are too old. Only of keys whose next private half reaches its holder automatically: in the custody of the service or the HSM, or
+ * of a host of which one file is known and which is managed. The file must prove the old key before anything is changed. Keys of people need people.
  */
 @Injectable()
 export class AgedKeys {
@@ -35,8 +36,13 @@ export class AgedKeys {
     private readonly rights: RotationPolicyRights,
   ) {}
 
-  /** Looks for every policy that is due, an hour after it looked last. */
-  async look(): Promise<void> {
+  @Interval(5000)
+  async sweep(): Promise<void> {
+    await this.look().catch((error: unknown) => this.logger.warn(`policies are not followed: ${String(error)}`));
+  }
+
+  /** Follows every policy that is due, which each is an hour after the last time. */
+  private async look(): Promise<void> {
     const [due]: [{ id: string }[], number] = await this.db.query(
       `UPDATE ssh_rotation_policy SET due_at = now() + interval '1 hour' + random() * interval '5 minutes' WHERE id IN (
          SELECT id FROM ssh_rotation_policy WHERE due_at <= now() AND paused_because IS NULL ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED) RETURNING id`,
@@ -85,7 +91,7 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** Whoever made the policy: what it does is theirs, so they do not approve it either. */
+/** The author of the policy: its rotations are theirs, so they may not approve them either. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const kind = madeBy.kind === 'system' || madeBy.kind === 'anonymous' ? 'api-key' : madeBy.kind;
   return { ...madeBy, kind, ownerId, scopes: new Set(), origin: { requestId: `policy ${id} ${newId()}`, address: '' } };

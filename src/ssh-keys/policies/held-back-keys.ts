@@ -4,20 +4,20 @@ import { columns } from '../../platform/database/columns.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key with a file that claims to hold it. */
+/** A key with a private key file that is reported for it, but not proven. */
 interface Claimed {
   readonly keyId: string;
   readonly fingerprint: string;
   readonly host: string;
   readonly account: string;
   readonly path: string;
-  /** As the file has it. */
+  /** Modification time of the file. */
   readonly modifiedAt: Date | null;
 }
 
 /**
- * Keys that a policy does not have rotated because all that speaks for it is what a host says: a file that claims to hold the private half, or its date.
- * Whoever has an account there can write both, and would be given the new key.
+ * Keys that a policy does not rotate, because the only evidence is reported by a host: a file said to contain the private half, or its date. Anyone with
+ * the account can write both, and would be given the new key.
  */
 @Injectable()
 export class HeldBackKeys {
@@ -26,7 +26,7 @@ export class HeldBackKeys {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  /** Writes down those that were not known before, as many as the policy may order at once, and raises an alert for each. */
+  /** Records new ones, at most as many as the policy may order at once, and raises an alert for each. */
   async look(policy: RotationPolicy): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.forget(tx, policy);
@@ -61,7 +61,7 @@ export class HeldBackKeys {
     });
   }
 
-  /** Those of which people said who holds them meanwhile, that are retired, or whose file is gone. */
+  /** Deletes those whose custody was entered meanwhile, that are retired, or whose file is gone. */
   private async forget(tx: EntityManager, { id }: RotationPolicy): Promise<void> {
     await tx.query(
       `DELETE FROM ssh_rotation_held_back b WHERE b.policy_id = $1 AND NOT EXISTS (
@@ -71,7 +71,7 @@ export class HeldBackKeys {
     );
   }
 
-  /** Old by what the service saw or by what the file says, and of a holder whom nobody named. */
+  /** Keys of unknown custody that are too old, by their first sighting or by the date of their file. */
   private claims(tx: EntityManager, { id, maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<Claimed[]> {
     return tx.query(
       `SELECT k.id AS "keyId", k.fingerprint, h.name AS host, f.account, f.path, f.modified_at AS "modifiedAt"

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import { RotationTermsBody, type WindowBody } from '../rotation/rotations.dto.js';
+import { RotationTermsBody, type WindowBody } from '../rotation/api/rotations.dto.js';
 import type { NewRotationPolicy, ShownHeldBackKey } from './rotation-policies.service.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 

@@ -9,8 +9,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { HeldBackKey } from './held-back-key.entity.js';
-import { RotationPolicy } from './rotation-policy.entity.js';
+import { HeldBackKey, RotationPolicy } from './rotation-policy.entity.js';
 
 export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
 
@@ -25,7 +24,7 @@ export interface ShownHeldBackKey {
 
 const MAX_HELD_BACK_SHOWN = 20;
 
-/** What is to be rotated by its age alone, as people say it. */
+/** Rotation policies: keys that are rotated by their age alone. */
 @Injectable()
 export class RotationPoliciesService {
   constructor(
@@ -46,7 +45,7 @@ export class RotationPoliciesService {
     });
   }
 
-  /** From now on it orders in the name of the caller, be it that it was paused. What it has ordered goes on, and so does its hour. */
+  /** Changes a policy. From now on it orders in the name of the caller, and a pause ends. Its rotations go on, and its next due time stays. */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
       const changes = { ...order, ...signature(caller), pausedBecause: null, version: version + 1 };
@@ -81,13 +80,13 @@ export class RotationPoliciesService {
     return Map.groupBy(rows, ({ policyId }) => policyId);
   }
 
-  /** What it has ordered goes on. */
+  /** Removes a policy; its rotations go on. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name } = await this.get(id, tx);
       const { affected } = await tx.delete(RotationPolicy, { id });
       await tx.delete(HeldBackKey, { policyId: id });
-      // Somebody else removed it meanwhile, and said so.
+      // It was removed by another caller meanwhile, with an audit entry.
       if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
@@ -99,7 +98,7 @@ export class RotationPoliciesService {
   }
 }
 
-/** In whose name a policy orders. */
+/** The author, in whose name a policy orders. */
 function signature({ kind, id, name, ownerId }: Caller): Pick<RotationPolicy, 'madeBy' | 'ownerId'> {
   return { madeBy: { kind, id, name }, ownerId };
 }

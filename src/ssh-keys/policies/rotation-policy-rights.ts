@@ -9,7 +9,7 @@ import { RotationPolicy } from './rotation-policy.entity.js';
 const PAUSED =
   'Paused: who wrote this policy last may not order rotations any more. Somebody who holds keys:rotate can write it again, and it orders in their name then.';
 
-/** A policy orders for as long as whoever wrote it last may order by hand. */
+/** A policy may order rotations for as long as its last author may order them by hand. */
 @Injectable()
 export class RotationPolicyRights {
   constructor(
@@ -23,7 +23,7 @@ export class RotationPolicyRights {
   async mayOrder({ id, name, version, madeBy }: RotationPolicy): Promise<boolean> {
     if (await this.rights.holds(madeBy.id, ['keys:rotate'])) return true;
     await this.db.transaction(async (tx) => {
-      // Written anew meanwhile: the next look judges it by whoever did that.
+      // Changed meanwhile: the next check is about the new author.
       const { affected } = await tx.update(
         RotationPolicy,
         { id, version, pausedBecause: IsNull() },

@@ -1,8 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
-import type { RotationSettings } from '../rotation/rotation.entity.js';
+import type { RotationSettings } from '../rotation/model/rotation.entity.js';
 
-/** Keys that are older than this are rotated without anybody asking. */
+/** A policy that rotates keys older than its limit automatically. */
 @Entity('ssh_rotation_policy')
 @Index('ssh_rotation_policy_name', ['name'], { unique: true })
 @Index('ssh_rotation_policy_due', ['dueAt'])
@@ -27,18 +27,18 @@ export class RotationPolicy {
   @Column('jsonb')
   settings: Omit<RotationSettings, 'holder' | 'leaveOthers'>;
 
-  /** Of what people change. */
+  /** Incremented by every change that a caller makes. */
   @Column('int', { default: 1 })
   version: number;
 
-  /** Who wrote it last: in their name it orders. */
+  /** The last author, in whose name it orders. */
   @Column('jsonb')
   madeBy: Actor;
 
   @Column('text')
   ownerId: string;
 
-  /** Why the service paused it; null while it goes on. Whoever writes it again resumes it. */
+  /** Why the service paused it; null while it is active. A change of the policy resumes it. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 
@@ -48,4 +48,25 @@ export class RotationPolicy {
   /** When it looks for keys next. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
+}
+
+/** A key that a policy is due to rotate and does not. Reported once, and kept for as long as that is so. */
+@Entity('ssh_rotation_held_back')
+export class HeldBackKey {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })
+  policyId: string;
+
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })
+  keyId: string;
+
+  /** Code of a Problem. */
+  @Column('text')
+  code: string;
+
+  @Column('text')
+  detail: string;
+
+  /** When it was first found. */
+  @Column('timestamptz', { default: () => 'now()' })
+  since: Date;
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { RolloutController } from './rollout-controller.js';
-import { RotationRunner } from './rotation-runner.js';
+import { RolloutController } from './rollout/rollout-controller.js';
+import { RotationRunner } from './rotation-flow.js';
 
 /** Finds what is due by time, whose worker died, or whose signal was never sent. */
 @Injectable()

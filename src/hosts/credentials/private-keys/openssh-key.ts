@@ -41,7 +41,7 @@ const CIPHERS: Readonly<Record<string, Cipher>> = {
 
 export interface ReadKey {
   readonly key: KeyObject;
-  /** As the file says it beside the private half. */
+  /** The public key that the file contains beside the private half. */
   readonly publicBlob?: Buffer;
 }
 
@@ -66,7 +66,7 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
   return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
 }
 
-/** Refuses by name what no login of this service can use; no passphrase is needed to tell. */
+/** Refuses key types that this service cannot log in with; no passphrase is needed for that. */
 export function assertUsable(type: string): void {
   if (type === 'ssh-dss') throw unsupported(DSA);
   if (type.startsWith('sk-'))

@@ -1,8 +1,8 @@
-/** Why a private key cannot be used. Each has a Problem code of its own: see private-keys.service.ts. */
+/** Reasons why a private key cannot be used. Each has its own Problem code: see private-keys.service.ts. */
 export type PrivateKeyFaultReason =
   'unreadable' | 'unsupported' | 'passphrase-missing' | 'passphrase-wrong' | 'too-costly';
 
-/** A private key that cannot be used. The message describes the format only and holds nothing of the key. */
+/** A private key that cannot be used. The message describes the format only and contains nothing of the key. */
 export class PrivateKeyFault extends Error {
   constructor(
     readonly reason: PrivateKeyFaultReason,

@@ -19,12 +19,12 @@ const CODES: Readonly<Record<PrivateKeyFaultReason, string>> = {
   'passphrase-wrong': 'host.passphrase-wrong',
 };
 
-/** Reads private keys off the event loop: a key derivation takes as long as its file says. */
+/** Reads private keys off the event loop: the file sets the cost of its key derivation. */
 @Injectable()
 export class PrivateKeys {
   private readonly threads = new BoundedThreads(MAX_THREADS);
 
-  /** @param pointer of the body member that holds privateKey and passphrase. @throws Problem with one of the codes above. */
+  /** @param pointer of the body member with privateKey and passphrase. @throws Problem with one of the codes above. */
   async read(text: string, passphrase: string | undefined, pointer: string): Promise<UsableKey> {
     const reply = await this.replyTo({ text, passphrase });
     if ('fault' in reply) throw problemOf(reply.fault.reason, reply.fault.message, pointer);

@@ -7,7 +7,7 @@ import { passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported 
 import { truncate } from '../../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
-/** KiB. puttygen takes 8192 unless told otherwise. */
+/** KiB; the default of puttygen is 8192. */
 const MAX_MEMORY = 256 * 1024;
 /** KiB times passes: some seconds of one core. */
 const MAX_WORK = 4 * 1024 * 1024;

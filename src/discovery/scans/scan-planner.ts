@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, In, IsNull, Not } from 'typeorm';
+import { Host } from '../../hosts/model/host.entity.js';
+import { isId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { ScanScope } from '../scopes/scan-scope.entity.js';
+import { ScopeGuard } from '../scopes/scope-guard.js';
+import { TargetWalk } from '../walk/target-walk.js';
+import type { Scan, ScanKind } from '../model/scan.entity.js';
+
+/** An order for a scan: of a network within a scope, or of hosts that the service can log in to. */
+export interface ScanOrder {
+  readonly kind: ScanKind;
+  readonly scopeId?: string;
+  /** Absent: everything in the scope. */
+  readonly targets?: readonly string[];
+  readonly ports?: readonly number[];
+  /** For `ssh-deep`; absent: every host with a credential. */
+  readonly hosts?: readonly string[];
+  readonly label?: string;
+}
+
+/** An order that is allowed, with its targets in their canonical spelling. */
+export type PlannedScan = Pick<Scan, 'kind' | 'scopeId' | 'targets' | 'ports' | 'total'> & {
+  readonly scopeName?: string;
+};
+
+/** Maximum probes of one scan; more would take hours. */
+const MAX_PROBES = 2_000_000;
+const MAX_HOSTS = 5000;
+/** Maximum names and networks of one scan; a range of addresses counts as several networks. */
+const MAX_TARGETS = 1000;
+
+/** Plans scans: reads the targets of an order, and checks that they are allowed. Writes nothing. */
+@Injectable()
+export class ScanPlanner {
+  constructor(
+    private readonly db: DataSource,
+    private readonly guard: ScopeGuard,
+  ) {}
+
+  /** Throws Problem `scan.outside-scope`, `scan.too-large`, `scan.no-hosts`, `request.invalid` or those of the address rules. */
+  plan(order: ScanOrder): Promise<PlannedScan> {
+    return order.kind === 'ssh-deep' ? this.onHosts(order) : this.onNetwork(order);
+  }
+
+  private async onNetwork(order: ScanOrder): Promise<PlannedScan> {
+    refuseMembers(order, ['hosts', 'label'], 'goes with ssh-deep only');
+    if (order.scopeId === undefined) throw badMember('/scopeId', 'must be there');
+    const scope = await this.db.manager.findOneBy(ScanScope, { id: order.scopeId });
+    if (scope === null) throw new Problem('missing', 'scan-scope.missing', 'There is no scan scope with this id.');
+    const ports = portsOf(scope, order.ports);
+    const targets = await this.targetsOf(scope, order.targets, ports[0] ?? 0);
+    const { total } = new TargetWalk(targets, ports, scope.id);
+    assertSize(total, MAX_PROBES);
+    return { kind: order.kind, scopeId: scope.id, scopeName: scope.name, targets, ports, total };
+  }
+
+  private async targetsOf(scope: ScanScope, given: readonly string[] | undefined, port: number): Promise<string[]> {
+    if (given === undefined) return [...scope.networks, ...scope.names];
+    const targets: string[] = [];
+    for (const [index, text] of given.entries()) {
+      targets.push(...(await this.guard.targets(scope, text, port, `/targets/${index}`)));
+      if (targets.length > MAX_TARGETS)
+        throw badMember(`/targets/${index}`, `is beyond the ${MAX_TARGETS} targets that one scan may have`);
+    }
+    return [...new Set(targets)];
+  }
+
+  private async onHosts(order: ScanOrder): Promise<PlannedScan> {
+    refuseMembers(order, ['scopeId', 'targets', 'ports'], 'does not go with ssh-deep: name hosts or a label');
+    const { hosts, label } = order;
+    const [key = '', value] = label?.split(':', 2) ?? [];
+    const stray = hosts?.findIndex((id) => !isId(id)) ?? -1;
+    if (stray !== -1) throw badMember(`/hosts/${stray}`, 'is no id');
+    const query = this.db.manager
+      .createQueryBuilder(Host, 'host')
+      .select('host.id', 'id')
+      .where({ credentialKind: Not(IsNull()), ...(hosts === undefined ? {} : { id: In([...hosts]) }) });
+    if (value !== undefined) query.andWhere('host.labels @> :wanted', { wanted: JSON.stringify({ [key]: value }) });
+    else if (label !== undefined) query.andWhere('jsonb_exists(host.labels, :key)', { key });
+    const found = await query
+      .orderBy('host.id')
+      .limit(MAX_HOSTS + 1)
+      .getRawMany<{ id: string }>();
+    const targets = found.map(({ id }) => id);
+    const missing = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
+    if (missing !== -1 || targets.length === 0) {
+      const errors = missing === -1 ? [] : [{ pointer: `/hosts/${missing}`, detail: 'is no host with a credential' }];
+      throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in with.', { errors });
+    }
+    assertSize(targets.length, MAX_HOSTS);
+    return { kind: order.kind, scopeId: null, targets, ports: [], total: targets.length };
+  }
+}
+
+function assertSize(total: number, most: number): void {
+  if (total <= most) return;
+  throw new Problem('refused', 'scan.too-large', `The scan has ${total} probes; ${most} are the most at once.`);
+}
+
+function portsOf(scope: ScanScope, ports: readonly number[] = scope.ports): number[] {
+  const stray = ports.findIndex((port) => !scope.ports.includes(port));
+  if (stray === -1) return [...ports];
+  const errors = [{ pointer: `/ports/${stray}`, detail: 'is not in the scope' }];
+  throw new Problem('forbidden', 'scan.outside-scope', `/ports/${stray}: is not in the scope.`, { errors });
+}
+
+function refuseMembers(order: ScanOrder, names: readonly (keyof ScanOrder)[], detail: string): void {
+  const given = names.find((name) => order[name] !== undefined);
+  if (given !== undefined) throw badMember(`/${given}`, detail);
+}
+
+function badMember(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

@@ -1,0 +1,149 @@
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import type { Queue } from 'bull';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Config } from '../../platform/config/config.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
+import type { Scan } from '../model/scan.entity.js';
+import type { ScanScope } from '../scopes/scan-scope.entity.js';
+import { DISCOVERY_QUEUE, type DiscoverySignal } from './discovery.queue.js';
+import { ScanSweep } from './scan-sweep.js';
+import { ScanRepository } from './scan.repository.js';
+import { TargetProber } from './target-prober.js';
+
+/** Scans at once in one process. */
+const MAX_SCANS = 4;
+/** Attempts after which a scan fails: it may be what ends its workers. */
+const MAX_ATTEMPTS = 20;
+/** Probes at once of one scan. */
+const MAX_PROBES = 24;
+/** Logins at once of one scan: each is a few seconds of work for its host. */
+const MAX_LOGINS = 8;
+const MAX_PENDING = 500;
+const LEASE_RENEWAL_MS = 5000;
+/** Time for which a scan waits for hosts that other scans are probing; then the first of them counts as throttled. */
+const MAX_WAIT_MS = 15_000;
+const IDLE_MS = 250;
+
+/**
+ * Runs scans: claim, sweep for open ports, probe each of them, record the result and hand over what was found, end. Everything that matters is in rows, so
+ * any worker can resume a scan.
+ */
+@Injectable()
+export class ScanWorker extends QueueConsumer<DiscoverySignal> {
+  private readonly scans = new WorkPool<Scan>({
+    most: MAX_SCANS,
+    claim: (capacity) => this.repository.claim(capacity),
+    run: (scan) => this.run(scan),
+    // The lease runs out, and another attempt resumes at the cursor.
+    failed: (error, scan) =>
+      this.logger.warn(
+        `${scan === undefined ? 'no scan could be claimed' : `scan ${scan.id} stopped`}: ${String(error)}`,
+      ),
+  });
+
+  constructor(
+    private readonly repository: ScanRepository,
+    private readonly sweep: ScanSweep,
+    private readonly prober: TargetProber,
+    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>,
+    config: Config,
+  ) {
+    super(queue, config);
+  }
+
+  /** Also finds scans whose signal was lost and scans of dead workers. */
+  @Interval(2000)
+  protected override answer(): Promise<void> {
+    return this.scans.fill();
+  }
+
+  /** Stops the scans where they are; another worker resumes them at their cursors. */
+  protected override finish(): Promise<void> {
+    return this.scans.stop();
+  }
+
+  private async run(scan: Scan): Promise<void> {
+    if (scan.attempt > MAX_ATTEMPTS) {
+      await this.repository.finish(scan, 'FAILED');
+      return;
+    }
+    const scope = await this.repository.scopeOf(scan);
+    if (scope === null) return; // removed, and its scans were cancelled with it
+    const isComplete = await this.sweepAndProbe(scan, scope);
+    if (this.scans.isStopping) await this.repository.release(scan);
+    else if (isComplete) await this.repository.finish(scan, 'DONE');
+  }
+
+  /** Probes open ports while the sweep goes on, which waits most of its time. True when both are complete. */
+  private async sweepAndProbe(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
+    if (scope === undefined) return (await this.sweep.hosts(scan)) && (await this.probeAll(scan, scope, () => true));
+    const state = { isSwept: false, hasFailed: false };
+    const sweeping = this.sweep
+      .network(scan, scope, () => this.scans.isStopping || state.hasFailed)
+      .finally(() => {
+        state.isSwept = true;
+      });
+    const probing = this.probeAll(scan, scope, () => state.isSwept).catch((error: unknown) => {
+      state.hasFailed = true;
+      throw error;
+    });
+    await Promise.allSettled([sweeping, probing]);
+    return (await Promise.all([sweeping, probing])).every(Boolean);
+  }
+
+  /** True when no open port is left to probe, and the sweep can find no more. */
+  private async probeAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
+    const lease = this.keepLease(scan);
+    const isOver = () => !lease.isOurs() || this.scans.isStopping;
+    try {
+      for (let deadline = Date.now() + MAX_WAIT_MS; ;) {
+        const isLast = isSwept(); // before the rows are read: they contain all that the sweep found then
+        const rows = await this.repository.pending(scan, MAX_PENDING);
+        if (rows.length === 0 && isLast) return lease.isOurs();
+        let recorded = 0;
+        const queue = [...rows];
+        const work = async (): Promise<void> => {
+          for (let row = queue.shift(); row !== undefined && !isOver(); row = queue.shift())
+            if (await this.probe(row, scope, recorded === 0 && Date.now() > deadline)) recorded += 1;
+        };
+        await Promise.all(Array.from({ length: scope === undefined ? MAX_LOGINS : MAX_PROBES }, work));
+        if (isOver()) return false;
+        if (recorded > 0 || rows.length === 0) deadline = Date.now() + MAX_WAIT_MS;
+        if (recorded === 0) await sleep(IDLE_MS);
+      }
+    } finally {
+      await lease.end();
+    }
+  }
+
+  /** Probes one open port, records the result and hands over what was found. False while another scan probes the same host, unless that `isOverdue`. */
+  private async probe(row: ScanResult, scope: ScanScope | undefined, isOverdue: boolean): Promise<boolean> {
+    const result = await this.prober.probe(row, scope);
+    if (result === undefined && !isOverdue) return false;
+    return this.repository.recordAndHandOver(row, result ?? { outcome: 'THROTTLED' });
+  }
+
+  /** Renews the lease of a scan until `end`. */
+  private keepLease(scan: Scan): { isOurs: () => boolean; end: () => Promise<void> } {
+    let isOurs = true;
+    let last = Promise.resolve();
+    const renew = async (): Promise<void> => {
+      isOurs = await this.repository.checkpoint(scan, 0, []);
+    };
+    const timer = setInterval(() => {
+      last = last.then(renew).catch((error: unknown) => this.logger.warn(`a lease was not renewed: ${String(error)}`));
+    }, LEASE_RENEWAL_MS);
+    return {
+      isOurs: () => isOurs,
+      end: async () => {
+        clearInterval(timer);
+        await last;
+        await renew();
+      },
+    };
+  }
+}

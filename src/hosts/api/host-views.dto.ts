@@ -1,0 +1,151 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Page } from '../../platform/http/cursors.js';
+import type { ConnectionTest } from '../connections/connection-tester.js';
+import {
+  CREDENTIAL_KINDS,
+  type Host,
+  HOST_KEY_POLICIES,
+  type HostCredentialKind,
+  type HostKeyPolicy,
+  type Labels,
+  MANAGEMENT_MODES,
+  type ManagementMode,
+  PRIVILEGES,
+  type Privilege,
+  REACHABILITIES,
+  type Reachability,
+} from '../model/host.entity.js';
+import { type DroppedByChange, isNothing } from '../records/host-moves.js';
+
+export class CredentialView {
+  /** @example deploy */
+  user: string;
+  @ApiProperty({ enum: CREDENTIAL_KINDS })
+  kind: HostCredentialKind;
+  /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  fingerprint?: string;
+}
+
+export class HostView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example web-1.example.com */
+  name: string;
+  /** @example 192.0.2.10 */
+  address: string;
+  /** @example 22 */
+  port: number;
+  /** @example {"env": "prod"} */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
+  labels: Labels;
+  /** @example "Platform team" */
+  owner?: string;
+  /** @example production */
+  environment?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  jumpHostId?: string;
+  @ApiProperty({ enum: HOST_KEY_POLICIES })
+  hostKeyPolicy: HostKeyPolicy;
+  @ApiProperty({ enum: MANAGEMENT_MODES })
+  managementMode: ManagementMode;
+  @ApiProperty({ enum: PRIVILEGES })
+  privilege: Privilege;
+  /** Who is logged in as, and how; the secret itself is never shown. */
+  credential?: CredentialView;
+  /** @example "Debian GNU/Linux 12 (bookworm)" */
+  os?: string;
+  /** @example OpenSSH_9.2p1 */
+  sshVersion?: string;
+  @ApiProperty({ enum: REACHABILITIES })
+  reachability: Reachability;
+  /** Problem code of the last attempt that failed. @example host.key-changed */
+  reachabilityCode?: string;
+  checkedAt?: Date;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  lastScanId?: string;
+  /** The ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(row: Host): HostView {
+    const { id, name, address, port, labels, hostKeyPolicy, managementMode, privilege, reachability } = row;
+    return {
+      id,
+      name,
+      address,
+      port,
+      labels,
+      hostKeyPolicy,
+      managementMode,
+      privilege,
+      reachability,
+      owner: row.owner ?? undefined,
+      environment: row.environment ?? undefined,
+      jumpHostId: row.jumpHostId ?? undefined,
+      credential: credentialView(row),
+      os: row.os ?? undefined,
+      sshVersion: row.sshVersion ?? undefined,
+      reachabilityCode: row.reachabilityCode ?? undefined,
+      checkedAt: row.checkedAt ?? undefined,
+      lastScanId: row.lastScanId ?? undefined,
+      version: row.version,
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
+    };
+  }
+}
+
+function credentialView({ loginUser, credentialKind, credentialFingerprint }: Host): CredentialView | undefined {
+  if (loginUser === null || credentialKind === null) return undefined;
+  return { user: loginUser, kind: credentialKind, fingerprint: credentialFingerprint ?? undefined };
+}
+
+export class HostPage {
+  items: HostView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Host>): HostPage {
+    return { items: page.items.map((row) => HostView.of(row)), nextCursor: page.nextCursor };
+  }
+}
+
+export class DroppedView implements DroppedByChange {
+  /** The host had a credential and has none now: enter it again. @example true */
+  credential: boolean;
+  /** Host keys that wait to be confirmed again. @example 1 */
+  pinnedKeys: number;
+  /** Hosts reached through this one whose credential was dropped. @example 0 */
+  credentialsBehind: number;
+}
+
+export class ChangedHostView extends HostView {
+  /** What the change took away, since it was meant for another place; absent when nothing was. */
+  dropped?: DroppedView;
+
+  static after(row: Host, dropped: DroppedByChange): ChangedHostView {
+    return Object.assign(new ChangedHostView(), HostView.of(row), isNothing(dropped) ? {} : { dropped });
+  }
+}
+
+export class ConnectionTestView implements ConnectionTest {
+  /** Whether the login worked. @example true */
+  ok: boolean;
+  /** @example 180 */
+  milliseconds: number;
+  /** Why not: docs/errors.md explains each code. @example host.key-unknown */
+  code?: string;
+  /** @example "The host shows the key SHA256:Dv7H…, which nobody has confirmed." */
+  detail?: string;
+  /** Key that the host proved to have. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  hostKeyFingerprint?: string;
+  /** @example deploy */
+  user?: string;
+  /** @example OpenSSH_9.2p1 */
+  software?: string;
+  /** @example "Debian GNU/Linux 12 (bookworm)" */
+  os?: string;
+  /** Whether commands can be run as root; absent when the record does not ask for it. @example true */
+  becomesRoot?: boolean;
+}

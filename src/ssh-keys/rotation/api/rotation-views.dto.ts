@@ -1,0 +1,182 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Page } from '../../../platform/http/cursors.js';
+import type { ReleasedKey } from '../custody/key-release.js';
+import { NEW_CUSTODIES, type NewCustody } from '../model/rotation.entity.js';
+import {
+  ROTATION_STATUSES,
+  type RotationStatus,
+  TARGET_OUTCOMES,
+  TARGET_STATES,
+  type TargetOutcome,
+  type TargetState,
+} from '../model/rotation-state.js';
+import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-target.entity.js';
+import type { ShownRotation, ShownTarget } from './rotations.reader.js';
+
+export class RotationFailureView {
+  /** See docs/errors.md. @example rotation.halted */
+  code: string;
+  /** @example 'Too many hosts could not be rotated.' */
+  detail: string;
+}
+
+export class RotationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** The key that goes. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  keyId: string;
+  /** The key that comes. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  nextKeyId?: string;
+  @ApiProperty({ enum: NEW_CUSTODIES, example: 'service' })
+  custody: NewCustody;
+  /** @example false */
+  dryRun: boolean;
+  @ApiProperty({ enum: ROTATION_STATUSES, example: 'RUNNING' })
+  status: RotationStatus;
+  /** How many targets stand where. */
+  @ApiProperty({ type: Object, example: { PERMANENT: 1, PLANNED: 19 } })
+  progress: Record<string, number>;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+  failure?: RotationFailureView;
+  /** From then on the new key is in force: its holder has it. @example 2026-11-20T14:00:00Z */
+  promotedAt?: Date;
+  /** @example 2026-11-20T14:00:00Z */
+  createdAt: Date;
+  /** @example 2026-11-21T14:00:00Z */
+  finishedAt?: Date;
+
+  static of({ rotation, progress }: ShownRotation): RotationView {
+    const { id, keyId, custody, dryRun, status, createdAt, failureCode, failureDetail } = rotation;
+    return {
+      id,
+      keyId,
+      nextKeyId: rotation.nextKeyId ?? undefined,
+      custody,
+      dryRun,
+      status,
+      progress,
+      approvalId: rotation.approvalId ?? undefined,
+      failure: failureOf(failureCode, failureDetail),
+      promotedAt: rotation.promotedAt ?? undefined,
+      createdAt,
+      finishedAt: rotation.finishedAt ?? undefined,
+    };
+  }
+}
+
+export class RotationPage {
+  items: RotationView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ShownRotation>): RotationPage {
+    return { items: page.items.map((item) => RotationView.of(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class FileDiffView {
+  /** @example /home/deploy/.ssh/authorized_keys */
+  path: string;
+  /** What adding the new key changes, as `diff -u` shows it. @example "--- /home/deploy/.ssh/authorized_keys" */
+  adds: string;
+  /** What the whole rotation changes. @example "--- /home/deploy/.ssh/authorized_keys" */
+  result: string;
+}
+
+export class RotationStepView {
+  /** @example verify */
+  step: string;
+  /** STARTED and nothing behind it: the worker died, and another one did it again. */
+  @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' })
+  outcome: StepOutcome;
+  /** Hashes of files before and after, and what the host said to which key. */
+  @ApiProperty({ type: Object, example: { new: 'accepted' } })
+  detail: Record<string, unknown>;
+  /** @example 2026-11-20T14:00:00Z */
+  startedAt: Date;
+  /** @example 2026-11-20T14:00:01Z */
+  endedAt?: Date;
+}
+
+export class RotationTargetView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** @example deploy */
+  account: string;
+  /** 0 goes first. @example 0 */
+  wave: number;
+  /** What was completed last. */
+  @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' })
+  state: TargetState;
+  /** OPEN until it has ended. */
+  @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' })
+  outcome: TargetOutcome;
+  failure?: RotationFailureView;
+  /** When sshd ends the old key by itself. @example 2026-11-21T14:00:00Z */
+  oldEndsAt?: Date;
+  /** When the old key was found back after it had been removed. @example 2026-12-01T02:00:00Z */
+  driftedAt?: Date;
+  /** `high`: sshd itself said which files it reads. */
+  @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' })
+  confidence?: 'high' | 'low';
+  /** @example AuthorizedKeysCommand tells sshd keys too */
+  @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand tells sshd keys too'] })
+  warnings: string[];
+  diffs: FileDiffView[];
+  steps: RotationStepView[];
+
+  static of({ target, steps }: ShownTarget): RotationTargetView {
+    const { id, hostId, account, wave, state, outcome, plan } = target;
+    return {
+      id,
+      hostId,
+      account,
+      wave,
+      state,
+      outcome,
+      failure: failureOf(target.failureCode, target.failureDetail),
+      oldEndsAt: target.oldEndsAt ?? undefined,
+      driftedAt: target.driftedAt ?? undefined,
+      confidence: plan?.confidence,
+      warnings: [...(plan?.warnings ?? [])],
+      diffs: (plan?.diffs ?? []).map(({ path, adds, result }) => ({ path, adds, result })),
+      steps: steps.map(({ step, outcome: ended, detail, startedAt, endedAt }) => ({
+        step,
+        outcome: ended,
+        detail,
+        startedAt,
+        endedAt: endedAt ?? undefined,
+      })),
+    };
+  }
+}
+
+export class RotationTargetPage {
+  items: RotationTargetView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ShownTarget>): RotationTargetPage {
+    return { items: page.items.map((item) => RotationTargetView.of(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class ReleasedKeyView {
+  /** The key that is in force now; another one than was asked for if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** OpenSSH format, without a passphrase. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  privateKey: string;
+
+  static of({ key: { id, fingerprint }, privateKey }: ReleasedKey): ReleasedKeyView {
+    return { id, fingerprint, privateKey };
+  }
+}
+
+function failureOf(code: string | null, detail: string | null): RotationFailureView | undefined {
+  return code === null ? undefined : { code, detail: detail ?? '' };
+}

@@ -1,0 +1,111 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { DataSource, In } from 'typeorm';
+import { RowWatch } from '../../../platform/database/row-watch.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursors.js';
+import type { Followed } from '../../../platform/http/event-stream.js';
+import type { PageQuery } from '../../../platform/http/page.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { RotationStep, RotationTarget } from '../model/rotation-target.entity.js';
+import { isOver, type RotationStatus } from '../model/rotation-state.js';
+import { Rotation } from '../model/rotation.entity.js';
+
+export interface ShownRotation {
+  readonly rotation: Rotation;
+  /** Number of targets by state, or by outcome where they have ended. */
+  readonly progress: Record<string, number>;
+}
+
+export interface ShownTarget {
+  readonly target: RotationTarget;
+  readonly steps: RotationStep[];
+}
+
+/** Reads rotations: one, pages of them, their targets, and their progress as it changes. */
+@Injectable()
+export class RotationsReader implements BeforeApplicationShutdown {
+  /** Watches the rotations that callers follow. */
+  readonly watch = new RowWatch(async (ids) =>
+    (await this.all(ids)).map((shown) => ({ id: shown.rotation.id, mark: markOf(shown) })),
+  );
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  beforeApplicationShutdown(): void {
+    this.watch.stop();
+  }
+
+  async get(id: string): Promise<ShownRotation> {
+    const rotation = await this.db.manager.findOneBy(Rotation, { id });
+    if (rotation === null) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
+    const [shown] = await this.shown([rotation]);
+    return shown as ShownRotation;
+  }
+
+  /** Reads a rotation that a caller follows, for `answerEvents`. */
+  async follow<View>(id: string, viewOf: (shown: ShownRotation) => View): Promise<Followed<View>> {
+    const shown = await this.get(id);
+    return { id, view: viewOf(shown), mark: markOf(shown), final: isOver(shown.rotation.status) };
+  }
+
+  private async all(ids: readonly string[]): Promise<ShownRotation[]> {
+    return this.shown(await this.db.manager.findBy(Rotation, { id: In([...ids]) }));
+  }
+
+  /** Newest first. */
+  async list(filter: PageQuery & { keyId?: string; status?: RotationStatus }): Promise<Page<ShownRotation>> {
+    const { limit, cursor, keyId, status } = filter;
+    const list = `ssh-rotations ${keyId ?? ''} ${status ?? ''}`;
+    const query = this.db.createQueryBuilder(Rotation, 'rotation');
+    if (keyId !== undefined) query.andWhere('rotation.keyId = :keyId', { keyId });
+    if (status !== undefined) query.andWhere('rotation.status = :status', { status });
+    const page = await this.cursors.newest(list, query, { limit, cursor });
+    return { ...page, items: await this.shown(page.items) };
+  }
+
+  /** Targets with the log of their steps, in the order of their waves. */
+  async targets(id: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ShownTarget>> {
+    await this.get(id);
+    const list = `ssh-rotation-targets ${id}`;
+    const [after] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(RotationTarget, 'target')
+      .where('target.rotationId = :id', { id })
+      .orderBy('target.id')
+      .take(limit + 1);
+    if (after !== undefined) query.andWhere('target.id > :after', { after });
+    const page = this.cursors.page(list, await query.getMany(), limit, (row) => [row.id]);
+    const targetIds = page.items.map((target) => target.id);
+    const steps = await this.db.manager.find(RotationStep, {
+      where: { targetId: In(targetIds) },
+      order: { id: 'ASC' },
+    });
+    const items = page.items.map((target) => ({
+      target,
+      steps: steps.filter(({ targetId }) => targetId === target.id),
+    }));
+    return { ...page, items };
+  }
+
+  private async shown(rotations: Rotation[]): Promise<ShownRotation[]> {
+    const rows: { id: string; place: string; count: number }[] = await this.db.query(
+      `SELECT rotation_id AS id, CASE outcome WHEN 'OPEN' THEN state ELSE outcome END AS place, count(*)::int AS count
+       FROM ssh_rotation_target WHERE rotation_id = ANY($1::uuid[]) GROUP BY 1, 2 ORDER BY 2`,
+      [rotations.map(({ id }) => id)],
+    );
+    return rotations.map((rotation) => ({
+      rotation,
+      progress: Object.fromEntries(
+        rows.filter(({ id }) => id === rotation.id).map(({ place, count }) => [place, count]),
+      ),
+    }));
+  }
+}
+
+/** Changes with everything that an event shows: the rotation, and the number of targets by state and outcome. */
+function markOf({ rotation, progress }: ShownRotation): string {
+  const counts = Object.entries(progress).map(([state, count]) => `${state}=${count}`);
+  return [rotation.status, rotation.wave, rotation.nextKeyId ?? '-', ...counts].join(' ');
+}

@@ -1,0 +1,118 @@
+/**
+ * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice, as the account that holds
+ * the key. POSIX shell, with ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not proven that it holds the key; the reason is the last
+ * line of the output.
+ */
+
+/** Namespace of the signatures that prove a key (PROTOCOL.sshsig). */
+export const HOLDER_NAMESPACE = 'holder@sealwright';
+export const UNPROVEN = 3;
+
+/**
+ * Ends the script when another account could replace the key file: by a symbolic link on the path, or in a directory that others may write to. sshd demands
+ * the same of authorized_keys (StrictModes). An agent could sign with a key that is not in the file, so none is used.
+ */
+const OWN_PLACE = `
+set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
+unproven() { echo "$1"; exit ${UNPROVEN}; }
+me=$(id -u); at=$1
+[ "$(readlink -f -- "$1" 2>/dev/null)" = "$1" ] || unproven 'The path leads through a symbolic link, or through nothing.'
+while [ "$at" != / ]; do
+  at=$(dirname -- "$at")
+  case $(stat -c '%u %A' -- "$at") in
+    "$me d"????-??-*|'0 d'????-??-*) ;;
+    *) unproven "The directory $at belongs to somebody else, or others may change it." ;;
+  esac
+done
+sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
+`;
+/** More than any OpenSSH or PEM key file. */
+const MAX_KEY_BYTES = 65_536;
+
+/**
+ * A message on standard input. Signs it with the private key in the file, which must belong to this account alone. Prints the signature, which is verified
+ * with the public key: nothing else that an account reports about its files is a proof.
+ */
+export const PROVE = `${OWN_PLACE}
+case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
+  "regular file|$me|1") ;;
+  *) unproven 'It is no regular file, has another name (hard link), or belongs to somebody else.' ;;
+esac
+[ "$(stat -c %s -- "$1")" -le ${MAX_KEY_BYTES} ] || unproven 'It is too large to be a private key.'
+ssh-keygen -y -P '' -f "$1" </dev/null >/dev/null 2>&1 ||
+  unproven 'It is no private key, a passphrase protects it, or others may read it.'
+sign "$1" || unproven 'ssh-keygen could not sign with it: another key lies beside it as .pub, or OpenSSH is older than 8.0.'
+`;
+
+/** $3 comment; a message on standard input. Makes the new key beside the old one. Prints its public half, and the message signed with it. */
+export const MAKE_KEY = `${OWN_PLACE}
+set -e
+next="$1.$2.next"
+public=$(ssh-keygen -y -P '' -f "$next" </dev/null 2>/dev/null) || {
+  rm -f -- "$next" "$next.pub"
+  ssh-keygen -q -t ed25519 -N '' -C "$3" -f "$next" </dev/null >/dev/null
+  rm -f -- "$next.pub"
+  public=$(ssh-keygen -y -P '' -f "$next" </dev/null)
+}
+printf '%s\\n' "$public"
+sign "$next"
+`;
+
+/**
+ * $3 user, $4 address, $5 port, $6 old or new; known_hosts lines on standard input. Logs in with that key (the new one from whichever file it is in by now)
+ * and runs no command there. Prints accepted, denied, or unclear and the reason. PIPE is trapped because SIGPIPE would end the shell without its EXIT trap.
+ */
+export const TRY_KEY = `${OWN_PLACE}
+key=$1
+[ "$6" = old ] || { key="$1.$2.next"; [ -f "$key" ] || key=$1; }
+base="$(dirname -- "$1")/.sealwright.$2.$$"
+ssh=
+trap 'kill $ssh 2>/dev/null; rm -f -- "$base.hosts" "$base.log"' EXIT
+trap 'exit 1' HUP INT PIPE TERM
+cat > "$base.hosts"; : > "$base.log"
+ssh -F none -v -N -T -i "$key" -p "$5" -l "$3" -o IdentitiesOnly=yes -o IdentityAgent=none -o CertificateFile=none -o BatchMode=yes \\
+  -o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile="$base.hosts" -o GlobalKnownHostsFile=/dev/null \\
+  -o ConnectTimeout=10 -o ControlMaster=no -o ControlPath=none -o ForwardAgent=no "$4" </dev/null >/dev/null 2>"$base.log" &
+ssh=$!
+said=unclear; tries=0
+while [ $tries -lt 150 ]; do
+  if grep -q '^Authenticated to ' "$base.log"; then said=accepted; break; fi
+  kill -0 $ssh 2>/dev/null || break
+  tries=$((tries + 1)); sleep 0.1
+done
+kill $ssh 2>/dev/null; wait $ssh 2>/dev/null; ssh=
+[ $said = accepted ] || ! grep -q 'Permission denied (' "$base.log" || said=denied
+echo $said
+[ $said = unclear ] && tail -n 1 "$base.log"
+exit 0
+`;
+
+/**
+ * Replaces the old private key by the new one in one rename, with mode 600 whatever mode the old one had. The .pub file is removed meanwhile: ssh
+ * would trust it and refuse a private key that does not match.
+ */
+export const TAKE_OVER = `${OWN_PLACE}
+set -e
+next="$1.$2.next"; prev="$1.$2.prev"; public="$1.$2.pub"
+if [ -f "$next" ]; then
+  chmod 600 "$next"
+  [ -f "$prev" ] || [ ! -f "$1" ] || ln -- "$1" "$prev"
+  rm -f -- "$1.pub"
+  mv -f -T -- "$next" "$1"
+fi
+[ -f "$1.pub" ] || {
+  rm -f -- "$public"
+  ssh-keygen -y -P '' -f "$1" </dev/null > "$public" && chmod 644 "$public" && mv -f -T -- "$public" "$1.pub"
+}
+sync "$(dirname -- "$1")" 2>/dev/null || sync
+`;
+
+/** Removes the old private key, and the files of an interrupted trial. */
+export const FORGET_OLD = `${OWN_PLACE}
+rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
+`;
+
+/** Removes the new key, and the files of an interrupted trial. */
+export const FORGET_NEW = `${OWN_PLACE}
+rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
+`;

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { HsmSeal } from '../../../hsm/hsm-seal.js';
+import { type KeyIdentity, KeyVault, type VaultKey } from '../../../hsm/key-vault.js';
+import { newId } from '../../../platform/database/new-id.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
+import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
+import { SshKeySecret } from '../../keys/ssh-key-secret.entity.js';
+import { SshKey } from '../../keys/ssh-key.entity.js';
+import type { NewCustody } from '../model/rotation.entity.js';
+
+/** Purpose of the seal of private keys, which is bound to the id of the key. */
+const PURPOSE = 'ssh private key';
+
+/** A new key before it is recorded: its private half is sealed, or in the token, before any host sees its public half. */
+export interface MadeKey {
+  readonly key: Pick<SshKey, 'id' | 'fingerprint' | 'type' | 'bits' | 'blob' | 'comment' | 'owner' | 'custody'>;
+  readonly secret?: Pick<SshKeySecret, 'keyId' | 'sealed' | 'ckaId'>;
+}
+
+/** Makes SSH keys, and keeps the private halves of those in the custody of the service or the HSM. */
+@Injectable()
+export class KeyCustody {
+  constructor(
+    private readonly db: DataSource,
+    private readonly seals: HsmSeal,
+    private readonly vault: KeyVault,
+  ) {}
+
+  /** An Ed25519 pair whose private half is sealed by a key of the HSM. */
+  async makeSealed(comment: string, owner: string | null): Promise<MadeKey> {
+    const id = newId();
+    const { publicKey, privateKey } = newEd25519Pair(comment);
+    const sealed = await this.seals.close(PURPOSE, id, privateKey);
+    privateKey.fill(0);
+    return {
+      key: rowOf(id, publicKey, { comment, owner, custody: 'service' }),
+      secret: { keyId: id, sealed, ckaId: null },
+    };
+  }
+
+  /** An EC P-256 pair that the HSM makes and keeps: CKA_EXTRACTABLE is false. */
+  async makeInHsm(comment: string, owner: string | null): Promise<MadeKey> {
+    const id = newId();
+    const ckaId = randomBytes(16);
+    const { publicKey } = await this.vault.generate({ ckaId, identity: identityOf(id), type: 'ec-p256' });
+    const key = rowOf(id, sshPublicKeyOfSpki(publicKey), { comment, owner, custody: 'hsm' });
+    return { key, secret: { keyId: id, sealed: null, ckaId } };
+  }
+
+  /** A key that was made outside of the service. */
+  known(publicKey: SshPublicKey & { comment: string }, owner: string | null, custody: NewCustody): MadeKey {
+    return { key: rowOf(newId(), publicKey, { comment: publicKey.comment || null, owner, custody }) };
+  }
+
+  /** Records a key. Answers its id, which is the present one for a key that was known already. */
+  async keep(tx: EntityManager, { key, secret }: MadeKey): Promise<string> {
+    const [row]: { id: string }[] = await tx.query(
+      `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, custody = excluded.custody,
+         owner = coalesce(k.owner, excluded.owner), comment = coalesce(k.comment, excluded.comment)
+       RETURNING id`,
+      [key.id, key.fingerprint, key.type, key.bits, key.blob, key.comment, key.owner, key.custody],
+    );
+    if (secret !== undefined) await tx.insert(SshKeySecret, secret);
+    return (row as { id: string }).id;
+  }
+
+  /** Unseals a private key: `openssh-key-v1` in PEM. Throws Problem `ssh-key.not-held`. */
+  async open(keyId: string): Promise<Buffer> {
+    const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
+    if (secret?.sealed) return this.seals.open(PURPOSE, keyId, secret.sealed);
+    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
+  }
+
+  /** Identifies a key in the HSM. Throws Problem `ssh-key.not-held`. */
+  async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
+    const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
+    if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };
+    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
+  }
+}
+
+function identityOf(id: string): KeyIdentity {
+  return { purpose: 'ssh-key', owner: id };
+}
+
+function rowOf(
+  id: string,
+  publicKey: SshPublicKey,
+  about: Pick<SshKey, 'comment' | 'owner' | 'custody'>,
+): MadeKey['key'] {
+  const { blob, type } = publicKey;
+  return { id, fingerprint: fingerprintOf(blob), type, bits: keyBitsOf(publicKey), blob, ...about };
+}

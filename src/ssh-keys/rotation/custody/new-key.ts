@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Host } from '../../../hosts/model/host.entity.js';
+import { HostsService } from '../../../hosts/records/hosts.service.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { spkiOf } from '../../../formats/ssh/public-key.js';
+import { HostResidentKey } from './host-resident-key.js';
+import { KeyCustody } from './key-custody.js';
+import { KeyTrial, type Verdict } from './key-trial.js';
+import { type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
+
+/** Codes of Problems that say that the holder, or its host, must not be changed any more. */
+const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
+
+/** The new key of a rotation, by its custody: making, trying, handing over, abandoning it. */
+@Injectable()
+export class NewKey {
+  constructor(
+    private readonly db: DataSource,
+    private readonly custody: KeyCustody,
+    private readonly trial: KeyTrial,
+    private readonly resident: HostResidentKey,
+    private readonly hosts: HostsService,
+  ) {}
+
+  /** Has a host make the key, and records it. Answers its id. */
+  async make({ rotation, old }: Work): Promise<string> {
+    const key = this.custody.known(await this.resident.make(rotation), old.owner, 'host');
+    return this.db.transaction(async (tx) => {
+      const id = await this.custody.keep(tx, key);
+      await tx.query(`UPDATE ssh_rotation SET next_key_id = $1 WHERE id = $2 AND next_key_id IS NULL`, [
+        id,
+        rotation.id,
+      ]);
+      return id;
+    });
+  }
+
+  /** Tries the new key: a whole login, from where its holder is. A person's key is tried as far as possible without its private half. */
+  async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
+    const { hostId, account } = target;
+    const login = { hostId, account, correlation: rotation.correlation };
+    switch (rotation.custody) {
+      case 'service':
+        return this.trial.withPrivateKey(login, await this.custody.open(next.id));
+      case 'hsm': {
+        const key = { ...(await this.custody.inHsm(next.id)), type: 'ec-p256', publicKey: spkiOf(next) } as const;
+        return this.trial.withHsmKey(login, next.blob, key);
+      }
+      case 'human':
+        return this.trial.wouldAccept(login, next.blob);
+      case 'host':
+        return this.resident.try(rotation, target, 'new');
+    }
+  }
+
+  /** Asserts that the host that is to hold the new key has the old private key. Throws Problem `rotation.holder-unproven`. */
+  async assertHeld(work: Work): Promise<void> {
+    await this.resident.prove(work);
+  }
+
+  /** Whether the service itself logs in to the host with the old key. */
+  async isOwnLogin({ target, old }: Work): Promise<boolean> {
+    const host = await this.host(target.hostId);
+    return host.credentialFingerprint === old.fingerprint;
+  }
+
+  /** Hands the new key over to its holder. */
+  async handOver(work: ReadyWork): Promise<void> {
+    const { rotation, target, next } = work;
+    if (rotation.custody === 'host') return this.resident.takeOver(rotation);
+    if (rotation.custody !== 'service' || !(await this.isOwnLogin(work))) return;
+    const host = await this.host(target.hostId);
+    const credential = {
+      user: host.loginUser ?? target.account,
+      privateKey: (await this.custody.open(next.id)).toString(),
+    };
+    // Recorded as a change by the requester: the rotation is theirs.
+    await this.hosts.update(requesterOf(rotation), host.id, host.version, { credential });
+  }
+
+  /** Removes what was kept for a roll-back. */
+  async discardOld({ rotation }: ReadyWork): Promise<void> {
+    if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
+  }
+
+  /** Removes the new key from its holder. One that can no longer be changed keeps a key that opens nothing; answers the reason then. */
+  async abandon({ rotation }: Work): Promise<string | undefined> {
+    if (rotation.custody !== 'host' || rotation.nextKeyId === null) return undefined;
+    try {
+      await this.resident.forgetNew(rotation);
+    } catch (error) {
+      if (error instanceof Problem && UNCHANGEABLE_CODES.includes(error.code)) return error.message;
+      throw error;
+    }
+    return undefined;
+  }
+
+  private host(id: string): Promise<Host> {
+    return this.db.manager.findOneByOrFail(Host, { id });
+  }
+}

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Config } from '../../../platform/config/config.js';
+import { advisoryLock } from '../../../platform/database/advisory-lock.js';
+import { SshKey } from '../../keys/ssh-key.entity.js';
+import { WORKER_ID } from '../../../platform/jobs/worker-id.js';
+import { RotationTarget } from './rotation-target.entity.js';
+import { Rotation } from './rotation.entity.js';
+import type { Work } from './rotation-work.js';
+
+/** Claims, leases and releases of targets by workers. All times are the database's. */
+@Injectable()
+export class RotationClaims {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Claims a target that is due. One worker works on a host at a time. A target whose worker did not
+   * come back within its lease is claimed like any other: the next step finds out from the host how far it came.
+   */
+  async claim(): Promise<Work | undefined> {
+    const id = await this.db.transaction(async (tx) => {
+      // Claims go one by one, or two could take two targets of one host at once.
+      await advisoryLock(tx, 'ssh rotation claims');
+      const [rows]: [{ id: string }[], number] = await tx.query(
+        `UPDATE ssh_rotation_target SET fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'
+         WHERE id = (SELECT t.id FROM ssh_rotation_target t JOIN ssh_rotation r ON r.id = t.rotation_id
+           WHERE t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
+             AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
+             AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())
+           ORDER BY t.due_at LIMIT 1)
+         RETURNING id`,
+        [WORKER_ID, this.config.sshRotationLeaseSeconds],
+      );
+      return rows[0]?.id;
+    });
+    return id === undefined ? undefined : this.read(id);
+  }
+
+  /** False when the target was given to somebody else meanwhile. */
+  async renew({ target }: Work): Promise<boolean> {
+    const [, renewed]: [unknown, number] = await this.db.query(
+      `UPDATE ssh_rotation_target SET lease_until = now() + $3 * interval '1 second'
+       WHERE id = $1 AND fence = $2 AND outcome = 'OPEN' AND lease_until > now()`,
+      [target.id, target.fence, this.config.sshRotationLeaseSeconds],
+    );
+    return renewed === 1;
+  }
+
+  /** Gives a target back until then. */
+  async postpone({ target }: Work, seconds: number): Promise<void> {
+    await this.db.query(
+      `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL, due_at = now() + $3 * interval '1 second'
+       WHERE id = $1 AND fence = $2`,
+      [target.id, target.fence, seconds],
+    );
+  }
+
+  /** Gives a target back. */
+  async release({ target }: Work): Promise<void> {
+    await this.db.query(
+      `UPDATE ssh_rotation_target SET worker = NULL, lease_until = NULL WHERE id = $1 AND fence = $2`,
+      [target.id, target.fence],
+    );
+  }
+
+  async read(targetId: string): Promise<Work> {
+    const { manager } = this.db;
+    const target = await manager.findOneByOrFail(RotationTarget, { id: targetId });
+    const rotation = await manager.findOneByOrFail(Rotation, { id: target.rotationId });
+    const old = await this.key(rotation.keyId);
+    const next = rotation.nextKeyId === null ? undefined : await this.key(rotation.nextKeyId);
+    return { rotation, target, old, next };
+  }
+
+  private async key(id: string): Promise<SshKey & { blob: Buffer }> {
+    const key = await this.db.manager.findOneByOrFail(SshKey, { id });
+    const { blob } = key;
+    if (blob === null) throw new Error('a key without a public half is not rotated');
+    return Object.assign(key, { blob });
+  }
+}

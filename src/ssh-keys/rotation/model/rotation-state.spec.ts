@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { isOver, nextStep, ROTATION_STATUSES, rotationStatusesBefore, secondsUntilAllowed } from './rotation-state.js';
+
+const at = (time: string) => new Date(`2026-11-20T${time}Z`);
+
+it.each([
+  ['within the window', { from: 8, to: 17 }, '08:00:00', 0],
+  ['before it', { from: 8, to: 17 }, '07:59:30', 30],
+  ['at its end', { from: 8, to: 17 }, '17:00:00', 15 * 3600],
+  ['within one over midnight', { from: 22, to: 4 }, '03:59:59', 0],
+  ['after one over midnight', { from: 22, to: 4 }, '04:00:00', 18 * 3600],
+  ['without a window', undefined, '12:00:00', 0],
+])('a step that changes a host %s', (_when, window, time, seconds) => {
+  expect(secondsUntilAllowed('add', window, at(time))).toBe(seconds);
+});
+
+it('a step that makes a change safe does not wait for the window', () => {
+  expect(secondsUntilAllowed('verify', { from: 8, to: 17 }, at('03:00:00'))).toBe(0);
+});
+
+it('a rotation that is rolled back does so with every target that still has the old key', () => {
+  expect(nextStep('OVERLAP', true)).toBe('roll-back');
+  expect(nextStep('REMOVED', true)).toBeUndefined();
+  expect(nextStep('PERMANENT', false)).toBeUndefined();
+});
+
+it('a target waits for the others where the new key is permanent, and has no step after it is proven', () => {
+  const steps = (['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED'] as const).map((state) =>
+    nextStep(state, false),
+  );
+  expect(steps).toEqual(['precheck', 'add', 'verify', 'make-permanent', undefined, 'promote']);
+  expect(nextStep('PROVEN', false)).toBeUndefined();
+});
+
+it('a rotation that is over moves nowhere, and resumes only after an approval, a halt or its holder', () => {
+  const over = ROTATION_STATUSES.filter(isOver);
+  expect(over).toEqual(['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL']);
+  expect(ROTATION_STATUSES.flatMap(rotationStatusesBefore).filter(isOver)).toEqual([]);
+  expect(rotationStatusesBefore('RUNNING')).toEqual(['PENDING_APPROVAL', 'HALTED', 'AWAITING_HOLDER']);
+});

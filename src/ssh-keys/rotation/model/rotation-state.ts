@@ -1,0 +1,114 @@
+/** Status of a rotation as a whole. */
+export const ROTATION_STATUSES = [
+  'SURVEYING',
+  'PENDING_APPROVAL',
+  'RUNNING',
+  'HALTED',
+  'AWAITING_HOLDER',
+  'ROLLING_BACK',
+  'PLANNED',
+  'DONE',
+  'PARTIAL',
+  'ROLLED_BACK',
+  'CANCELLED',
+  'CRITICAL',
+] as const;
+export type RotationStatus = (typeof ROTATION_STATUSES)[number];
+
+/**
+ * Every legal move. SURVEYING: every account is read, so that approvers can be shown the changes. PLANNED is the end of a dry run. HALTED: too many targets
+ * failed, and a person decides. AWAITING_HOLDER: the holder of the new key has to use or confirm it.
+ */
+const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
+  SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
+  PENDING_APPROVAL: ['RUNNING', 'CANCELLED'],
+  RUNNING: ['HALTED', 'AWAITING_HOLDER', 'ROLLING_BACK', 'PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CRITICAL'],
+  HALTED: ['SURVEYING', 'RUNNING', 'ROLLING_BACK', 'PARTIAL', 'CRITICAL'],
+  AWAITING_HOLDER: ['RUNNING', 'ROLLING_BACK'],
+  ROLLING_BACK: ['ROLLED_BACK', 'PARTIAL', 'CRITICAL'],
+  PLANNED: [],
+  DONE: [],
+  PARTIAL: [],
+  ROLLED_BACK: [],
+  CANCELLED: [],
+  CRITICAL: [],
+};
+
+export function rotationStatusesBefore(next: RotationStatus): RotationStatus[] {
+  return ROTATION_STATUSES.filter((status) => MOVES[status].includes(next));
+}
+
+export function isOver(status: RotationStatus): boolean {
+  return MOVES[status].length === 0;
+}
+
+/** The last step that was completed on a target, in the order in which they happen. */
+export const TARGET_STATES = [
+  'PLANNED',
+  'PRECHECKED',
+  'ADDED',
+  'VERIFIED',
+  'PERMANENT',
+  'RELEASED',
+  'PROMOTED',
+  'OVERLAP',
+  'REMOVED',
+  'PROVEN',
+] as const;
+export type TargetState = (typeof TARGET_STATES)[number];
+
+export function hasReached(state: TargetState, other: TargetState): boolean {
+  return TARGET_STATES.indexOf(state) >= TARGET_STATES.indexOf(other);
+}
+
+/** Outcome of a target; OPEN until it ends. BLOCKED and FAILED_PRECHECK can be retried. */
+export const TARGET_OUTCOMES = [
+  'OPEN',
+  'READY',
+  'PROVEN',
+  'ROLLED_BACK',
+  'FAILED_PRECHECK',
+  'BLOCKED',
+  'SKIPPED',
+  'CRITICAL',
+] as const;
+export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
+
+/** The next step by state; none while the target waits for the other targets. */
+export const STEPS = {
+  PLANNED: 'precheck',
+  PRECHECKED: 'add',
+  ADDED: 'verify',
+  VERIFIED: 'make-permanent',
+  RELEASED: 'promote',
+  PROMOTED: 'limit-old',
+  OVERLAP: 'remove-old',
+  REMOVED: 'prove',
+} as const satisfies Partial<Record<TargetState, string>>;
+export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'roll-back';
+
+/** The step that is next for a target; the roll-back for each that can still be rolled back. */
+export function nextStep(state: TargetState, isRollingBack: boolean): StepName | undefined {
+  if (isRollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';
+  return (STEPS as Partial<Record<TargetState, StepName>>)[state];
+}
+
+/** Steps that wait for the maintenance window. What was begun is brought to a safe state at any hour. */
+const WINDOWED_STEPS: readonly StepName[] = ['add', 'promote', 'remove-old'];
+const HOUR_MS = 3600 * 1000;
+const HOURS_PER_DAY = 24;
+
+/** Seconds until the step may be done; 0 within the window (`from` ≤ hour < `to`, UTC), or without one. */
+export function secondsUntilAllowed(
+  step: StepName,
+  window: { from: number; to: number } | undefined,
+  now: Date,
+): number {
+  if (window === undefined || !WINDOWED_STEPS.includes(step)) return 0;
+  const hour = now.getUTCHours();
+  const { from, to } = window;
+  const isWithin = from <= to ? hour >= from && hour < to : hour >= from || hour < to;
+  if (isWithin) return 0;
+  const hours = (from - hour + HOURS_PER_DAY) % HOURS_PER_DAY;
+  return Math.max(1, Math.ceil((hours * HOUR_MS - (now.getTime() % HOUR_MS)) / 1000));
+}

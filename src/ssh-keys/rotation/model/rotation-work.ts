@@ -1,0 +1,90 @@
+import type { Caller } from '../../../access/caller.js';
+import type { SshKey } from '../../keys/ssh-key.entity.js';
+import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
+import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
+import type { Rotation } from './rotation.entity.js';
+import type { KeyReplacement } from '../../authorized-keys/key-replacement.js';
+
+/** A claimed target with what a step needs to know of it. */
+export interface Work {
+  readonly rotation: Rotation;
+  readonly target: RotationTarget;
+  readonly old: SshKey & { readonly blob: Buffer };
+  /** Absent until the new key was made. */
+  readonly next?: SshKey & { readonly blob: Buffer };
+}
+
+export type ReadyWork = Required<Work>;
+
+type Change = Partial<Pick<RotationTarget, 'plan' | 'snapshot' | 'oldEndsAt' | 'verifiedAt'>>;
+type Facts = Record<string, unknown>;
+
+/** A step that succeeded. */
+export interface DoneStep {
+  readonly kind: 'done';
+  readonly state: TargetState;
+  /** OPEN when absent. */
+  readonly outcome?: TargetOutcome;
+  /** Seconds until the next step; 0 when absent, null while the target waits for the others. */
+  readonly dueIn?: number | null;
+  readonly change?: Change;
+  readonly detail?: Facts;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+/** Outcome of one attempt at a step. */
+export type StepResult =
+  | DoneStep
+  | { readonly kind: 'retry'; readonly code: string; readonly reason: string; readonly detail?: Facts }
+  | {
+      readonly kind: 'failed';
+      readonly outcome: Exclude<TargetOutcome, 'OPEN'>;
+      readonly code: string;
+      readonly reason: string;
+      readonly detail?: Facts;
+    };
+
+export interface StartedStep {
+  readonly id: string;
+  readonly step: StepName;
+}
+
+/** Another worker has claimed the target since: whatever this one still does for it is dropped. */
+export class FencedOff extends Error {
+  constructor() {
+    super('the target belongs to another worker now');
+  }
+}
+
+/** A failure that another attempt cannot mend. */
+export class StepFailure extends Error {
+  constructor(
+    readonly outcome: Exclude<TargetOutcome, 'OPEN'>,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFile): KeyReplacement {
+  return {
+    path: file.path,
+    old: old.blob,
+    next: next.blob,
+    nextText: `${next.type} ${next.blob.toString('base64')} ${nextComment(next, rotation)}`,
+    originals: new Set(file.originals),
+  };
+}
+
+/** The requester of the rotation, as the caller of what is done in their name. */
+export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
+  const kind = requestedBy.kind === 'system' || requestedBy.kind === 'anonymous' ? 'api-key' : requestedBy.kind;
+  return { ...requestedBy, kind, ownerId, scopes: new Set(), origin: { requestId: correlation, address: '' } };
+}
+
+/** A person's key keeps its comment; a key of the service names its rotation. */
+function nextComment({ comment }: SshKey, { id, custody }: Rotation): string {
+  return custody === 'human' && comment !== null ? comment : `sealwright:${id}`;
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../../audit/entries/audit.service.js';
+import { newId } from '../../../platform/database/new-id.js';
+import { RotationStep, RotationTarget, type StepOutcome } from './rotation-target.entity.js';
+import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
+import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
+import { ROTATION_ACTOR } from './rotation.entity.js';
+
+/** Consecutive failed attempts after which a target is given up while nothing was changed on it. */
+const MAX_STRIKES_UNTOUCHED = 3;
+/** The same for a target that has the new key already: about half an hour of attempts. */
+const MAX_STRIKES = 40;
+const MAX_BACKOFF_SECONDS = 60;
+
+interface Settlement {
+  readonly state: TargetState;
+  readonly outcome: TargetOutcome;
+  /** Seconds until the next step; null when the target waits. */
+  readonly dueIn: number | null;
+  readonly strikes: number;
+  readonly code: string | null;
+  readonly reason: string | null;
+  readonly recorded: StepOutcome;
+}
+
+/** The log of steps: an attempt is committed before the host is touched, and its outcome before anything follows from it. */
+@Injectable()
+export class RotationRepository {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Commits that an attempt begins. Throws FencedOff. */
+  async begin({ target }: Work, step: StepName): Promise<StartedStep> {
+    return this.db.transaction(async (tx) => {
+      await this.assertMine(tx, target);
+      const id = newId();
+      await tx.insert(RotationStep, { id, targetId: target.id, fence: target.fence, step });
+      return { id, step };
+    });
+  }
+
+  /** Called right before a file of a host is replaced. Throws FencedOff. */
+  async assertStillMine({ target }: Work): Promise<void> {
+    await this.assertMine(this.db.manager, target);
+  }
+
+  /** Commits the outcome of an attempt with its audit entry. Answers whether the next step may follow at once. Throws FencedOff. */
+  async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
+    const { target } = work;
+    const settlement = settlementOf(target, result);
+    const { state, outcome, dueIn, strikes, code, reason } = settlement;
+    const goesOn = outcome === 'OPEN' && dueIn === 0;
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx
+        .createQueryBuilder()
+        .update(RotationTarget)
+        .set({
+          ...(result.kind === 'done' ? result.change : {}),
+          state,
+          outcome,
+          strikes,
+          failureCode: code,
+          failureDetail: reason,
+          dueAt: dueIn === null || outcome !== 'OPEN' ? null : () => `now() + ${dueIn} * interval '1 second'`,
+          ...(goesOn ? {} : { worker: null, leaseUntil: null }),
+          ...(outcome === 'OPEN' ? {} : { finishedAt: () => 'now()' }),
+        })
+        .where(`id = :id AND fence = :fence AND state = :was AND outcome = 'OPEN'`, {
+          id: target.id,
+          fence: target.fence,
+          was: target.state,
+        })
+        .execute();
+      if (affected !== 1) throw new FencedOff();
+      await this.close(tx, work, started, settlement, result);
+    });
+    return goesOn;
+  }
+
+  private async close(
+    tx: EntityManager,
+    { rotation, target }: Work,
+    { id, step }: StartedStep,
+    { state, outcome, recorded, code, reason }: Settlement,
+    result: StepResult,
+  ): Promise<void> {
+    const detail = { ...result.detail, ...(code === null ? {} : { code, says: reason }) };
+    await tx
+      .createQueryBuilder()
+      .update(RotationStep)
+      .set({ outcome: recorded, detail: () => ':detail::jsonb', endedAt: () => 'now()' })
+      .setParameter('detail', JSON.stringify(detail))
+      .where({ id })
+      .execute();
+    if (recorded === 'RETRY') return;
+    await this.audit.append(tx, [
+      {
+        action: `ssh-rotation.${step}`,
+        outcome: recorded === 'DONE' ? 'done' : 'failed',
+        actor: ROTATION_ACTOR,
+        target: { kind: 'ssh-rotation', id: rotation.id },
+        correlation: rotation.correlation,
+        detail: { hostId: target.hostId, account: target.account, from: target.state, to: state, outcome, ...detail },
+      },
+    ]);
+  }
+
+  private async assertMine(tx: EntityManager, { id, fence, state }: RotationTarget): Promise<void> {
+    const rows: unknown[] = await tx.query(
+      `SELECT 1 FROM ssh_rotation_target WHERE id = $1 AND fence = $2 AND state = $3 AND outcome = 'OPEN' AND lease_until > now()`,
+      [id, fence, state],
+    );
+    if (rows.length !== 1) throw new FencedOff();
+  }
+}
+
+function settlementOf({ state, strikes }: RotationTarget, result: StepResult): Settlement {
+  switch (result.kind) {
+    case 'done': {
+      const { outcome = 'OPEN', dueIn = 0, code = null, reason = null } = result;
+      return { state: result.state, outcome, dueIn, strikes: 0, code, reason, recorded: 'DONE' };
+    }
+    case 'failed':
+      return {
+        state,
+        outcome: result.outcome,
+        dueIn: null,
+        strikes,
+        code: result.code,
+        reason: result.reason,
+        recorded: 'FAILED',
+      };
+    case 'retry': {
+      const { code, reason } = result;
+      const isTouched = hasReached(state, 'ADDED');
+      const spent = strikes + 1 >= (isTouched ? MAX_STRIKES : MAX_STRIKES_UNTOUCHED);
+      const outcome = isTouched ? 'BLOCKED' : 'FAILED_PRECHECK';
+      if (spent) return { state, outcome, dueIn: null, strikes, code, reason, recorded: 'FAILED' };
+      const dueIn = backoffSeconds(strikes);
+      return { state, outcome: 'OPEN', dueIn, strikes: strikes + 1, code, reason, recorded: 'RETRY' };
+    }
+  }
+}
+
+/** Exponential back-off with jitter. */
+function backoffSeconds(strikes: number): number {
+  return Math.min(MAX_BACKOFF_SECONDS, 2 ** strikes) * (0.5 + Math.random() / 2);
+}

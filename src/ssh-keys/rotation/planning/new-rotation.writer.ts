@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ApprovalRequirement } from '../../../approvals/approvals.service.js';
+import { AuditService } from '../../../audit/entries/audit.service.js';
+import type { Caller } from '../../../access/caller.js';
+import { HostUses } from '../../../hosts/records/host-removal.service.js';
+import { newId } from '../../../platform/database/new-id.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { Outbox } from '../../../platform/outbox/outbox.js';
+import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
+import { RotationTarget } from '../model/rotation-target.entity.js';
+import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
+import type { RotationPlan } from './rotation-planner.js';
+
+export interface NewRotation {
+  readonly id: string;
+  readonly plan: RotationPlan;
+  /** Absent until it is made. */
+  readonly newKey: MadeKey | undefined;
+  /** Absent when no approval is needed. */
+  readonly demand: ApprovalRequirement | undefined;
+}
+
+/** Records rotations with their new key, their targets, and the signals for the targets that begin; keeps their hosts from being removed. */
+@Injectable()
+export class NewRotationWriter {
+  constructor(
+    private readonly audit: AuditService,
+    private readonly outbox: Outbox,
+    private readonly custody: KeyCustody,
+    private readonly uses: HostUses,
+  ) {
+    uses.serve(assertNotRotating);
+  }
+
+  async insert(tx: EntityManager, caller: Caller, { id, plan, newKey, demand }: NewRotation): Promise<void> {
+    const { kind, id: callerId, name, ownerId, origin } = caller;
+    const { order, custody, accounts } = plan;
+    const { keyId, dryRun, settings } = order;
+    const nextKeyId = newKey === undefined ? null : await this.custody.keep(tx, newKey);
+    const holders = settings.holder === undefined ? [] : [settings.holder.hostId];
+    await this.uses.lockHosts(tx, [...new Set([...accounts.map(({ hostId }) => hostId), ...holders])]);
+    await tx.insert(Rotation, {
+      id,
+      keyId,
+      nextKeyId,
+      custody,
+      dryRun,
+      status: demand === undefined ? 'RUNNING' : 'SURVEYING',
+      approvalDemand: (demand ?? null) as never,
+      settings,
+      requestedBy: { kind, id: callerId, name },
+      ownerId,
+      correlation: origin.requestId,
+    });
+    const isSurvey = demand !== undefined || dryRun;
+    const targets = accounts.map((account, i) => {
+      const wave = dryRun ? 0 : waveOf(i, accounts.length);
+      return { ...account, id: newId(), rotationId: id, wave, dueAt: wave === 0 || isSurvey ? new Date() : null };
+    });
+    await tx.insert(RotationTarget, targets);
+    const first = targets.filter(({ dueAt }) => dueAt !== null).map((target) => target.id);
+    await this.outbox.add(tx, ROTATION_QUEUE, first);
+    await this.audit.append(tx, [
+      {
+        action: 'ssh-rotation.requested',
+        actor: caller,
+        target: { kind: 'ssh-rotation', id },
+        correlation: origin.requestId,
+        source: origin.address,
+        detail: { keyId, nextKeyId, custody, dryRun, targets: accounts.length, settings },
+      },
+    ]);
+  }
+
+  committed(): void {
+    this.outbox.committed(ROTATION_QUEUE);
+  }
+}
+
+/** Wave of a target by its index: one canary (0), then one in twenty (1), then the rest (2). */
+function waveOf(index: number, targets: number): number {
+  if (index === 0) return 0;
+  return index <= Math.max(1, Math.ceil(targets / 20)) ? 1 : 2;
+}
+
+/** A rotation could neither be ended nor rolled back on a host that is removed. One that was left out, or whose rotation has ended, is free. */
+async function assertNotRotating(tx: EntityManager, hostId: string): Promise<void> {
+  const [rotation]: { id: string }[] = await tx.query(
+    `SELECT r.id FROM ssh_rotation r
+     WHERE r.finished_at IS NULL AND (r.settings -> 'holder' ->> 'hostId' = $1::text OR EXISTS (
+       SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.host_id = $1::uuid
+         AND t.outcome IN ('OPEN', 'READY', 'BLOCKED', 'FAILED_PRECHECK')))
+     ORDER BY r.id LIMIT 1`,
+    [hostId],
+  );
+  if (rotation === undefined) return;
+  throw new Problem(
+    'conflict',
+    'host.rotating',
+    `Rotation ${rotation.id} needs this host. Wait for its end, roll it back, or leave the host out of it.`,
+    { instance: `/v1/rotations/${rotation.id}` },
+  );
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Problem } from '../../../platform/errors/problem.js';
+import { readPublicKeyLine } from '../../../formats/ssh/public-key.js';
+import { SshKey } from '../../keys/ssh-key.entity.js';
+import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
+import type { Account } from '../model/rotation-target.entity.js';
+import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
+
+export interface SshKeyRotationOrder {
+  readonly keyId: string;
+  readonly custody?: NewCustody;
+  /** `TYPE BASE64 [COMMENT]`, for custody `human`. */
+  readonly publicKey?: string;
+  /** Absent: every account where the key is known to be. */
+  readonly targets?: readonly Account[];
+  readonly dryRun: boolean;
+  readonly settings: RotationSettings;
+}
+
+/** An order that can be carried out: the key that is replaced, the custody of the new one, and the accounts. */
+export interface RotationPlan {
+  readonly order: SshKeyRotationOrder;
+  readonly old: SshKey;
+  readonly custody: NewCustody;
+  readonly accounts: readonly Account[];
+}
+
+/** Plans rotations: which accounts of which key, and the new key. */
+@Injectable()
+export class RotationPlanner {
+  constructor(
+    private readonly db: DataSource,
+    private readonly custody: KeyCustody,
+  ) {}
+
+  /** Throws Problem `ssh-key.missing`, `ssh-key.retired`, `rotation.custody`, `rotation.nowhere` or `rotation.incomplete`. */
+  async plan(order: SshKeyRotationOrder): Promise<RotationPlan> {
+    const old = await this.oldKey(order.keyId);
+    const custody = order.custody ?? custodyOf(order);
+    assertFits(custody, order);
+    return { order, old, custody, accounts: await this.accounts(order) };
+  }
+
+  /**
+   * Makes the new key, or reads the public key of the order. Undefined for a key that a host makes while the rotation runs, and for a dry run. Throws
+   * Problem `ssh-key.unreadable`.
+   */
+  async makeKey({ order, old, custody }: RotationPlan, rotationId: string): Promise<MadeKey | undefined> {
+    const comment = `sealwright:${rotationId}`;
+    if (order.dryRun && custody !== 'human') return undefined;
+    switch (custody) {
+      case 'service':
+        return this.custody.makeSealed(comment, old.owner);
+      case 'hsm':
+        return this.custody.makeInHsm(comment, old.owner);
+      case 'host':
+        return undefined;
+      case 'human': {
+        const key = readPublicKeyLine(order.publicKey ?? '');
+        if (key !== undefined && !(old.blob?.equals(key.blob) ?? false))
+          return this.custody.known(key, old.owner, 'human');
+        const detail = 'is no public key of the form TYPE BASE64, or the one that is to go';
+        throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
+          errors: [{ pointer: '/publicKey', detail }],
+        });
+      }
+    }
+  }
+
+  /** The accounts of the order. A known account that is not among them must be left out on purpose. */
+  private async accounts({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
+    const known: Account[] = await this.db.query(
+      `SELECT host_id AS "hostId", account FROM ssh_key_location
+       WHERE key_id = $1 AND kind = 'authorized-key' AND gone_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2`,
+      [keyId],
+    );
+    const chosen = distinct(targets ?? known);
+    if (chosen.length === 0)
+      throw new Problem(
+        'refused',
+        'rotation.nowhere',
+        'The key is not known to be anywhere; scan hosts, or name targets.',
+      );
+    const names = new Set(chosen.map(nameOf));
+    const left = known.filter((account) => !names.has(nameOf(account)));
+    if (left.length === 0 || settings.leaveOthers) return chosen;
+    throw new Problem(
+      'refused',
+      'rotation.incomplete',
+      `The key is in ${left.length} more places, where it would stay. Name them too, or say leaveOthers.`,
+    );
+  }
+
+  private async oldKey(id: string): Promise<SshKey> {
+    const key = await this.db.manager.findOneBy(SshKey, { id });
+    if (key === null) throw new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+    if (key.state === 'ACTIVE' && key.blob !== null) return key;
+    throw new Problem('conflict', 'ssh-key.retired', 'The key was replaced already, or its public half is not known.');
+  }
+}
+
+function custodyOf({ publicKey, settings }: SshKeyRotationOrder): NewCustody {
+  if (publicKey !== undefined) return 'human';
+  return settings.holder === undefined ? 'service' : 'host';
+}
+
+function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotationOrder): void {
+  const faults = [
+    ...((custody === 'human') === (publicKey !== undefined)
+      ? []
+      : [{ pointer: '/publicKey', detail: 'goes with custody human' }]),
+    ...((custody === 'host') === (settings.holder !== undefined)
+      ? []
+      : [{ pointer: '/holder', detail: 'goes with custody host' }]),
+  ];
+  const [first] = faults;
+  if (first === undefined) return;
+  throw new Problem('malformed', 'rotation.custody', `${first.pointer}: ${first.detail}, and only with it.`, {
+    errors: faults,
+  });
+}
+
+function nameOf({ hostId, account }: Account): string {
+  return `${hostId} ${account}`;
+}
+
+function distinct(accounts: readonly Account[]): Account[] {
+  return [
+    ...new Map(accounts.map(({ hostId, account }) => [nameOf({ hostId, account }), { hostId, account }])).values(),
+  ];
+}

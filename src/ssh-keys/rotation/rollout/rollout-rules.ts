@@ -1,0 +1,92 @@
+import { hasReached, type RotationStatus, type TargetOutcome } from '../model/rotation-state.js';
+import type { RotationTarget } from '../model/rotation-target.entity.js';
+import type { Rotation } from '../model/rotation.entity.js';
+
+/** Progress of the targets of a rotation. */
+export interface RotationProgress {
+  readonly all: readonly RotationTarget[];
+  readonly open: readonly RotationTarget[];
+  /** Open ones that accept both keys permanently and wait for the hand-over. */
+  readonly waiting: RotationTarget[];
+  readonly lastWave: number;
+  has(outcome: TargetOutcome): boolean;
+  sizeOf(wave: number): number;
+  /** Failures of all waves up to this one. */
+  failedIn(wave: number): number;
+  /** Whether every target of the waves up to this one has ended or waits. */
+  isThrough(wave: number): boolean;
+}
+
+/** A status that a rotation moves to, and why. */
+export interface RotationMove {
+  readonly status: RotationStatus;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
+const TOO_MANY_FAILURES: RotationMove = {
+  status: 'HALTED',
+  code: 'rotation.halted',
+  reason: 'Too many hosts could not be rotated.',
+};
+const HOLDER_UNPROVEN = 'rotation.holder-unproven';
+
+export function progressOf(all: readonly RotationTarget[]): RotationProgress {
+  const upTo = (wave: number) => all.filter((target) => target.wave <= wave);
+  return {
+    all,
+    open: all.filter(({ outcome }) => outcome === 'OPEN'),
+    waiting: all.filter(({ outcome, state }) => outcome === 'OPEN' && state === 'PERMANENT'),
+    lastWave: Math.max(0, ...all.map(({ wave }) => wave)),
+    has: (wanted) => all.some(({ outcome }) => outcome === wanted),
+    sizeOf: (wave) => all.filter((target) => target.wave === wave).length,
+    failedIn: (wave) => upTo(wave).filter(({ outcome }) => FAILURES.includes(outcome)).length,
+    isThrough: (wave) => upTo(wave).every(({ outcome, state }) => outcome !== 'OPEN' || hasReached(state, 'PERMANENT')),
+  };
+}
+
+/** The halt that a rotation needs before it goes on. A holder that did not prove its key concerns every host, however many may fail otherwise. */
+export function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationMove | undefined {
+  const unproven = progress.all.find(
+    ({ outcome, failureCode }) => outcome === 'FAILED_PRECHECK' && failureCode === HOLDER_UNPROVEN,
+  );
+  if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
+    return { status: 'HALTED', code: HOLDER_UNPROVEN, reason: unproven.failureDetail ?? HOLDER_UNPROVEN };
+  return hasTooManyFailures(rotation, progress, wave) ? TOO_MANY_FAILURES : undefined;
+}
+
+/** Before the hand-over a person decides how it goes on without the failed hosts. Targets that are all rolled back need no decision. */
+function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave: number): boolean {
+  const { settings, promotedAt, dryRun } = rotation;
+  if (
+    promotedAt !== null ||
+    dryRun ||
+    !(progress.has('FAILED_PRECHECK') || progress.has('BLOCKED') || progress.open.length > 0)
+  )
+    return false;
+  const max = settings.onFailure === 'halt' ? 0 : maxFailures(wave, progress.sizeOf(wave));
+  return progress.failedIn(wave) > max;
+}
+
+/** Hosts of one wave that may fail: two, or one in twenty if that is more. The first wave is the canary: none. */
+function maxFailures(wave: number, size: number): number {
+  return wave === 0 ? 0 : Math.max(2, Math.floor(size / 20));
+}
+
+/** The status in which a rotation ends whose targets have all ended. */
+export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationProgress): RotationMove {
+  if (has('CRITICAL'))
+    return { status: 'CRITICAL', code: 'rotation.locked-out', reason: 'A host accepts neither key.' };
+  if (dryRun) return { status: 'PLANNED' };
+  if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };
+  if (all.every(({ outcome }) => outcome === 'ROLLED_BACK' || outcome === 'FAILED_PRECHECK'))
+    return { status: 'ROLLED_BACK' };
+  if (has('BLOCKED') && status !== 'ROLLING_BACK')
+    return { status: 'HALTED', code: 'rotation.blocked', reason: 'A host needs a person.' };
+  return {
+    status: 'PARTIAL',
+    code: 'rotation.partial',
+    reason: 'The old key stays where a host could not be rotated.',
+  };
+}

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../../audit/entries/audit.service.js';
+import type { Caller } from '../../../access/caller.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { Outbox } from '../../../platform/outbox/outbox.js';
+import { RolloutController } from './rollout-controller.js';
+import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
+import { ROTATION_QUEUE } from '../model/rotation.entity.js';
+
+/** Actions of people on a rotation that is under way. */
+@Injectable()
+export class RotationActions {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly outbox: Outbox,
+    private readonly rollout: RolloutController,
+  ) {}
+
+  /** Rolls everything back. Throws Problem `rotation.too-late` once the new key was handed over: from then on its holders use it. */
+  async rollBack(caller: Caller, id: string): Promise<void> {
+    await this.act(caller, id, 'roll-back-requested', async (tx) => {
+      await this.move(tx, id, 'ROLLING_BACK', 'promoted_at IS NULL AND NOT dry_run');
+      await this.reopen(tx, id, `outcome IN ('OPEN', 'BLOCKED')`);
+    });
+  }
+
+  /** Resumes a halted rotation: the targets that failed are retried. */
+  async retry(caller: Caller, id: string): Promise<void> {
+    await this.act(caller, id, 'retried', async (tx) => {
+      // A rotation that was not shown to its approvers yet goes back to the survey, after which they are asked.
+      const [row]: { unasked: boolean }[] = await tx.query(
+        `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
+        [id],
+      );
+      await this.move(tx, id, row?.unasked === true ? 'SURVEYING' : 'RUNNING', `status = 'HALTED'`);
+      await tx.query(
+        `UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'FAILED_PRECHECK'`,
+        [id],
+      );
+      await this.reopen(tx, id, `outcome IN ('BLOCKED', 'FAILED_PRECHECK')`);
+    });
+  }
+
+  /** Leaves a host out: the old key stays there. Only while nothing was changed on it. */
+  async skip(caller: Caller, id: string, targetId: string): Promise<void> {
+    await this.act(caller, id, 'skipped', async (tx) => {
+      const [, skipped]: [unknown, number] = await tx.query(
+        `UPDATE ssh_rotation_target SET outcome = 'SKIPPED', due_at = NULL, finished_at = now()
+         WHERE id = $1 AND rotation_id = $2 AND state IN ('PLANNED', 'PRECHECKED')
+           AND outcome IN ('OPEN', 'FAILED_PRECHECK', 'BLOCKED') AND (lease_until IS NULL OR lease_until < now())`,
+        [targetId, id],
+      );
+      if (skipped !== 1)
+        throw new Problem('conflict', 'rotation.target-state', 'The target was changed already, or is being changed.');
+    });
+  }
+
+  /** The holder of the new key confirms that it works. */
+  async confirm(caller: Caller, id: string): Promise<void> {
+    await this.act(caller, id, 'confirmed', async (tx) => {
+      const [, confirmed]: [unknown, number] = await tx.query(
+        `UPDATE ssh_rotation SET confirmed_at = now()
+         WHERE id = $1 AND custody = 'human' AND confirmed_at IS NULL AND finished_at IS NULL`,
+        [id],
+      );
+      if (confirmed !== 1) throw refusal();
+    });
+  }
+
+  private async act(
+    caller: Caller,
+    id: string,
+    action: string,
+    change: (tx: EntityManager) => Promise<void>,
+  ): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const found: unknown[] = await tx.query(`SELECT 1 FROM ssh_rotation WHERE id = $1 FOR UPDATE`, [id]);
+      if (found.length === 0) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
+      await change(tx);
+      await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
+    });
+    await this.rollout.look(id);
+    this.outbox.committed(ROTATION_QUEUE);
+  }
+
+  private async move(tx: EntityManager, id: string, to: RotationStatus, condition: string): Promise<void> {
+    const [, moved]: [unknown, number] = await tx.query(
+      `UPDATE ssh_rotation SET status = $2, failure_code = NULL, failure_detail = NULL WHERE id = $1 AND status = ANY($3) AND ${condition}`,
+      [id, to, rotationStatusesBefore(to)],
+    );
+    if (moved !== 1) throw refusal();
+  }
+
+  private async reopen(tx: EntityManager, id: string, which: string): Promise<void> {
+    const [rows]: [{ id: string }[], number] = await tx.query(
+      `UPDATE ssh_rotation_target SET outcome = 'OPEN', strikes = 0, due_at = now(), finished_at = NULL
+       WHERE rotation_id = $1 AND ${which} RETURNING id`,
+      [id],
+    );
+    await this.outbox.add(
+      tx,
+      ROTATION_QUEUE,
+      rows.map((row) => row.id),
+    );
+  }
+}
+
+function refusal(): Problem {
+  return new Problem('conflict', 'rotation.too-late', 'The state of the rotation does not allow it, or not any more.');
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { AuditService } from '../../../audit/entries/audit.service.js';
+import { AlertEvents } from '../../../platform/events/alert-events.js';
+import type { RotationStatus } from '../model/rotation-state.js';
+import { type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
+import type { RotationMove } from './rollout-rules.js';
+
+/** Statuses in which a rotation does not go on by itself, or a host is locked out. */
+const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']);
+
+/** Records the moves of a rotation in their transaction: each in the audit log, those that need a person as an alert. */
+@Injectable()
+export class RotationNotices {
+  constructor(
+    private readonly audit: AuditService,
+    private readonly alertEvents: AlertEvents,
+  ) {}
+
+  async moved(tx: EntityManager, rotation: Rotation, { status, code, reason = status }: RotationMove): Promise<void> {
+    await this.audit.append(tx, [
+      {
+        action: `ssh-rotation.${status.toLowerCase().replaceAll('_', '-')}`,
+        outcome: NEEDS_PERSON.has(status) ? 'failed' : 'done',
+        actor: ROTATION_ACTOR,
+        target: { kind: 'ssh-rotation', id: rotation.id },
+        correlation: rotation.correlation,
+        detail: { from: rotation.status, to: status, keyId: rotation.keyId, nextKeyId: rotation.nextKeyId, code },
+      },
+    ]);
+    if (NEEDS_PERSON.has(status)) await this.alertPeople(tx, rotation, reason);
+  }
+
+  private async alertPeople(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
+    const rows: { fingerprint: string; hosts: string | null; because: string | null }[] = await tx.query(
+      `SELECT k.fingerprint, (SELECT t.failure_detail FROM ssh_rotation_target t
+         WHERE t.rotation_id = $2 AND t.outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK') ORDER BY t.wave, t.id LIMIT 1) AS because, (SELECT string_agg(DISTINCT h.name, ', ') FROM ssh_rotation_target t JOIN host h ON h.id = t.host_id
+         WHERE t.rotation_id = $2 AND t.outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK')) AS hosts
+       FROM ssh_key k WHERE k.id = $1`,
+      [keyId, id],
+    );
+    const name = `rotation of ${rows[0]?.fingerprint ?? keyId}`;
+    const where = rows[0]?.hosts ?? undefined;
+    const because = rows[0]?.because ?? why;
+    const facts = {
+      why: because.includes(why) ? because : `${why} ${because}`,
+      ...(where === undefined ? {} : { where }),
+    };
+    await this.alertEvents.record(tx, [
+      { type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts },
+    ]);
+  }
+}

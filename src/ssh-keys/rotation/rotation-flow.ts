@@ -1,0 +1,121 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { RotationClaims } from './model/rotation-claims.js';
+import { nextStep, secondsUntilAllowed } from './model/rotation-state.js';
+import type { Work } from './model/rotation-work.js';
+import { RotationRepository } from './model/rotation.repository.js';
+import { NewRotationWriter } from './planning/new-rotation.writer.js';
+import { RotationPlanner, type SshKeyRotationOrder } from './planning/rotation-planner.js';
+import { RotationRequirements } from './planning/rotation-requirements.js';
+import { RolloutController } from './rollout/rollout-controller.js';
+import { StepExecutor } from './steps/step-executor.js';
+
+const RENEWALS_PER_LEASE = 3;
+
+/** The first half of a rotation, when it is ordered: plan, ask the policies, record. No host is contacted. */
+@Injectable()
+export class RotationOrders {
+  constructor(
+    private readonly db: DataSource,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly planner: RotationPlanner,
+    private readonly requirements: RotationRequirements,
+    private readonly writer: NewRotationWriter,
+  ) {}
+
+  /** Answers the id of the rotation, or of the one that was recorded under the same Idempotency-Key. */
+  async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
+    const id = use?.resource ?? newId();
+    const plan = await this.planner.plan(order);
+    const judgement = order.dryRun ? undefined : await this.requirements.judge(caller, plan);
+    const newKey = await this.planner.makeKey(plan, id);
+    const record = async (tx: EntityManager): Promise<string> => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      if (judgement !== undefined) await this.requirements.assertCurrent(tx, judgement);
+      await this.writer.insert(tx, caller, { id, plan, newKey, demand: judgement?.demand });
+      return id;
+    };
+    const recorded = await writeUnique(this.db, record, underWay);
+    this.writer.committed();
+    return recorded;
+  }
+}
+
+/**
+ * The second half, in the background: claim a target, do its next step, record the outcome, as far as the target goes by itself. After each target the
+ * rollout decides how the rotation as a whole goes on: the next wave, the approval, the hand-over, the end.
+ */
+@Injectable()
+export class RotationRunner {
+  private readonly logger = new Logger(RotationRunner.name);
+  private readonly targets: WorkPool<Work>;
+
+  constructor(
+    private readonly claims: RotationClaims,
+    private readonly repository: RotationRepository,
+    private readonly executor: StepExecutor,
+    private readonly rollout: RolloutController,
+    private readonly config: Config,
+  ) {
+    this.targets = new WorkPool({
+      most: config.sshRotationConcurrency,
+      claim: async () => [await this.claims.claim()].filter((work) => work !== undefined),
+      run: (work) => this.run(work),
+      failed: (error, work) => {
+        const what =
+          work === undefined ? 'no target could be claimed' : `target ${work.target.id} is left to its lease`;
+        this.logger.warn(`${what}: ${String(error)}`);
+      },
+    });
+  }
+
+  /** Claims due targets up to the concurrency of this process. */
+  fill(): Promise<void> {
+    return this.targets.fill();
+  }
+
+  /** Claims nothing more, and finishes the step that each target is at. */
+  stop(): Promise<void> {
+    return this.targets.stop();
+  }
+
+  private async run(work: Work): Promise<void> {
+    const renewal = setInterval(
+      () => void this.claims.renew(work).catch(() => undefined),
+      (this.config.sshRotationLeaseSeconds * 1000) / RENEWALS_PER_LEASE,
+    );
+    try {
+      await this.advance(work);
+    } finally {
+      clearInterval(renewal);
+    }
+    await this.rollout.look(work.rotation.id);
+  }
+
+  private async advance(claimed: Work): Promise<void> {
+    for (let work = claimed; ; work = await this.claims.read(work.target.id)) {
+      if (work.target.fence !== claimed.target.fence) return;
+      const { status, settings } = work.rotation;
+      const step = nextStep(work.target.state, status === 'ROLLING_BACK');
+      const isSurveyed = status === 'SURVEYING' && step !== 'precheck';
+      if (step === undefined || isSurveyed || this.targets.isStopping) return this.claims.release(work);
+      const wait = secondsUntilAllowed(step, settings.window, new Date());
+      if (wait > 0) return this.claims.postpone(work, wait);
+      const started = await this.repository.begin(work, step);
+      const result = await this.executor.perform(step, work);
+      if (!(await this.repository.record(work, started, result))) return;
+    }
+  }
+}
+
+function underWay(): Problem {
+  return new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
+}

@@ -1,0 +1,44 @@
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
+import type { Queue } from 'bull';
+import { Config } from '../../platform/config/config.js';
+import { RelayLoop } from '../../platform/outbox/relay-loop.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { ROTATION_QUEUE } from './model/rotation.entity.js';
+import { RotationRunner } from './rotation-flow.js';
+
+/** Signal that targets became due. Which ones are due is read from the rows. */
+interface RotationSignal {
+  readonly targetIds: string[];
+}
+
+/** Passes committed signals from the outbox to the queue. */
+@Injectable()
+export class RotationRelay {
+  constructor(@InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>, relays: RelayLoop) {
+    relays.serve(ROTATION_QUEUE, async (targetIds) => {
+      await queue.add({ targetIds }, JOB_SIGNAL_OPTIONS);
+    });
+  }
+}
+
+/** Has the runner claim targets whenever a signal arrives. */
+@Injectable()
+export class RotationProcessor extends QueueConsumer<RotationSignal> {
+  constructor(
+    private readonly runner: RotationRunner,
+    @InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>,
+    config: Config,
+  ) {
+    super(queue, config);
+  }
+
+  protected override async answer(): Promise<void> {
+    await this.runner.fill();
+  }
+
+  protected override finish(): Promise<void> {
+    return this.runner.stop();
+  }
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { HostFiles } from '../../../hosts/connections/host-files.service.js';
+import type { ChangeSession, SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import {
+  type EditedFile,
+  type KeyReplacement,
+  type LineStanding,
+  type LineStandings,
+  standingsOf,
+} from '../../authorized-keys/key-replacement.js';
+import { RotationRepository } from '../model/rotation.repository.js';
+import type { TargetFile } from '../model/rotation-target.entity.js';
+import { type ReadyWork, replacementOf } from '../model/rotation-work.js';
+
+/** A file that was written, by the SHA-256 of its bytes before and after. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+type Edit = (file: Buffer, replacement: KeyReplacement, as: TargetFile) => EditedFile;
+
+/** Attempts to replace a file that another program writes to at the same time. */
+const MAX_TRIES = 8;
+
+/** The authorized_keys files of one target: reads the state of both keys, and changes their lines. */
+@Injectable()
+export class AccountFiles {
+  constructor(
+    private readonly files: HostFiles,
+    private readonly repository: RotationRepository,
+  ) {}
+
+  /** The state of both keys over all files. */
+  async standings(session: SshSession, work: ReadyWork): Promise<LineStandings> {
+    const all = await Promise.all(
+      filesOf(work).map(async (file) => {
+        const content = await this.files.read(session, file.path, { as: file.as });
+        return standingsOf(content ?? Buffer.alloc(0), replacementOf(work, file));
+      }),
+    );
+    return { old: together(all.map(({ old }) => old)), next: together(all.map(({ next }) => next)) };
+  }
+
+  /**
+   * Applies `edit` to every file. A file that `edit` leaves as it is is not written, so it may be repeated. Lines that others add
+   * meanwhile stay: a file that was changed since it was read is read again.
+   */
+  async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
+    const written: WrittenFile[] = [];
+    for (const file of filesOf(work)) {
+      const change = await this.changeOne(session, work, file, edit);
+      if (change !== undefined) written.push(change);
+    }
+    return written;
+  }
+
+  private async changeOne(
+    session: ChangeSession,
+    work: ReadyWork,
+    file: TargetFile,
+    edit: Edit,
+  ): Promise<WrittenFile | undefined> {
+    const { path, as } = file;
+    const mark = work.target.id;
+    for (let attempt = 1; ; attempt += 1) {
+      const content = await this.files.read(session, path, { as });
+      if (content === undefined) return undefined;
+      const { bytes, diff } = edit(content, replacementOf(work, file), file);
+      if (diff === '') {
+        await this.files.tidy(session, { path, as, mark });
+        return undefined;
+      }
+      const before = sha256Of(content);
+      await this.repository.assertStillMine(work);
+      try {
+        await this.files.replace(session, { path, content: bytes, expected: before, as, mark });
+        return { path, before, after: sha256Of(bytes) };
+      } catch (error) {
+        const changed = error instanceof Problem && error.code === 'host.file-changed';
+        if (!changed || attempt === MAX_TRIES) throw error;
+      }
+    }
+  }
+}
+
+function filesOf({ target }: ReadyWork): readonly TargetFile[] {
+  return target.plan?.files ?? [];
+}
+
+function together(standings: readonly LineStanding[]): LineStanding {
+  const there = [...new Set(standings.filter((standing) => standing !== 'absent'))];
+  const [only = 'absent'] = there;
+  return there.length > 1 ? 'mixed' : only;
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { type FileState, HostFiles } from '../../../hosts/connections/host-files.service.js';
+import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import { type Account, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
+import { expirySupport, type ExpirySupport } from '../../../formats/ssh/line-options.js';
+import type { Limit } from '../../authorized-keys/key-replacement.js';
+import { askSshd } from './sshd-settings.js';
+import { StepFailure } from '../model/rotation-work.js';
+
+/** An authorized_keys file that exists. */
+export interface KeyFile {
+  readonly path: string;
+  /** Account that it is read and changed as. */
+  readonly as: string;
+  readonly content: Buffer;
+  readonly sha256: string;
+  /** Reasons not to change it, each a clause that follows the path. */
+  readonly obstacles: readonly string[];
+}
+
+export interface Survey {
+  readonly settings: KeyFileSettings;
+  readonly account: Account;
+  readonly files: readonly KeyFile[];
+  readonly expiry: ExpirySupport;
+}
+
+/** $@ paths. For each one line: free KiB of its file system, whether the directory takes new files, chattr flags. */
+const SSHD_CONDITIONS = `
+LC_ALL=C; LC_ALL
+for path; do
+  real=$(readlink -f -- "$path") || real=$path
+  dir=$(dirname -- "$real")
+  free=$(df -Pk -- "$dir" 2>/dev/null | tail -n 1 | awk '{print $4}')
+  [ -w "$dir" ] && takes=yes || takes=no
+  flags=$(lsattr -d -- "$real" 2>/dev/null | cut -d' ' -f1)
+  echo "\${free:-0} $takes \${flags:--}"
+done
+`;
+
+/** $1 seconds, $2 utc or local. The time in so many seconds by the host's own clock, which sshd compares expiry-time with. */
+const TIME_AHEAD = `
+at=$(($(date -u +%s) + $1))
+if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
+`;
+
+const MIN_FREE_KIB = 1024;
+/** Maximum size of an authorized_keys file: some ten thousand lines. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const MANAGERS =
+  /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
+
+/** Surveys an account without changing anything: which files authorize keys, and whether they could be changed. */
+@Injectable()
+export class AccountSurvey {
+  constructor(private readonly files: HostFiles) {}
+
+  async look(session: SshSession, name: string): Promise<Survey> {
+    const { settings, account } = await askSshd(session, name);
+    const files: KeyFile[] = [];
+    for (const path of keyFilesOf(settings, account)) {
+      if (path.includes('*'))
+        throw new StepFailure('FAILED_PRECHECK', 'rotation.glob', `sshd reads a pattern: ${path}`);
+      const file = await this.file(session, account, path);
+      if (file !== undefined) files.push(file);
+    }
+    return { settings, account, files, expiry: expirySupport(session.software) };
+  }
+
+  /** The `expiry-time` in so many seconds, as sshd of the host reads it; undefined when that sshd has no such option. */
+  async limit(session: SshSession, secondsAhead: number): Promise<Limit> {
+    const support = expirySupport(session.software);
+    if (support === 'none') return undefined;
+    const { stdout } = await session.run(TIME_AHEAD, { args: [String(secondsAhead), support] });
+    const time = stdout.toString().trim();
+    if (/^\d{14}Z?$/.test(time)) return time;
+    throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
+  }
+
+  private async file(session: SshSession, account: Account, path: string): Promise<KeyFile | undefined> {
+    // A file under the home belongs to the account, and root must not follow its links; any other one belongs to root.
+    const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
+    const state = await this.files.state(session, path, as);
+    if (state === undefined) return undefined;
+    // Checked before it is opened: reading a FIFO would wait for its writer.
+    if (state.kind !== 'file')
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+    if (state.size > MAX_FILE_BYTES)
+      throw new StepFailure(
+        'FAILED_PRECHECK',
+        'rotation.obstacle',
+        `${path} has ${state.size} bytes, more than is read.`,
+      );
+    const content = await this.files.read(session, path, { as });
+    if (content === undefined || state.sha256 === null)
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+    const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path], as });
+    const obstacles = [
+      ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
+        ? ['is a symbolic link out of the home']
+        : []),
+      ...obstaclesOf(state, content, as),
+      ...conditionsIn(stdout.toString()),
+    ];
+    return { path, as, content, sha256: state.sha256, obstacles };
+  }
+}
+
+/** Obstacles in the file itself. */
+function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
+  return [
+    ...(links > 1 ? ['has another name (hard link)'] : []),
+    // sshd reads such a line up to the NUL, and people would be shown more than that.
+    ...(content.includes(0) ? ['holds a NUL byte'] : []),
+    ...(owner === as ? [] : [`belongs to ${owner}`]),
+  ];
+}
+
+/** Obstacles in the directory and file system of the file; `line` is one that SSHD_CONDITIONS prints. */
+function conditionsIn(line: string): string[] {
+  const [free = '0', takes, flags = ''] = line.trim().split(' ');
+  return [
+    ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
+    ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
+    ...(Number(free) < MIN_FREE_KIB ? ['is on a file system that is full'] : []),
+  ];
+}
+
+/** The text that names a configuration management system, which would undo the change. */
+export function managerOf(content: Buffer): string | undefined {
+  return MANAGERS.exec(content.toString('latin1'))?.[0];
+}

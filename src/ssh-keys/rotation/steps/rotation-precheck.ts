@@ -1,0 +1,152 @@
+import { Injectable } from '@nestjs/common';
+import { generateKeyPairSync } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { SshConnections } from '../../../hosts/connections/ssh-connections.service.js';
+import { Host } from '../../../hosts/model/host.entity.js';
+import { readLines } from '../../../platform/ssh/authorized-keys-file.js';
+import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../../authorized-keys/key-replacement.js';
+import { encodingOf, unifiedDiff, withDiff } from '../../authorized-keys/unified-diff.js';
+import { readOptions } from '../../../formats/ssh/line-options.js';
+import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
+import { type SshPublicKey, sshPublicKeyOf } from '../../../formats/ssh/public-key.js';
+import { AccountSurvey, type KeyFile, managerOf, type Survey } from './account-survey.js';
+import { KeyTrial } from '../custody/key-trial.js';
+import { NewKey } from '../custody/new-key.js';
+import type { TargetFile, TargetPlan } from '../model/rotation-target.entity.js';
+import { replacementOf, StepFailure, type Work } from '../model/rotation-work.js';
+
+/** Placeholder for the time of a limit, which is not known before it is set. */
+const TIME_PLACEHOLDER = '20000101000000Z';
+
+export interface Checked {
+  readonly plan: TargetPlan;
+  /** The files as they are: JSON of path to base64. */
+  readonly snapshot: Buffer;
+}
+
+/** Checks a target before anything is changed: plans the changes, refuses what stands in the way, and reads the files for the snapshot. */
+@Injectable()
+export class RotationPrecheck {
+  constructor(
+    private readonly db: DataSource,
+    private readonly connections: SshConnections,
+    private readonly survey: AccountSurvey,
+    private readonly trial: KeyTrial,
+    private readonly newKey: NewKey,
+  ) {}
+
+  async check(work: Work): Promise<Checked> {
+    const { old } = work;
+    await this.assertManaged(work);
+    const survey = await this.look(work);
+    const files = survey.files.filter(({ content }) => optionsOf(content, old.blob).size > 0);
+    assertPossible(files, survey, work);
+    await this.assertOldAccepted(work);
+    const plan = this.plan(work, files, survey);
+    const bytes = Object.fromEntries(files.map(({ path, content }) => [path, content.toString('base64')]));
+    return { plan, snapshot: Buffer.from(JSON.stringify(bytes)) };
+  }
+
+  private async look({ target, rotation }: Work): Promise<Survey> {
+    const session = await this.connections.open(target.hostId, { correlation: rotation.correlation });
+    try {
+      return await this.survey.look(session, target.account);
+    } finally {
+      session.close();
+    }
+  }
+
+  private async assertManaged(work: Work): Promise<void> {
+    const host = await this.db.manager.findOneBy(Host, { id: work.target.hostId });
+    if (host === null) throw refusal('host.missing', 'There is no such host any more.');
+    if (host.managementMode !== 'managed')
+      throw refusal('rotation.not-managed', 'The host is looked at only, not changed.');
+    if (work.rotation.custody !== 'service' && (await this.newKey.isOwnLogin(work)))
+      throw refusal('rotation.own-login', 'The service logs in with this very key: it must hold the new one too.');
+  }
+
+  /** An old key that the host does not accept from here could not be tried later either. A key that a host holds is tried from that host. */
+  private async assertOldAccepted(work: Work): Promise<void> {
+    const { target, rotation, old } = work;
+    if (rotation.custody === 'host') return this.newKey.assertHeld(work);
+    const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if ((await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
+    throw refusal(
+      'rotation.old-refused',
+      'The host does not accept the old key from here: a limit of its line, or a file mode.',
+    );
+  }
+
+  private plan({ rotation, old, next }: Work, files: readonly KeyFile[], survey: Survey): TargetPlan {
+    const planned = files.map(({ path, as, content, sha256 }): TargetFile => {
+      const lines = readLines(content).filter(({ key }) => key?.blob.equals(old.blob));
+      return {
+        path,
+        as,
+        sha256,
+        originals: [...optionsOf(content, old.blob)],
+        oldText: lines[0]?.key?.rest ?? '',
+      };
+    });
+    const placeholder = placeholderOf(rotation);
+    const until = survey.expiry === 'none' ? undefined : TIME_PLACEHOLDER;
+    const shown = next ?? Object.assign({}, old, placeholder, { comment: null });
+    const diffs = planned.map((file, i) => {
+      const before = files[i]?.content ?? Buffer.alloc(0);
+      const replacement = replacementOf({ rotation, old, next: shown } as never, file);
+      const added = withNextLimited(before, replacement, until);
+      const result = withoutOld(withNextPermanent(added.bytes, replacement).bytes, replacement).bytes;
+      const named = (diff: string) =>
+        next === undefined ? diff.replaceAll(placeholder.blob.toString('base64'), '<new key>') : diff;
+      const adds = named(added.diff).replaceAll(TIME_PLACEHOLDER, '<time>');
+      return { path: file.path, adds, result: named(wholeChange(file.path, before, result)) };
+    });
+    return { files: planned, diffs, confidence: survey.settings.confidence, warnings: warningsOf(survey) };
+  }
+}
+
+/** The diff that approvers are shown. Throws StepFailure unless it is the whole change: applied to the file, it must give the file as it will be. */
+function wholeChange(path: string, before: Buffer, after: Buffer): string {
+  const diff = unifiedDiff(path, before, after);
+  if (withDiff(before, diff, encodingOf(before, after)).equals(after)) return diff;
+  throw refusal('rotation.not-shown', `What would be changed in ${path} cannot be shown whole.`);
+}
+
+/** Placeholder of the right type for a key that is not made yet. */
+function placeholderOf({ custody }: Work['rotation']): SshPublicKey {
+  if (custody !== 'hsm') return newEd25519Pair('').publicKey;
+  return sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);
+}
+
+function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, old, next }: Work): void {
+  if (files.length === 0) throw refusal('rotation.key-gone', 'The old key is in none of the files that sshd reads.');
+  for (const { path, content, obstacles } of files) {
+    if (obstacles.length > 0) throw refusal('rotation.obstacle', `${path} ${obstacles.join(', ')}.`);
+    const manager = managerOf(content);
+    if (manager !== undefined && !rotation.settings.ignoreManagers)
+      throw refusal('rotation.managed-elsewhere', `${path} says "${manager}": the change would be undone.`);
+    const isAuthority = [...optionsOf(content, old.blob)].some((options) =>
+      readOptions(options).some(({ name }) => name === 'cert-authority'),
+    );
+    if (isAuthority) throw refusal('rotation.cert-authority', `${path} names the key as a certificate authority.`);
+  }
+  if (next !== undefined && survey.files.some(({ content }) => optionsOf(content, next.blob).size > 0))
+    throw refusal('rotation.new-key-present', 'The new key is in one of the files already.');
+}
+
+function warningsOf({ settings, expiry }: Survey): string[] {
+  return [
+    ...(expiry === 'none'
+      ? ['this sshd cannot end a key by itself (expiry-time of OpenSSH 7.7): only the service does']
+      : []),
+    ...(settings.confidence === 'low'
+      ? ['sshd could not be asked which files it reads; its configuration was read instead']
+      : []),
+    ...(settings.command === undefined ? [] : ['AuthorizedKeysCommand tells sshd keys too']),
+    ...(settings.trustedUserCaKeys === undefined ? [] : ['Certificates let people in too (TrustedUserCAKeys)']),
+  ];
+}
+
+function refusal(code: string, reason: string): StepFailure {
+  return new StepFailure('FAILED_PRECHECK', code, reason);
+}

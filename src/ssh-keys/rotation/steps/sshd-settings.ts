@@ -1,0 +1,52 @@
+import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { type Account, type KeyFileSettings, readConfigured, readEffective } from '../../../platform/ssh/key-files.js';
+import { FIND_SSHD } from '../../../platform/ssh/sshd-script.js';
+import { StepFailure } from '../model/rotation-work.js';
+
+/**
+ * $1 account. Prints the host's clock, the passwd entry of the account, and the settings of sshd for its keys: the effective settings
+ * for a login from this service's address, asked of the sshd that accepted this session (found among the ancestors of the shell, with its
+ * command line); else the text of the configuration. POSIX shell.
+ */
+const ACCOUNT_SURVEY = `
+${FIND_SSHD}
+date -u +%s
+getent passwd "$1" 2>/dev/null || grep "^$1:" /etc/passwd || echo
+set -f
+effective=$(\${line:-false} -T -C "user=$1,host=$(hostname 2>/dev/null || echo localhost),addr=$from" 2>/dev/null)
+if [ -n "$effective" ]; then echo effective; printf '%s\\n' "$effective"
+else
+  set +f; echo configured
+  cat "$config" /etc/ssh/sshd_config.d/*.conf 2>/dev/null
+fi
+exit 0
+`;
+
+export interface SshdSettings {
+  readonly settings: KeyFileSettings;
+  readonly account: Account;
+}
+
+/** Reads the settings that sshd of the host has for keys of an account. Changes nothing. Throws StepFailure `rotation.no-account`. */
+export async function askSshd(session: SshSession, name: string): Promise<SshdSettings> {
+  const { stdout } = await asRoot(session, name, (as) => session.run(ACCOUNT_SURVEY, { args: [name], as }));
+  const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
+  const [, , uid, , , home = ''] = passwd.split(':');
+  if (home === '') throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `There is no account ${name}.`);
+  const text = rest.join('\n');
+  const settings = kind === 'effective' ? readEffective(text) : readConfigured(text);
+  return { settings, account: { name, uid: Number(uid), home } };
+}
+
+/** Runs as root where the login may, else as the account, else as the login itself. */
+async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
+  for (const as of ['root', account]) {
+    try {
+      return await run(as);
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
+    }
+  }
+  return run();
+}

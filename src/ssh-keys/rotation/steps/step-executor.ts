@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { Problem } from '../../../platform/errors/problem.js';
+import { canonicalJson } from '../../../platform/json/canonical-json.js';
+import { Seal } from '../../../platform/sealing/seal.js';
+import { NewKey } from '../custody/new-key.js';
+import { RotationApproval } from '../planning/rotation-approval.js';
+import { coveredPlan } from '../planning/rotation-document.js';
+import { RotationPrecheck } from './rotation-precheck.js';
+import { RotationSteps } from './rotation-steps.js';
+import { hasReached, type StepName } from '../model/rotation-state.js';
+import type { TargetPlan } from '../model/rotation-target.entity.js';
+import { FencedOff, StepFailure, type StepResult, type Work } from '../model/rotation-work.js';
+
+/** Purpose of the seal of file snapshots, which is bound to the target. */
+const SNAPSHOT = 'ssh rotation snapshot';
+/** Faults that are never retried by themselves: the host shows another key than it should, or must not be changed. */
+const FINAL_CODES = [
+  'host.key-changed',
+  'host.key-unknown',
+  'host.key-rejected',
+  'host.missing',
+  'host.not-managed',
+  'rotation.holder-unproven',
+];
+/** Faults that may pass: the host has not refused anything. */
+const PASSING_CODES = [
+  'host.unreachable',
+  'host.timeout',
+  'host.lost',
+  'host.throttled',
+  'rotation.unclear',
+  'rotation.holder',
+  'host.file-changed',
+];
+
+/** Executes one step of a target. */
+@Injectable()
+export class StepExecutor {
+  constructor(
+    private readonly approval: RotationApproval,
+    private readonly precheck: RotationPrecheck,
+    private readonly steps: RotationSteps,
+    private readonly newKey: NewKey,
+    private readonly seals: Seal,
+  ) {}
+
+  /** Answers the outcome, failures included. Throws FencedOff, and nothing else. */
+  async perform(step: StepName, work: Work): Promise<StepResult> {
+    try {
+      if (step === 'precheck') return await this.check(work);
+      if (step === 'add') await this.approval.assertCovers(work.rotation);
+      if (step === 'roll-back') return await this.steps.rollBack(work);
+      const { next } = work;
+      if (next === undefined) throw new Error('there is no new key yet');
+      return await this.steps.perform(step, { ...work, next });
+    } catch (error) {
+      return resultOf(error, work);
+    }
+  }
+
+  private async check(work: Work): Promise<StepResult> {
+    const { rotation, target } = work;
+    const isSurvey = rotation.status === 'SURVEYING';
+    if (!isSurvey) await this.approval.assertCovers(rotation);
+    const { plan, snapshot } = await this.precheck.check(work);
+    if (!isSurvey) assertAsShown(work, plan);
+    if (!rotation.dryRun && !isSurvey && work.next === undefined) await this.newKey.make(work);
+    return {
+      kind: 'done',
+      state: 'PRECHECKED',
+      outcome: rotation.dryRun ? 'READY' : 'OPEN',
+      ...(isSurvey ? { dueIn: null } : {}),
+      change: { plan, snapshot: this.seals.close(SNAPSHOT, target.id, snapshot) },
+      detail: { files: plan.files.map(({ path, sha256 }) => ({ path, sha256 })), warnings: plan.warnings },
+    };
+  }
+}
+
+/** The files and changes must still be those that the approvers were shown. */
+function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
+  if (rotation.approvalDemand === null) return;
+  if (target.plan !== null && canonicalJson(coveredPlan(plan)) === canonicalJson(coveredPlan(target.plan))) return;
+  throw new StepFailure(
+    'FAILED_PRECHECK',
+    'rotation.not-as-shown',
+    'The files are not what the approvers were shown. Order the rotation again.',
+  );
+}
+
+function resultOf(error: unknown, { target }: Work): StepResult {
+  if (error instanceof FencedOff) throw error;
+  if (error instanceof StepFailure)
+    return { kind: 'failed', outcome: error.outcome, code: error.code, reason: error.message };
+  const problem =
+    error instanceof Problem
+      ? error
+      : new Problem('unavailable', 'rotation.internal', 'The attempt failed on our side.', { cause: error });
+  const { code, message: reason, kind } = problem;
+  const isTouched = hasReached(target.state, 'ADDED');
+  // A target on which nothing was changed is given up at once. On any other one, going on and rolling back both need another attempt.
+  const isPassing =
+    PASSING_CODES.includes(code) || kind === 'unavailable' || (isTouched && !FINAL_CODES.includes(code));
+  if (isPassing) return { kind: 'retry', code, reason };
+  return { kind: 'failed', outcome: isTouched ? 'BLOCKED' : 'FAILED_PRECHECK', code, reason };
+}
