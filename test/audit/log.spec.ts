@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEQUENCER_LOCK } from '../../src/audit/log/sequencer-lock.js';
+import { SEQUENCER_LOCK } from '../../src/audit/log/log-tiles.js';
 import { isConsistent, rootOfInclusion } from '../../src/verifier/merkle-proof.js';
 import { openNote } from '../../src/verifier/signed-note.js';
 import { sealwright } from '../client/program.js';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEQUENCER_LOCK } from '../../src/audit/log/sequencer-lock.js';
+import { SEQUENCER_LOCK } from '../../src/audit/log/log-tiles.js';
 import { accepted } from '../support/accepted-log.js';
 import { runToEnd } from '../support/service.js';
 import { createKey, until } from '../support/signing.js';

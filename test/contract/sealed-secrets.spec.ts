@@ -39,16 +39,16 @@ const SEALED: readonly Sealed[] = [
     shown: ['src/platform/mail/mailbox.spec.ts', 'and for nobody else'],
   },
   {
-    by: 'auth/sso/identity-providers.service.ts',
+    by: 'auth/sso/providers/identity-providers.service.ts',
     calls: 1,
-    columns: ['auth/sso/identity-provider.entity.ts: secret'],
+    columns: ['auth/sso/providers/identity-provider.entity.ts: secret'],
     rule: 'fixed',
     because:
       'sent to the token endpoint that the issuer names, and a provider keeps its issuer; the key of SAML only signs',
     shown: ['test/auth/oidc.spec.ts', 'issuer'],
   },
   {
-    by: 'auth/sso/sso-transactions.ts',
+    by: 'auth/sso/sign-in/sso-transactions.ts',
     calls: 2,
     columns: ['auth/sso/sso-transaction.entity.ts: secrets'],
     rule: 'fixed',

@@ -3,7 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { AlertNotifier } from '../notices/alert-notifier.js';
 import { AlertIntake } from './alert-intake.js';
 
-/** Looks every second for what happened, and for who is to be told. */
+/** Takes alert events and sends due notifications every second. */
 @Injectable()
 export class AlertIntakeSchedule {
   private readonly logger = new Logger(AlertIntakeSchedule.name);
@@ -22,7 +22,7 @@ export class AlertIntakeSchedule {
       while ((await this.intake.take()) > 0);
       while ((await this.notifier.notify()) > 0);
     } catch (error) {
-      this.logger.warn(`alerts wait: ${String(error)}`);
+      this.logger.warn(`alert events wait: ${String(error)}`);
     } finally {
       this.looking = false;
     }

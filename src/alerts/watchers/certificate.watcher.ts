@@ -7,7 +7,7 @@ import type { Hit } from '../intake/rule-match.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
-/** Per rule and look; the others follow as these are renewed. */
+/** Certificates per rule and run; the others follow as these are renewed. */
 const BATCH_SIZE = 500;
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -18,14 +18,14 @@ interface Ending {
   readonly where: string | null;
 }
 
-/** Looks for certificates of the inventory that end soon, by its index on that date. */
+/** Finds certificates of the inventory that expire soon, by the index on that date. */
 @Injectable()
 export class CertificateWatcher implements OnApplicationBootstrap {
   private readonly logger = new Logger(CertificateWatcher.name);
 
   constructor(private readonly db: DataSource) {}
 
-  /** Also at once, for what ended while nobody looked. */
+  /** Runs at start as well, for what expired meanwhile. */
   async onApplicationBootstrap(): Promise<void> {
     await this.look();
   }
@@ -36,7 +36,7 @@ export class CertificateWatcher implements OnApplicationBootstrap {
       const rules = await this.db.manager.findBy(AlertRule, { condition: 'certificate-expiring', enabled: true });
       for (const rule of rules) await this.lookFor(rule);
     } catch (error) {
-      this.logger.warn(`certificates were not looked at: ${String(error)}`);
+      this.logger.warn(`certificates were not checked for expiry: ${String(error)}`);
     }
   }
 
@@ -83,7 +83,7 @@ function hitOf(rule: AlertRule, { id, name, notAfter, where }: Ending): Hit {
   };
 }
 
-/** One alert for all of them, about the one that ends first. */
+/** One alert for all of them, about the one that expires first. */
 function together(rule: AlertRule, ending: readonly Ending[]): Hit[] {
   const [first] = ending;
   if (first === undefined) return [];

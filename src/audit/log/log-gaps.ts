@@ -3,25 +3,25 @@ import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 
 const EVERY_MS = 5000;
-/** Entries of one look: some ten milliseconds of the database. */
+/** Entries per run: some ten milliseconds of the database. */
 const MAX_LOOKED_AT = 5000;
 const MAX_NAMED = 10;
 
 /**
- * True for an entry of audit_entry e that no transaction of the service left so: it is no leaf of the tree, and does not wait to become
+ * Condition on audit_entry e: no transaction of the service can have left the entry so, since it is no leaf and does not wait to become
  * one. Every entry commits with its row in log_waiting, and loses that only to its leaf.
  */
 export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id)
   AND NOT EXISTS (SELECT FROM log_leaf l WHERE l.entry_id = e.id AND l.index >= 0 AND l.index < (SELECT size FROM log_head))`;
 
 interface Look {
-  /** Where the next look goes on; null when this one was at the oldest entry. */
+  /** Where the next run continues; null after the oldest entry. */
   readonly last: string | null;
   readonly count: number;
   readonly unlogged: string[] | null;
 }
 
-/** Walks all entries, newest first and round after round, for those that are not in the log and do not wait for it. */
+/** Searches all entries, newest first and again and again, for those that are not in the log and do not wait for it. */
 @Injectable()
 export class LogGaps {
   private readonly logger = new Logger('AuditLog');
@@ -32,7 +32,7 @@ export class LogGaps {
 
   constructor(private readonly db: DataSource) {}
 
-  /** Ids of some that were found in this round or the last. */
+  /** Ids of some that were found in this pass or the last. */
   get unlogged(): readonly string[] {
     return this.found;
   }
@@ -44,7 +44,7 @@ export class LogGaps {
     try {
       await this.step();
     } catch (error) {
-      this.logger.warn(`entries were not looked at: ${String(error)}`);
+      this.logger.warn(`entries were not checked: ${String(error)}`);
     } finally {
       this.looking = false;
     }

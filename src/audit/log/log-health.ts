@@ -5,11 +5,11 @@ import { HealthIndicators, type Indication } from '../../platform/health/health-
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Entries have their number after about a second; after this long somebody should look. */
+/** Entries get their number after about a second; a longer wait than this is a fault. */
 const LATE_MS = 60_000;
-/** Less than the health of the service waits for all of this. */
+/** Shorter than the timeout of the health check. */
 const PATIENCE_MS = 500;
-/** How long what the token said is taken for granted. */
+/** How long the token's answer is cached. */
 const TOKEN_EVERY_MS = 3000;
 
 /** Whether entries get their number in the tree, and whether the tree is the one that was signed. */
@@ -45,7 +45,7 @@ export class LogHealth {
   private faultByToken(): Promise<string | undefined> {
     if (performance.now() - this.asked > TOKEN_EVERY_MS) {
       this.asked = performance.now();
-      // An HSM that does not answer is told of by its own indicator.
+      // An HSM that does not answer has its own indicator.
       this.fault = this.anchors.fault().then(
         (problem) => problem && `${problem.code}: ${problem.message}`,
         () => undefined,

@@ -3,8 +3,11 @@ import { columns } from '../../platform/database/columns.js';
 import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
 import { joinedSubtrees, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
 
+/** Key of the transaction-level advisory lock: one process at a time appends to the log. */
+export const SEQUENCER_LOCK = 0x5ea1_0610;
+
 /**
- * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 holds leaf hashes, a hash of level n + 1 is the root of a
+ * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 has leaf hashes, a hash of level n + 1 is the root of a
  * full tile of level n. A proof in a tree of millions touches a handful of rows.
  */
 const TILE_HEIGHT = 8;
@@ -19,7 +22,7 @@ interface TileRow {
 interface Place {
   readonly level: number;
   readonly index: number;
-  /** Of the first hash, in the tile. */
+  /** Index of the first hash in the tile. */
   readonly first: number;
   readonly count: number;
 }
@@ -39,7 +42,7 @@ function hashesIn(tile: Buffer): Buffer[] {
   );
 }
 
-/** The hashes of these ranges, in their order, with one query. Throws where the tree has no such leaves. */
+/** The hashes of these ranges, in their order, with one query. Throws if the tree has no such leaves. */
 export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
   const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
   const tiles = await readTiles(tx, wanted.flat());
@@ -72,7 +75,7 @@ async function readTiles(
   return new Map(rows.map((row) => [nameOf(row), row.hashes]));
 }
 
-/** Puts leaf hashes behind the `size` that are there. Full tiles rise as hashes of the level above. */
+/** Appends leaf hashes to a tree of `size` leaves. The root of a full tile becomes a hash of the level above. */
 export async function appendLeaves(tx: EntityManager, size: number, leaves: readonly Buffer[]): Promise<void> {
   const changed: { level: number; index: string; hashes: Buffer }[] = [];
   let hashes = leaves;

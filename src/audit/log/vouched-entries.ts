@@ -11,8 +11,8 @@ import { rangeHashes } from './log-tiles.js';
 type PlacedRow = EntryRow & { readonly leaf: string | null };
 
 /**
- * Entries of the audit log that the service itself wrote: sealed by it, or, written before there were seals, under what the log's key
- * has signed. What somebody else put into the table is not among them.
+ * Entries of the audit log that the service itself wrote: sealed by it, or, for those from before there were seals, in a tree that the log's key
+ * has signed. Entries that somebody else inserted into the table are not among them.
  */
 @Injectable()
 export class VouchedEntries {

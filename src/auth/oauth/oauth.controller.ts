@@ -9,8 +9,7 @@ import { SCOPE_NAMES } from '../../access/scopes.js';
 import { TokenView } from '../sign-in/sign-in.dto.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
-import { OAuthError } from './oauth-error.js';
-import { OAuthErrorFilter } from './oauth-error.filter.js';
+import { OAuthError, OAuthErrorFilter } from './oauth-error.js';
 import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {
   DeviceCodesView,

@@ -2,16 +2,40 @@ import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../platform/http/origin.js';
 import { networkOf } from '../../platform/http/network-of.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { FairShare } from '../throttle/fair-share.js';
 import { type ThrottledAttempt, Throttle } from '../throttle/throttle.js';
 import { Passwords } from '../model/passwords.js';
 import type { User } from '../model/user.entity.js';
 import { canonical, UsersService } from '../model/users.service.js';
 
-/** A tenth of the line that passwords.ts has: a flood from one address leaves room for people elsewhere. */
+/** Keeps one caller from filling a queue that all share. Counts within this process. */
+export class FairShare {
+  private readonly underWay = new Map<string, number>();
+
+  /** `max`: pieces of work at once for each caller. */
+  constructor(private readonly most: number) {}
+
+  async of<T>(who: string, work: () => Promise<T>): Promise<T> {
+    const taken = this.underWay.get(who) ?? 0;
+    if (taken >= this.most) {
+      throw new Problem('overloaded', 'auth.too-many-attempts', 'Too many attempts at once; wait a second.', {
+        retryAfter: 1,
+      });
+    }
+    this.underWay.set(who, taken + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.underWay.get(who) ?? 1) - 1;
+      if (left > 0) this.underWay.set(who, left);
+      else this.underWay.delete(who);
+    }
+  }
+}
+
+/** A tenth of the queue of passwords.ts: a flood from one address does not keep other people out. */
 const AT_ONCE_PER_ADDRESS = 20;
 
-/** Who has this password? Slow for guessers, and the same answer after the same time for people there are and there are not. */
+/** Verifies e-mail address and password. Throttles guesses, and answers alike, after the same time, for known and unknown people. */
 @Injectable()
 export class PasswordCheck {
   private readonly share = new FairShare(AT_ONCE_PER_ADDRESS);
@@ -22,7 +46,7 @@ export class PasswordCheck {
     private readonly throttle: Throttle,
   ) {}
 
-  /** The user with this address and password, or a Problem that does not tell which of the two is wrong. */
+  /** The user with this address and password, or a Problem that does not reveal which of the two is wrong. */
   userWith(email: string, password: string, origin: Origin): Promise<User> {
     return this.share.of(networkOf(origin.address), () => this.check(email, password, origin));
   }
@@ -35,7 +59,7 @@ export class PasswordCheck {
     if (user === null || !matches || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     }
-    // One right password does not make up for guesses at other accounts: the count of the address stays.
+    // The count of the address stays: one right password must not reset guesses at other accounts.
     await this.throttle.succeeded(person);
     return user;
   }

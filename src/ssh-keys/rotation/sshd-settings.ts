@@ -1,12 +1,12 @@
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type Account, type KeyFileSettings, readConfigured, readEffective } from '../../platform/ssh/key-files.js';
+import { type UnixAccount, type KeyFileSettings, readConfigured, readEffective } from '../../platform/ssh/key-files.js';
 import { ACCOUNT_SURVEY } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 export interface SshdSettings {
   readonly settings: KeyFileSettings;
-  readonly account: Account;
+  readonly account: UnixAccount;
 }
 
 /** What sshd of the host does with keys of an account, asked of that sshd. Changes nothing. Throws StepFailure `rotation.no-account`. */
