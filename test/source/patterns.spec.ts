@@ -11,7 +11,7 @@ const like = (...patterns: RegExp[]): ProductPattern[] =>
 
 /** What is made where a pattern is put together from texts; a new place has to say it here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
-  'src/auth/secrets/host-cookie.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
+  'src/auth/browser/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
   'src/auth/sso/saml/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
     like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),

@@ -7,7 +7,7 @@ import { AlertIntake } from './alert-intake.js';
 @Injectable()
 export class AlertIntakeSchedule {
   private readonly logger = new Logger(AlertIntakeSchedule.name);
-  private looking = false;
+  private running = false;
 
   constructor(
     private readonly intake: AlertIntake,
@@ -15,16 +15,16 @@ export class AlertIntakeSchedule {
   ) {}
 
   @Interval(1000)
-  async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
+  async run(): Promise<void> {
+    if (this.running) return;
+    this.running = true;
     try {
       while ((await this.intake.take()) > 0);
       while ((await this.notifier.notify()) > 0);
     } catch (error) {
       this.logger.warn(`alert events wait: ${String(error)}`);
     } finally {
-      this.looking = false;
+      this.running = false;
     }
   }
 }

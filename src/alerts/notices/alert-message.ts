@@ -10,7 +10,7 @@ export interface AlertMail {
   readonly html: string;
 }
 
-type Told = Pick<
+type NotifiedAlert = Pick<
   Alert,
   | 'id' | 'status' | 'severity' | 'title' | 'subjectKind' | 'subjectId' | 'subjectName' | 'facts' | 'count' | 'notifiedCount' | 'firstAt' | 'lastAt'
 >; // prettier-ignore
@@ -20,18 +20,18 @@ interface Fact {
   readonly value: string;
 }
 
-const LEAD: Record<NotificationReason, string> = {
+const TITLE_PREFIX: Record<NotificationReason, string> = {
   opened: '',
   asked: '',
   again: 'Still: ',
   reopened: 'Again: ',
   resolved: 'Resolved: ',
 };
-const SHOWN_ELSEWHERE = new Set(['where', 'why']);
+const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
 /** The notification of an alert, for people and programs: what, where, why, since when, and what to do. */
 export function alertMessage(
-  alert: Told,
+  alert: NotifiedAlert,
   rule: AlertRule,
   reason: NotificationReason,
   publicUrl: string,
@@ -76,15 +76,15 @@ export function alertMail(message: WebhookMessage, severity: string): AlertMail 
   };
 }
 
-function headline({ title, count, notifiedCount }: Told, reason: NotificationReason): string {
+function headline({ title, count, notifiedCount }: NotifiedAlert, reason: NotificationReason): string {
   const times = count - notifiedCount;
   const often = times > 1 && reason !== 'resolved' ? ` (${times.toLocaleString('en')} times)` : '';
-  return `${LEAD[reason]}${title}${often}`;
+  return `${TITLE_PREFIX[reason]}${title}${often}`;
 }
 
-function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact[] {
+function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReason): Fact[] {
   const { facts, count, firstAt, lastAt } = alert;
-  const others = Object.entries(facts).filter(([name]) => !SHOWN_ELSEWHERE.has(name));
+  const others = Object.entries(facts).filter(([name]) => !SHOWN_SEPARATELY.has(name));
   const when =
     count > 1
       ? `${count.toLocaleString('en')} times from ${firstAt.toISOString()} to ${lastAt.toISOString()}`

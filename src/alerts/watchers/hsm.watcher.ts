@@ -6,7 +6,7 @@ import { AlertEvents } from '../../platform/events/alert-events.js';
 
 const EVERY_MS = 2000;
 /** A key process that is replaced is back within fewer checks. */
-const LOOKS_BEFORE_DOWN = 5;
+const CHECKS_BEFORE_DOWN = 5;
 
 /** Records an alert event if this process has not reached the HSM for ten seconds, and when it reaches it again. */
 @Injectable()
@@ -23,10 +23,10 @@ export class HsmWatcher {
   ) {}
 
   @Interval(EVERY_MS)
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { up, detail } = this.vault.health();
     this.missed = up ? 0 : this.missed + 1;
-    const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.reported;
+    const state = up ? 'up' : this.missed >= CHECKS_BEFORE_DOWN ? 'down' : this.reported;
     if (state === undefined || state === this.reported) return;
     try {
       await this.alertEvents.record(this.db.manager, [

@@ -161,7 +161,7 @@ function missing(): Problem {
 }
 
 /** Maximum old secrets: each signs every message. */
-const MAX_OLD = 4;
+const MAX_OLD_SECRETS = 4;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -183,8 +183,8 @@ export async function keepOldSecret(
   if (hours === 0) return;
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
-  if (first !== undefined && old.length >= MAX_OLD) {
-    const detail = `${MAX_OLD} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
+  if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
+    const detail = `${MAX_OLD_SECRETS} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });

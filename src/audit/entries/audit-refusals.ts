@@ -13,8 +13,8 @@ import type { Actor } from '../../access/caller.js';
 /** Maximum entries per network or caller and minute; well-behaved clients stay far below. */
 const MAX_EACH = 600;
 /** Networks and callers that are counted separately; all others share one count. */
-const MAX_PLACES = 1000;
-const ELSEWHERE = 'elsewhere';
+const MAX_SUBJECTS = 1000;
+const OTHER_SUBJECTS = 'elsewhere';
 
 /**
  * Bounds what one network or caller can write into the permanent log: beyond some hundred in a minute, refusals are only counted,
@@ -25,7 +25,7 @@ export class RefusalCounts<Who> {
 
   /** Counts a refusal. @returns whether it gets an entry of its own. `who`: the subject of the sum, as of the first refusal of the minute. */
   count(key: string, who: Who): boolean {
-    const place = this.counts.has(key) || this.counts.size < MAX_PLACES ? key : ELSEWHERE;
+    const place = this.counts.has(key) || this.counts.size < MAX_SUBJECTS ? key : OTHER_SUBJECTS;
     const known = this.counts.get(place) ?? { count: 0, who };
     known.count += 1;
     this.counts.set(place, known);
@@ -33,7 +33,7 @@ export class RefusalCounts<Who> {
   }
 
   /** Begins the next minute. @returns the number of refusals without an entry, by subject */
-  turn(): [who: Who, more: number][] {
+  takeSums(): [who: Who, more: number][] {
     const counts = [...this.counts.values()];
     this.counts = new Map();
     return counts.flatMap(({ who, count }): [Who, number][] => (count > MAX_EACH ? [[who, count - MAX_EACH]] : []));
@@ -85,8 +85,8 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
 
   /** Adds one entry with the sum for each network or caller that exceeded the limit. */
   @Interval(60_000)
-  async recordRest(): Promise<void> {
-    const entries = this.counts.turn().map(([{ actor, source }, more]): NewEntry => {
+  async recordSums(): Promise<void> {
+    const entries = this.counts.takeSums().map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
       return {
@@ -105,7 +105,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.recordRest();
+    await this.recordSums();
     await this.group.drained();
   }
 }

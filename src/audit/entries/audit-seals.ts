@@ -38,7 +38,7 @@ export class AuditSeals {
   }
 
   /** Whether the seal is right; false for an entry without one. */
-  holds(entry: SealedFields, seal: Buffer | null): boolean {
+  verifies(entry: SealedFields, seal: Buffer | null): boolean {
     if (seal?.length !== KEY_BYTES) return false;
     return timingSafeEqual(seal, this.sealOf(entry));
   }

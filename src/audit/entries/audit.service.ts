@@ -160,11 +160,11 @@ export class AuditService {
   }
 }
 
-const ANY = '.*';
+const WILDCARD = '.*';
 
 function conditionsOf(filter: AuditFilter): [condition: string, values: Record<string, unknown>][] {
   const { action, outcome } = filter;
-  const isFamily = action?.endsWith(ANY) === true;
+  const isFamily = action?.endsWith(WILDCARD) === true;
   const conditions: Record<string, string> = {
     action: isFamily ? 'starts_with(entry.action, :action)' : 'entry.action = :action',
     actor: 'entry.actorId = :actor',
@@ -174,7 +174,7 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
     from: 'entry.at >= :from',
     to: 'entry.at < :to',
   };
-  const values = { ...filter, action: isFamily ? action.slice(0, 1 - ANY.length) : action };
+  const values = { ...filter, action: isFamily ? action.slice(0, 1 - WILDCARD.length) : action };
   return Object.entries(conditions).flatMap(([name, condition]) => {
     const value = values[name as keyof AuditFilter];
     return value === undefined ? [] : [[condition, { [name]: value }]];

@@ -62,7 +62,7 @@ export class LogAnchors {
   }
 
   /** Whether entries without a seal are accepted as those of an earlier version: only for a while after the upgrade. */
-  async takesUnsealed(): Promise<boolean> {
+  async acceptsUnsealed(): Promise<boolean> {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);

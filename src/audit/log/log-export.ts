@@ -9,7 +9,7 @@ import { LogReader } from './log-reader.js';
 /** Maximum entries in an export that are not in the log. */
 const MAX_UNLOGGED = 100;
 /** Leaves per query: four tiles. */
-const STEP = 1024;
+const LEAVES_PER_QUERY = 1024;
 
 type Row = EntryRow & { readonly index: string; readonly kind: LeafKind | null; readonly entryId: string | null };
 
@@ -28,7 +28,8 @@ export class LogExport {
     const head: ExportHead = { log: origin, publicKey: publicKey.toString('base64'), size, checkpoint: note };
     yield `${JSON.stringify(head)}\n`;
     const last = Math.min(size, await this.leaves());
-    for (let from = 0; from < last; from += STEP) yield await this.step(from, Math.min(from + STEP, last));
+    for (let from = 0; from < last; from += LEAVES_PER_QUERY)
+      yield await this.step(from, Math.min(from + LEAVES_PER_QUERY, last));
     const unlogged = await this.unlogged();
     if (unlogged !== '') yield unlogged;
   }

@@ -43,7 +43,7 @@ export interface ConsistencyProof {
 }
 
 /** Maximum entries of a target; more than the attempts and votes that a request can have. */
-const MAX_OF_TARGET = 500;
+const MAX_ENTRIES_OF_TARGET = 500;
 
 interface LeafRow {
   readonly index: string;
@@ -119,7 +119,7 @@ export class LogReader {
     const size = Number(text);
     const rows: (EntryRow & { index: string | null; kind: LeafKind })[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS}, l.index, l.kind FROM audit_entry e LEFT JOIN log_leaf l ON l.entry_id = e.id
-       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_OF_TARGET}`,
+       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_ENTRIES_OF_TARGET}`,
       [targetIds],
     );
     const late = rows.find(({ index }) => index === null || Number(index) >= size);

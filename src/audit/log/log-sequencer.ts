@@ -14,7 +14,7 @@ import { openNote } from '../../verifier/signed-note.js';
 /** Entries per transaction, whose locks last some ten milliseconds. */
 const BATCH_SIZE = 1000;
 /** Entries that are hashed before other work of the event loop runs: about a millisecond. */
-const PER_TURN = 50;
+const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & { readonly there: boolean };
 
@@ -62,7 +62,7 @@ export class LogSequencer {
   }
 
   private async number(tx: EntityManager): Promise<number> {
-    if (!(await held(tx))) return 0;
+    if (!(await tryLock(tx))) return 0;
     const rows: WaitingRow[] = await tx.query(
       `WITH taken AS (
          DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${BATCH_SIZE})) RETURNING entry_id)
@@ -91,13 +91,13 @@ export class LogSequencer {
 
   /** An entry that the service did not write becomes a `foreign` leaf. */
   private async leaves(rows: readonly WaitingRow[]): Promise<Leaf[]> {
-    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.holds(row, row.seal)));
-    const takesUnsealed = unsealed.size > 0 && (await this.anchors.takesUnsealed());
-    return leavesOf(rows, (row) => !unsealed.has(row) || (takesUnsealed && row.seal === null));
+    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.verifies(row, row.seal)));
+    const acceptsUnsealed = unsealed.size > 0 && (await this.anchors.acceptsUnsealed());
+    return leavesOf(rows, (row) => !unsealed.has(row) || (acceptsUnsealed && row.seal === null));
   }
 
   private async checkpoint(tx: EntityManager): Promise<void> {
-    if (!(await held(tx))) return;
+    if (!(await tryLock(tx))) return;
     const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
     // A log that is shorter than what was signed was rolled back, even if nothing new was written: the token refuses it.
@@ -131,15 +131,15 @@ async function lastCheckpoint(tx: EntityManager): Promise<{ size: number; note: 
   return last && { size: Number(last.size), note: last.note };
 }
 
-async function held(tx: EntityManager): Promise<boolean> {
-  const [row]: { held: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock(${SEQUENCER_LOCK}) AS held`);
-  return row?.held === true;
+async function tryLock(tx: EntityManager): Promise<boolean> {
+  const [row]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock(${SEQUENCER_LOCK}) AS mine`);
+  return row?.mine === true;
 }
 
 async function leavesOf(rows: readonly WaitingRow[], isOurs: (row: WaitingRow) => boolean): Promise<Leaf[]> {
   const leaves: Leaf[] = [];
   for (const [at, row] of rows.entries()) {
-    if (at % PER_TURN === PER_TURN - 1) await nextTurn();
+    if (at % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
     for (const kind of kindsOf(row, isOurs)) {
       const data = leafData(kind, row.id, row) ?? '';
       leaves.push({ entryId: row.id, kind, hash: leafHash(data) });

@@ -80,18 +80,18 @@ export async function appendLeaves(tx: EntityManager, size: number, leaves: read
   const changed: { level: number; index: string; hashes: Buffer }[] = [];
   let hashes = leaves;
   for (let level = 0, there = size; hashes.length > 0; level++, there = Math.floor(there / TILE_WIDTH)) {
-    const risen: Buffer[] = [];
+    const fullTileRoots: Buffer[] = [];
     let index = Math.floor(there / TILE_WIDTH);
     let tile = there % TILE_WIDTH === 0 ? Buffer.alloc(0) : await lastTile(tx, level, index, there % TILE_WIDTH);
     for (let at = 0; at < hashes.length; index++) {
-      const room = TILE_WIDTH - tile.length / HASH_BYTES;
-      tile = Buffer.concat([tile, ...hashes.slice(at, at + room)]);
+      const free = TILE_WIDTH - tile.length / HASH_BYTES;
+      tile = Buffer.concat([tile, ...hashes.slice(at, at + free)]);
       changed.push({ level, index: String(index), hashes: tile });
-      if (tile.length === TILE_WIDTH * HASH_BYTES) risen.push(perfectRoot(hashesIn(tile)));
-      at += room;
+      if (tile.length === TILE_WIDTH * HASH_BYTES) fullTileRoots.push(perfectRoot(hashesIn(tile)));
+      at += free;
       tile = Buffer.alloc(0);
     }
-    hashes = risen;
+    hashes = fullTileRoots;
   }
   const { from, values } = columns(changed, { level: 'int', index: 'text', hashes: 'bytea' });
   await tx.query(

@@ -30,13 +30,13 @@ export class VouchedEntries {
       [targetIds, actions],
     );
     const vouched: EntryRow[] = [];
-    for (const row of rows) if (this.seals.holds(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
+    for (const row of rows) if (this.seals.verifies(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
     return vouched;
   }
 
   /** Written by an earlier version, or under another SVC_JWT_SECRET. */
   private async isOlder(tx: EntityManager, row: PlacedRow): Promise<boolean> {
-    if (row.seal === null && (await this.anchors.takesUnsealed())) return true;
+    if (row.seal === null && (await this.anchors.acceptsUnsealed())) return true;
     return this.isSigned(tx, row);
   }
 

@@ -51,13 +51,13 @@ interface KeyRow extends OwnedRow {
   readonly of_sensor: boolean;
 }
 
-const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
+const MAX_LIFE_MS = 366 * 24 * 3600 * 1000;
 
 /** API keys for pipelines and sensors: shown once, stored as a hash, known to every process within seconds. */
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
-  private readonly known = new TtlCache<KnownKey>((lookup) => this.look(lookup));
+  private readonly known = new TtlCache<KnownKey>((lookup) => this.read(lookup));
   private used = new Map<string, { at: Date; from: string }>();
 
   private readonly record: EntryRecorder;
@@ -106,7 +106,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /** Whether the key is valid now. An id is no credential: this admits nobody. */
-  async goesOn(id: string): Promise<boolean> {
+  async isValid(id: string): Promise<boolean> {
     const row = await this.db.manager.findOneBy(ApiKey, { id });
     const known = row === null ? null : await this.known.find(row.lookup);
     return known !== null && !known.revoked && known.expiry > new Date();
@@ -171,7 +171,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /** Reads the key with the people behind it: its rights are limited to what they may do now. */
-  private async look(lookup: string): Promise<KnownKey | null> {
+  private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT k.id, k.name, k.permissions, k.expiry, k.secret_hash, k.addresses, k.revoked_at,
          EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownedColumns('k')}
@@ -200,7 +200,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       );
     }
     const life = expiry.getTime() - new Date().getTime();
-    if (life <= 0 || life > LONGEST_LIFE_MS) {
+    if (life <= 0 || life > MAX_LIFE_MS) {
       const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
       throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
         errors,

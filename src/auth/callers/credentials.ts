@@ -55,8 +55,8 @@ export class Credentials {
   }
 
   /** Whether a session or key is valid now. This admits nobody. */
-  async goesOn({ kind, id }: Bearer): Promise<boolean> {
-    return kind === 'session' ? this.sessions.goesOn(id) : this.apiKeys.goesOn(id);
+  async isValid({ kind, id }: Bearer): Promise<boolean> {
+    return kind === 'session' ? this.sessions.isValid(id) : this.apiKeys.isValid(id);
   }
 
   /** The caller as the database has it now, past the cache. */

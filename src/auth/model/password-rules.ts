@@ -3,7 +3,7 @@ import { Problem } from '../../platform/errors/problem.js';
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
 /** A password with common words in it needs this many other characters. */
-const OTHERS = 8;
+const MIN_OTHER_CHARACTERS = 8;
 
 /** Common words that are not on the list; the product's own name among them. */
 const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
@@ -60,7 +60,8 @@ function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolea
   if (isWord(plain)) return true;
   const unmasked = Array.from(plain, (sign) => SIGNS[sign] ?? sign).join('');
   const rest = plain.replaceAll(/[a-z]/g, '');
-  const isWorthless = rest.length < OTHERS || RUNS.some((run) => run.includes(rest)) || new Set(rest).size < 4;
+  const isWorthless =
+    rest.length < MIN_OTHER_CHARACTERS || RUNS.some((run) => run.includes(rest)) || new Set(rest).size < 4;
   const forms = [plain.replaceAll(/[^a-z0-9]/g, ''), unmasked.replaceAll(/[^a-z]/g, '')];
   if (isWorthless) forms.push(plain.replaceAll(/[^a-z]/g, ''));
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));

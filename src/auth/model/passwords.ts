@@ -5,14 +5,14 @@ import { Problem } from '../../platform/errors/problem.js';
 /** OWASP's stronger profile: 64 MiB, 3 iterations, parallelism 1. The binding's default algorithm is argon2id. */
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
 /** Maximum hashes in parallel per process: bounds memory and CPU however many people sign in. */
-const AT_ONCE = 2;
+const MAX_PARALLEL_HASHES = 2;
 /** Maximum callers that wait for a hash; more would wait too long. */
 const MAX_WAITING = 200;
 
 /** Hashes passwords with argon2id (RFC 9106), with a bound on memory and CPU. */
 @Injectable()
 export class Passwords {
-  private free = AT_ONCE;
+  private free = MAX_PARALLEL_HASHES;
   private readonly queue: (() => void)[] = [];
   /** Verified for unknown users, so that the answer takes as long as for known ones. */
   private readonly decoy = this.hash('no user has this password');

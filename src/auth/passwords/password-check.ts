@@ -9,36 +9,36 @@ import { canonical, UsersService } from '../model/users.service.js';
 
 /** Keeps one caller from filling a queue that all share. Counts within this process. */
 export class FairShare {
-  private readonly underWay = new Map<string, number>();
+  private readonly running = new Map<string, number>();
 
   /** `max`: pieces of work at once for each caller. */
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
-  async of<T>(who: string, work: () => Promise<T>): Promise<T> {
-    const taken = this.underWay.get(who) ?? 0;
-    if (taken >= this.most) {
+  async run<T>(who: string, work: () => Promise<T>): Promise<T> {
+    const taken = this.running.get(who) ?? 0;
+    if (taken >= this.max) {
       throw new Problem('overloaded', 'auth.too-many-attempts', 'Too many attempts at once; wait a second.', {
         retryAfter: 1,
       });
     }
-    this.underWay.set(who, taken + 1);
+    this.running.set(who, taken + 1);
     try {
       return await work();
     } finally {
-      const left = (this.underWay.get(who) ?? 1) - 1;
-      if (left > 0) this.underWay.set(who, left);
-      else this.underWay.delete(who);
+      const left = (this.running.get(who) ?? 1) - 1;
+      if (left > 0) this.running.set(who, left);
+      else this.running.delete(who);
     }
   }
 }
 
 /** A tenth of the queue of passwords.ts: a flood from one address does not keep other people out. */
-const AT_ONCE_PER_ADDRESS = 20;
+const MAX_PER_ADDRESS = 20;
 
 /** Verifies e-mail address and password. Throttles guesses, and answers alike, after the same time, for known and unknown people. */
 @Injectable()
 export class PasswordCheck {
-  private readonly share = new FairShare(AT_ONCE_PER_ADDRESS);
+  private readonly share = new FairShare(MAX_PER_ADDRESS);
 
   constructor(
     private readonly users: UsersService,
@@ -48,7 +48,7 @@ export class PasswordCheck {
 
   /** The user with this address and password, or a Problem that does not reveal which of the two is wrong. */
   userWith(email: string, password: string, origin: Origin): Promise<User> {
-    return this.share.of(networkOf(origin.address), () => this.check(email, password, origin));
+    return this.share.run(networkOf(origin.address), () => this.check(email, password, origin));
   }
 
   private async check(email: string, password: string, origin: Origin): Promise<User> {

@@ -5,7 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { secretHashOf } from '../model/secret-text.js';
 import { RecoveryCode } from './second-factor.entity.js';
 
-const MANY = 10;
+const CODE_COUNT = 10;
 /** Crockford's base32 alphabet, without look-alikes. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -16,7 +16,7 @@ export class RecoveryCodes {
 
   /** Replaces all codes by new ones, which only this answer has. */
   async replace(tx: EntityManager, userId: string): Promise<string[]> {
-    const codes = Array.from({ length: MANY }, newCode);
+    const codes = Array.from({ length: CODE_COUNT }, newCode);
     await tx.delete(RecoveryCode, { userId });
     await tx.insert(
       RecoveryCode,

@@ -113,7 +113,7 @@ export class SessionCallers implements OnApplicationShutdown {
   }
 
   /** Whether the session is valid. An id is no credential: this admits nobody. */
-  async goesOn(id: string): Promise<boolean> {
+  async isValid(id: string): Promise<boolean> {
     return (await this.known.find(id)) !== null;
   }
 

@@ -43,7 +43,7 @@ export class InvitationRights {
   }
 
   /** Revokes the open invitations of a person whose roles were changed, if they may not grant them any more. */
-  async takeBack(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
+  async revokeUngrantable(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
     const open: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation
        WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,

@@ -55,7 +55,7 @@ export class UserAdministrationService {
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
       }
-      await this.invitations.takeBack(tx, caller, id);
+      await this.invitations.revokeUngrantable(tx, caller, id);
       const detail = { roles: change.roles, disabled: change.disabled };
       const target = { kind: 'user', id };
       await this.audit.appendBy(tx, caller, { action: 'user.changed', target, detail });

@@ -12,7 +12,7 @@ export interface ProviderFinding {
   readonly detail: string;
 }
 
-const SOON_MS = 30 * 24 * 3600_000;
+const EXPIRES_SOON_MS = 30 * 24 * 3600_000;
 
 /** Checks whether a provider is usable, as far as that is possible without signing in. */
 @Injectable()
@@ -104,7 +104,7 @@ function ofCertificates(text: string, check: string): ProviderFinding[] {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {
       const left = validToDate.getTime() - Date.now();
       const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
-      const soon = left < SOON_MS ? `${until}: ends within 30 days` : until;
+      const soon = left < EXPIRES_SOON_MS ? `${until}: ends within 30 days` : until;
       const expired = `${until}: expired; people can sign in still, but ask the provider for its new certificate`;
       return { check, ok: true, detail: left < 0 ? expired : soon };
     });

@@ -12,7 +12,7 @@ import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a logout token. */
-const LONGEST_TOKEN = 16 * 1024;
+const MAX_TOKEN_BYTES = 16 * 1024;
 
 /** OpenID Connect, as browsers see it. */
 @ApiTags('Authentication')
@@ -63,7 +63,7 @@ export class OidcController {
   @Post('backchannel-logout')
   @HttpCode(200)
   @Public()
-  @TakesRaw(LONGEST_TOKEN, [FORM])
+  @TakesRaw(MAX_TOKEN_BYTES, [FORM])
   @ApiConsumes(FORM)
   @ApiBody({
     schema: {

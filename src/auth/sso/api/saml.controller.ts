@@ -13,7 +13,7 @@ import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a posted response; providers with hundreds of groups write long ones. */
-const LONGEST = 256 * 1024;
+const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /** SAML 2.0, as browsers and identity providers see it. */
 @ApiTags('Authentication')
@@ -42,7 +42,7 @@ export class SamlController {
   /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */
   @Post('callback')
   @Public()
-  @TakesRaw(LONGEST, [FORM])
+  @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({
     schema: {
@@ -80,7 +80,7 @@ export class SamlController {
   /** Takes the same as a form (HTTP-POST binding). */
   @Post('logout')
   @Public()
-  @TakesRaw(LONGEST, [FORM])
+  @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
   @ApiConsumes(FORM)
   @ApiBody({
     schema: {

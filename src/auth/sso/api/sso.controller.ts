@@ -93,6 +93,6 @@ export class SsoLogoutController {
     const provider = await this.providers.enabledById(external.providerId);
     const there = provider.kind === 'oidc' ? this.oidc : this.saml;
     // The session is over here in any case, also when the provider is away.
-    return { redirect: (await there.placeAt(provider, external.logoutHint).catch(() => undefined)) ?? null };
+    return { redirect: (await there.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
   }
 }

@@ -63,7 +63,7 @@ describe('Microsoft Entra ID', () => {
     },
   );
 
-  it('of version 1 is told where version 2 is', async () => {
+  it('with an issuer of version 1: the error names that of version 2', async () => {
     const typed = `https://login.microsoftonline.com/${GUID}`;
     const read = publishing(`https://sts.windows.net/${GUID}/`, `${typed}/.well-known/openid-configuration`);
     await expect(readMetadata(typed, read)).rejects.toThrow(/ends in \/v2\.0/);

@@ -25,7 +25,7 @@ export class OidcLogout {
   ) {}
 
   /** URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
-  async placeAt(provider: IdentityProvider, idToken: string): Promise<string | undefined> {
+  async redirectTo(provider: IdentityProvider, idToken: string): Promise<string | undefined> {
     const configuration = await this.published.configurationOf(provider);
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
     const back = { id_token_hint: idToken, post_logout_redirect_uri: `${this.config.publicUrl}/` };

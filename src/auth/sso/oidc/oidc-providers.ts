@@ -10,12 +10,12 @@ import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from
 import { readMetadata } from './oidc-discovery.js';
 import { isSignedBySecret, verifyToken, verifyWithSecret } from './oidc-token-signature.js';
 
-const BELIEVED_MS = 10 * 60_000;
-const PATIENCE_SECONDS = 10;
+const CACHE_MS = 10 * 60_000;
+const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
 
-interface Kept<T> {
+interface Cached<T> {
   readonly until: number;
   readonly value: Promise<T>;
 }
@@ -24,8 +24,8 @@ interface Kept<T> {
 @Injectable()
 export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
-  private readonly discovered = new Map<string, Kept<oidc.Configuration>>();
-  private readonly keys = new Map<string, Kept<{ keys: unknown[] }>>();
+  private readonly discovered = new Map<string, Cached<oidc.Configuration>>();
+  private readonly keys = new Map<string, Cached<{ keys: unknown[] }>>();
 
   constructor(
     private readonly config: Config,
@@ -36,7 +36,7 @@ export class OidcProviders {
   /** The provider's configuration, cached for ten minutes; failures are not cached. */
   async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
     try {
-      return await kept(this.discovered, placeOf(provider), () => this.discover(provider));
+      return await cached(this.discovered, cacheKeyOf(provider), () => this.discover(provider));
     } catch (error) {
       this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
       throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
@@ -54,7 +54,7 @@ export class OidcProviders {
     const authentication = await clientAuthenticationOf(method, settings, secret);
     const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
     const configuration = new oidc.Configuration(metadata, settings.clientId, client, authentication);
-    configuration.timeout = PATIENCE_SECONDS;
+    configuration.timeout = TIMEOUT_SECONDS;
     const send = (url: string, options: oidc.CustomFetchOptions) => this.fetch(url, options);
     const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
     configuration[oidc.customFetch] =
@@ -79,7 +79,7 @@ export class OidcProviders {
     const { issuer } = (await this.configurationOf(provider)).serverMetadata();
     const { clientId: audience } = provider.settings as OidcSettings;
     const expected = { issuer, audience, clockTolerance: SKEW_SECONDS, ...options };
-    return verifyToken(token, (fresh) => this.keptKeysOf(provider, fresh), expected);
+    return verifyToken(token, (fresh) => this.cachedKeysOf(provider, fresh), expected);
   }
 
   /** Whether the provider signed an ID token whose claims openid-client has checked: with a key of its own, or with the client secret where it announces that. */
@@ -106,16 +106,16 @@ export class OidcProviders {
     return undefined;
   }
 
-  private keptKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
-    const place = placeOf(provider);
+  private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
+    const place = cacheKeyOf(provider);
     if (fresh) this.keys.delete(place);
-    return kept(this.keys, place, () => this.keysOf(provider));
+    return cached(this.keys, place, () => this.keysOf(provider));
   }
 
   private async read(url: string): Promise<{ status: number; body: string }> {
     if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
     const headers = { accept: 'application/json' };
-    return this.outbound.send({ method: 'GET', url, headers, timeoutMs: PATIENCE_SECONDS * 1000 });
+    return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_SECONDS * 1000 });
   }
 
   /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), to whatever address the provider names. */
@@ -125,7 +125,7 @@ export class OidcProviders {
       method,
       url,
       headers,
-      timeoutMs: PATIENCE_SECONDS * 1000,
+      timeoutMs: TIMEOUT_SECONDS * 1000,
       ...(typeof body === 'string' || body instanceof URLSearchParams ? { body: body.toString() } : {}),
     });
     const contentType = answer.headers['content-type'];
@@ -137,16 +137,16 @@ export class OidcProviders {
 }
 
 /** Cache key of a provider with its present configuration. */
-function placeOf({ id, updatedAt }: IdentityProvider): string {
+function cacheKeyOf({ id, updatedAt }: IdentityProvider): string {
   return `${id} ${updatedAt.getTime()}`;
 }
 
 /** Answers from the cache, with one read at a time for each key; failures are not cached. */
-async function kept<T>(known: Map<string, Kept<T>>, place: string, read: () => Promise<T>): Promise<T> {
+async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () => Promise<T>): Promise<T> {
   const found = known.get(place);
   if (found !== undefined && found.until > Date.now()) return found.value;
   const value = read();
-  known.set(place, { until: Date.now() + BELIEVED_MS, value });
+  known.set(place, { until: Date.now() + CACHE_MS, value });
   try {
     return await value;
   } catch (error) {
@@ -159,18 +159,18 @@ export function oidcReasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const text = typeof code === 'string' ? `${code} ${error.message}` : error.message;
-  const words = providersWords(error);
+  const words = providerErrorOf(error);
   const full = words === undefined ? text : `${text} (${words})`;
   return cause instanceof Error ? `${full}: ${cause.message}` : full;
 }
 
-const MAX_WORDS = 200;
+const MAX_ERROR_LENGTH = 200;
 
 /** `error` and `error_description` of an OAuth answer (RFC 6749 sections 4.1.2.1 and 5.2), as text of one line. */
-export function providersWords(error: unknown): string | undefined {
+export function providerErrorOf(error: unknown): string | undefined {
   const { error: name, error_description: description } = error as { error?: unknown; error_description?: unknown };
   if (typeof name !== 'string') return undefined;
   const text = typeof description === 'string' ? `${name}: ${description}` : name;
   const shown = Array.from(text.replaceAll(/[\p{C}\s]+/gu, ' ').trim());
-  return shown.length > MAX_WORDS ? `${shown.slice(0, MAX_WORDS).join('')}…` : shown.join('');
+  return shown.length > MAX_ERROR_LENGTH ? `${shown.slice(0, MAX_ERROR_LENGTH).join('')}…` : shown.join('');
 }

@@ -8,14 +8,14 @@ import type { IdentityProvider, OidcSettings } from '../providers/identity-provi
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { assertNothingLeftOut } from '../providers/claim-rules.js';
 import { ourKeySet } from './oidc-client-authentication.js';
-import { OidcProviders, providersWords, oidcReasonOf } from './oidc-providers.js';
+import { OidcProviders, providerErrorOf, oidcReasonOf } from './oidc-providers.js';
 import type { Redirect } from '../../browser/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
 import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 /** max_age in seconds: how long ago the person may have authenticated at the provider. A month, as long as a session. */
-const LONGEST_AGO = String(30 * 24 * 3600);
+const MAX_AGE_SECONDS = String(30 * 24 * 3600);
 
 /** OpenID Connect: authorization code flow with PKCE, state and nonce; openid-client checks the response. */
 @Injectable()
@@ -54,7 +54,7 @@ export class OidcService {
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       // With max_age the provider must send auth_time (OIDC core section 2).
-      ...(order.stepUp === undefined ? { max_age: LONGEST_AGO } : { max_age: '0', prompt: 'login' }),
+      ...(order.stepUp === undefined ? { max_age: MAX_AGE_SECONDS } : { max_age: '0', prompt: 'login' }),
     });
     return { url: url.href, browser };
   }
@@ -115,7 +115,7 @@ export class OidcService {
       return { claims: { ...more, ...claims }, idToken: tokens.id_token };
     } catch (error) {
       this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
-      throw refused(providersWords(error));
+      throw refused(providerErrorOf(error));
     }
   }
 }

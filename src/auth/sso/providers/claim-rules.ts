@@ -67,17 +67,19 @@ const GROUP_CLAIMS = [
   'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
 ];
 const MAX_GROUPS = 1000;
-const LONGEST_GROUP = 256;
+const MAX_GROUP_LENGTH = 256;
 
 /** The groups of the person according to the provider. */
 export function groupsOf(claims: Claims): string[] {
-  const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(({ length }) => length <= LONGEST_GROUP);
+  const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(
+    ({ length }) => length <= MAX_GROUP_LENGTH,
+  );
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }
 
 /** The attribute in which Microsoft Entra ID says in SAML that the groups are elsewhere, and the one that it omits then. */
-const LINK = 'http://schemas.microsoft.com/claims/groups.link';
-const GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
+const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
+const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
 /**
  * Providers omit the groups of a person in very many groups, and say that the claim is elsewhere (`_claim_names`, OpenID Connect core
@@ -97,5 +99,5 @@ function leftOut(claims: Claims): string[] {
   const { _claim_names: elsewhere, hasgroups } = claims;
   const named = typeof elsewhere === 'object' && elsewhere !== null ? Object.keys(elsewhere) : [];
   const hasMore = hasgroups === true || hasgroups === 'true';
-  return [...named, ...(hasMore ? ['groups'] : []), ...(claims[LINK] === undefined ? [] : [GROUPS])];
+  return [...named, ...(hasMore ? ['groups'] : []), ...(claims[ENTRA_GROUPS_LINK] === undefined ? [] : [ENTRA_GROUPS])];
 }

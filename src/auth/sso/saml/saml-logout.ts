@@ -13,7 +13,7 @@ import { SamlMessageMarks } from './saml-message-marks.js';
 import { isSameAddress } from './saml-response.js';
 import { logoutRequest, logoutResponse, type NameId, signedRedirect } from './saml-messages.js';
 
-const OLDEST_MS = 5 * 60_000;
+const MAX_AGE_MS = 5 * 60_000;
 const SKEW_MS = 60_000;
 
 /** Stored at sign-in for a logout at the provider. */
@@ -35,7 +35,7 @@ export class SamlLogout {
   ) {}
 
   /** URL for the browser; undefined if the provider has no logout URL. */
-  async placeAt(provider: IdentityProvider, hint: string): Promise<string | undefined> {
+  async redirectTo(provider: IdentityProvider, hint: string): Promise<string | undefined> {
     const { logoutUrl } = provider.settings as SamlSettings;
     const privateKey = this.providers.secretOf(provider);
     if (typeof logoutUrl !== 'string' || privateKey === undefined) return undefined;
@@ -107,6 +107,6 @@ export class SamlLogout {
 /** Whether the message is recent and not expired; NaN never is. */
 function isOfNow({ issuedAt, notOnOrAfter }: LogoutMessage): boolean {
   const now = Date.now();
-  const isFresh = issuedAt > now - OLDEST_MS - SKEW_MS && issuedAt < now + SKEW_MS;
+  const isFresh = issuedAt > now - MAX_AGE_MS - SKEW_MS && issuedAt < now + SKEW_MS;
   return isFresh && (notOnOrAfter === undefined || notOnOrAfter > now - SKEW_MS);
 }

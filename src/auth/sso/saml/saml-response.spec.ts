@@ -14,6 +14,6 @@ it.each<[unknown, boolean]>([
   ['/acs', false],
   ['', false],
   [undefined, false],
-])('the address %j is ours: %j', (said, expected) => {
-  expect(isSameAddress(said, 'https://sw.example/acs')).toBe(expected);
+])('the address %j is ours: %j', (stated, expected) => {
+  expect(isSameAddress(stated, 'https://sw.example/acs')).toBe(expected);
 });

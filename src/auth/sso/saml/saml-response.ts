@@ -51,8 +51,8 @@ export function assertAddressedTo(
 }
 
 /** Whether two addresses are the same, also with an explicit default port or a host in upper case. */
-export function isSameAddress(said: unknown, ours: string): boolean {
-  return typeof said === 'string' && URL.canParse(said) && new URL(said).href === new URL(ours).href;
+export function isSameAddress(stated: unknown, ours: string): boolean {
+  return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
 /** AuthnInstant of the signed assertion: when the person authenticated at the provider; null if absent. */

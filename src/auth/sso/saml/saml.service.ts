@@ -18,7 +18,7 @@ import { profileIn, requestUrl } from './saml-strategy.js';
 import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
-const OLDEST_MS = 5 * 60_000;
+const MAX_ASSERTION_AGE_MS = 5 * 60_000;
 const SKEW_MS = 60_000;
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 /** A transient NameID changes with every sign-in, so it does not identify a person. */
@@ -128,13 +128,13 @@ export class SamlService {
       forceAuthn,
       idpIssuer: settings.entityId,
       idpCert,
-      ...asksFor(settings),
+      ...requestOptionsOf(settings),
       // Either the response or the assertion must be signed: node-saml reads only what is signed.
       wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
-      maxAssertionAgeMs: OLDEST_MS,
+      maxAssertionAgeMs: MAX_ASSERTION_AGE_MS,
       acceptedClockSkewMs: SKEW_MS,
       validateInResponseTo: ValidateInResponseTo.always,
       generateUniqueId: () => requestId,
@@ -149,7 +149,7 @@ export class SamlService {
 }
 
 /** NameIDPolicy and RequestedAuthnContext of a request (SAML core sections 3.4.1.1 and 3.3.2.2.1). */
-function asksFor({ nameIdFormat, requestedAuthnContext }: SamlSettings): Partial<SamlConfig> {
+function requestOptionsOf({ nameIdFormat, requestedAuthnContext }: SamlSettings): Partial<SamlConfig> {
   const identifierFormat = nameIdFormat === undefined ? PERSISTENT : nameIdFormat;
   if (requestedAuthnContext == null) return { identifierFormat, disableRequestedAuthnContext: true };
   const { classes, comparison } = requestedAuthnContext;

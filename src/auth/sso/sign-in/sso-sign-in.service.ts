@@ -52,7 +52,7 @@ const ADDRESS_CLAIMS = [
 ];
 
 /** Where a browser exchanges its ticket for a session in a cookie. */
-const COMPLETE = '/api/auth/sso/complete';
+const COMPLETE_PATH = '/api/auth/sso/complete';
 
 /** The end of every single sign-on: finds or makes the account, sets its roles, and issues the ticket for the session. */
 @Injectable()
@@ -69,24 +69,24 @@ export class SsoSignInService {
   }
 
   /** Consumes a response, once. Makes an account at the first sign-in, and sets the roles at every one. */
-  private async arrived(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
+  private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
     const { provider, claims } = assertion;
     const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
     return this.db.transaction(async (tx) => {
-      const ticket = await this.transactions.arrive(tx, assertion.transactionId);
+      const ticket = await this.transactions.complete(tx, assertion.transactionId);
       if (roles === undefined) {
         throw new Problem('forbidden', 'sso.no-role', 'No rule of this identity provider gives you a role here.');
       }
-      const known = await this.known(tx, assertion);
+      const known = await this.findUser(tx, assertion);
       if (row.sessionId !== null) await assertSteppedUp(tx, row, known, assertion);
-      const user = known ?? (await this.newcomer(tx, assertion, origin));
+      const user = known ?? (await this.createUser(tx, assertion, origin));
       if (user.disabled) throw new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
       await this.setRoles(tx, user, { provider: provider.name, roles }, origin);
       const { methods, externalSession, subject, logoutHint } = assertion;
       const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
       await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: groupsOf(claims) });
       const arrived = { userId: user.id, methods, externalSession, logoutHint, authenticatedAt };
-      await this.transactions.note(tx, assertion.transactionId, arrived);
+      await this.transactions.storePerson(tx, assertion.transactionId, arrived);
       return ticket;
     });
   }
@@ -95,8 +95,8 @@ export class SsoSignInService {
   async conclude(row: SsoTransaction, answer: Answer, origin: Origin): Promise<string> {
     const { forBrowser, returnTo } = row;
     try {
-      const ticket = await this.arrived(row, await answer(), origin);
-      return forBrowser ? `${COMPLETE}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
+      const ticket = await this.consume(row, await answer(), origin);
+      return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (forBrowser && error instanceof Problem) return `${returnTo}#error=${error.code}`;
       throw error;
@@ -113,7 +113,7 @@ export class SsoSignInService {
       throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
     }
     const external = { providerId, session: externalSession, logoutHint };
-    const authenticatedAt = sinceWhen(redeemed.authenticatedAt);
+    const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
     return { person: { user, way: provider.kind, methods, external, authenticatedAt }, returnTo, sessionId };
   }
 
@@ -121,28 +121,28 @@ export class SsoSignInService {
   private async setRoles(
     tx: EntityManager,
     user: User,
-    { provider, roles: told }: { readonly provider: string; readonly roles: readonly RoleName[] },
+    { provider, roles: claimed }: { readonly provider: string; readonly roles: readonly RoleName[] },
     origin: Origin,
   ): Promise<void> {
-    const isLowered = user.roles.includes('admin') && !told.includes('admin');
+    const isLowered = user.roles.includes('admin') && !claimed.includes('admin');
     const administrators = isLowered ? await lockAdministrators(tx) : [];
     const isLast = administrators.length === 1 && administrators[0] === user.id;
-    const roles: RoleName[] = isLast ? [...told, 'admin'] : [...told];
+    const roles: RoleName[] = isLast ? [...claimed, 'admin'] : [...claimed];
     if ([...roles].sort().join() === [...user.roles].sort().join()) return;
     await tx.update(User, { id: user.id }, { roles });
     const kept = isLast ? { kept: 'last-administrator' } : {};
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.roles-from-provider', user.id, { provider, roles, ...kept });
-    await this.invitations.takeBack(tx, by, user.id);
+    await this.invitations.revokeUngrantable(tx, by, user.id);
   }
 
-  private async known(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
+  private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
     const identity = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
     return identity === null ? null : tx.findOneBy(User, { id: identity.userId });
   }
 
   /** Makes an account. The e-mail address never identifies a person: an existing account with it is another person's. */
-  private async newcomer(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
+  private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
     const address = claimTextOf(claims, ...ADDRESS_CLAIMS);
     if (address === undefined || !/^[^\s@]+@[^\s@]+$/.test(address)) {
       throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
@@ -188,6 +188,6 @@ async function assertSteppedUp(
 }
 
 /** The time of authentication; the epoch if the provider does not say, and never in the future. */
-function sinceWhen(told: string | null): Date {
-  return told === null ? new Date(0) : new Date(Math.min(Date.parse(told), Date.now()));
+function authenticationTimeOf(time: string | null): Date {
+  return time === null ? new Date(0) : new Date(Math.min(Date.parse(time), Date.now()));
 }

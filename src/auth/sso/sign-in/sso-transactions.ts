@@ -118,7 +118,7 @@ export class SsoTransactions {
    * Completes the attempt in the caller's transaction: of concurrent responses only one gets the ticket. To be called before anything
    * else that the response causes.
    */
-  async arrive(tx: EntityManager, id: string): Promise<string> {
+  async complete(tx: EntityManager, id: string): Promise<string> {
     const { text, hash } = newSecret('session');
     const [arrived]: [unknown[], number] = await tx.query(
       `UPDATE sso_transaction SET status = 'ARRIVED', ticket_hash = $2, expires_at = now() + interval '${TICKET_SECONDS} seconds'
@@ -130,7 +130,7 @@ export class SsoTransactions {
   }
 
   /** Stores the person, in the same transaction. */
-  async note(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
+  async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
     await tx.update(SsoTransaction, { id }, { userId, secrets });
   }
