@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { codesInSource } from '../support/problem-codes.js';
+import { codesInSource } from './problem-codes.js';
 
 const FILE = join(import.meta.dirname, '../../docs/errors.md');
 

@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Where a secret that is sealed may go, and why it does not follow when somebody edits the place:
- * `bound`: the place is in the associated data of the seal. `fixed`: what names the place cannot be changed. `stays`: it is sent nowhere; it may
- * sign, decrypt or be compared here. `itself`: the secret is the place.
+ * Why a sealed secret cannot be sent to another destination by editing its row. `bound`: the destination is in the associated data of the
+ * seal. `fixed`: the destination cannot be changed. `stays`: it is never sent, only used to sign, decrypt or compare. `itself`: the secret is
+ * the destination.
  */
 type Rule = 'bound' | 'fixed' | 'stays' | 'itself';
 
 interface Sealed {
-  /** File that seals, and how many calls in it do. */
+  /** The file that seals, and its number of calls. */
   readonly by: string;
   readonly calls: number;
-  /** `entity file: property` of the columns that hold what it seals. */
+  /** `entity file: property` of the sealed columns. */
   readonly columns: readonly string[];
   readonly rule: Rule;
   readonly because: string;
-  /** The test that shows it, for what is sent. */
+  /** The test that proves it, for secrets that are sent. */
   readonly shown?: readonly [file: string, title: string];
 }
 
@@ -50,7 +50,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'auth/sso/sign-in/sso-transactions.ts',
     calls: 2,
-    columns: ['auth/sso/sso-transaction.entity.ts: secrets'],
+    columns: ['auth/sso/sign-in/sso.entity.ts: secrets'],
     rule: 'fixed',
     because:
       'a verifier of one attempt, sent to the provider of that attempt within ten minutes; no call changes an attempt',
@@ -117,7 +117,7 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
 
-/** Calls that seal, by file. `HsmSeal` itself, and what it stands on, pass on what others seal. */
+/** Number of sealing calls by file, without `HsmSeal` itself and the files below it. */
 function sealingCalls(): Record<string, number> {
   const found = sources
     .filter((file) => !['hsm/hsm-seal.ts', 'hsm/token-sealer.ts', 'hsm/key-process.ts'].includes(file))
@@ -127,7 +127,7 @@ function sealingCalls(): Record<string, number> {
   return Object.fromEntries(found.filter(([, calls]) => calls > 0));
 }
 
-/** Columns of bytes whose comment says that they are sealed. */
+/** Columns of bytes whose comment has the word `sealed`. */
 function sealedColumns(): string[] {
   return sources
     .filter((file) => file.endsWith('.entity.ts'))
@@ -142,13 +142,13 @@ function sealedColumns(): string[] {
     );
 }
 
-describe('every secret that is sealed', () => {
-  it('has a rule that says why it does not follow an address that somebody may choose', () => {
+describe('every sealed secret', () => {
+  it('has a rule that says why nobody can send it to an address of their choice', () => {
     expect(sealingCalls()).toEqual(Object.fromEntries(SEALED.map(({ by, calls }) => [by, calls])));
     expect(sealedColumns().sort()).toEqual(SEALED.flatMap(({ columns }) => columns).sort());
   });
 
-  it('that is bound to its destination has a test that tries another one', () => {
+  it('bound to its destination has a test that tries another destination', () => {
     const unshown = SEALED.filter(({ rule, shown }) => rule === 'bound' && shown === undefined);
     const gone = SEALED.filter(({ shown }) => shown !== undefined && !read(shown[0]).includes(shown[1]));
     expect([...unshown, ...gone].map(({ by }) => by)).toEqual([]);

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Config } from '../../src/platform/config/config.js';
-import { envExample, SETTINGS } from '../../src/platform/config/settings.js';
+import { Config } from './config.js';
+import { envExample, SETTINGS } from './settings.js';
 
-const text = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, '../../../.env.example'), 'utf8');
 
 describe('.env.example', () => {
   it('is what `npm run env-example` writes', () => {

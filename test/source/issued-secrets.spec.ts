@@ -40,13 +40,13 @@ describe('the search for issued secrets', () => {
     expect(JSON.stringify(found)).not.toContain(leaked);
   });
 
-  it('finds nothing where nothing is', () => {
+  it('finds nothing in files without secrets', () => {
     write('secrets', `${kept}\n`);
     write('log-1', `sw_refresh_${'0'.repeat(64)} is another one\n`);
     expect(findIssued(directory)).toMatchObject({ secrets: 1, files: 1, found: [] });
   });
 
-  it('tells when there was nothing to look for, which is a fault of the run', () => {
+  it('answers that there were no secrets to search for, which is a fault of the run', () => {
     write('log-1', 'x\n');
     expect(findIssued(directory)).toMatchObject({ secrets: 0, files: 1 });
   });
