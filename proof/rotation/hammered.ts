@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Field, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import { type Ground, median, SETTINGS } from './ground.js';
 
 /** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
@@ -13,7 +13,7 @@ export async function rotateUnderHammer(
 ): Promise<string[]> {
   if (rotations === 0) return [];
   const service = await stage.start({ settings: SETTINGS });
-  const field = new Field(() => service, apiKey, 'hammered');
+  const field = new SshFleet(() => service, apiKey, 'hammered');
   const faults: string[] = [];
   const seconds: number[] = [];
   let [logins, left, done] = [0, rotations, 0];

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Field, KeyHolder, logIn, type LoginResult, type ManagedHost } from '../../test/support/rotations.js';
+import { type SshFleet, KeyHolder, logIn, type LoginResult, type ManagedHost } from '../../test/support/rotations.js';
 import type { ClientKey } from '../../test/support/sshd.js';
 
 export const CUSTODIES = ['service', 'host'] as const;
@@ -25,7 +25,7 @@ export class ServiceHolder implements Holder {
   private readonly holder: KeyHolder;
 
   constructor(
-    private readonly field: Field,
+    private readonly field: SshFleet,
     at: ManagedHost,
     private readonly first: FirstKey,
   ) {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Field, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import type { Service } from '../../test/support/service.js';
 import { type Ground, SETTINGS } from './ground.js';
 import { type Custody, type FirstKey, type Holder, HostHolder, ServiceHolder } from './holders.js';
@@ -59,7 +59,7 @@ class KilledRun {
   private readonly ends = new Map<string, number>();
   private readonly lanes: Lane[] = [];
   private kept: ManagedHost | undefined;
-  private field!: Field;
+  private field!: SshFleet;
   private worker!: Service;
   private cut: ReadonlyMap<Step, number> = new Map();
   private killed = 0;
@@ -76,7 +76,7 @@ class KilledRun {
     const { stage, apiKey, say } = this.ground;
     const api = await stage.start({ role: 'api', settings: SETTINGS });
     this.worker = await this.startWorker();
-    this.field = new Field(() => api, apiKey, 'killed');
+    this.field = new SshFleet(() => api, apiKey, 'killed');
     try {
       for (let i = 0; i < lanes; i += 1) await this.addLane(custodies[i % custodies.length] ?? 'service');
       const running = this.lanes.map((lane) =>

@@ -11,7 +11,7 @@ export interface UsedCode {
   readonly file: string;
 }
 
-/** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
+/** Call sites that pass on a code, as `file kind`. These codes are found where they originate. */
 const PASSED_ON = [
   'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
@@ -24,7 +24,7 @@ const PASSED_ON = [
   'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
 ];
 
-/** Every code in src, found in the syntax tree; an error for a code that cannot be read from it. */
+/** Every code in src, found in the syntax tree; throws for a code that cannot be read from it. */
 export function codesInSource(): UsedCode[] {
   const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
   return files.flatMap((file) => codesIn(file, readFileSync(join(ROOT, file), 'utf8')));
@@ -37,7 +37,7 @@ function codesIn(file: string, text: string): UsedCode[] {
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
-  // Failures that no Problem carries are written by SQL.
+  // Failures without a Problem are written by SQL.
   for (const [, code = ''] of text.matchAll(/failure_code = (?:CASE WHEN .* THEN )?'([\w.-]+)'/g))
     found.push({ code, kind: 'failure', file });
   return found;
@@ -65,7 +65,7 @@ function codesOf(node: ts.Node): string[] {
     : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
 }
 
-/** What the callers in this file pass to the function around `parameter` for it. */
+/** The arguments for `parameter` of all callers in this file. */
 function passedFor(parameter: ts.Node): string[] {
   const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
   const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
@@ -81,7 +81,7 @@ function passedFor(parameter: ts.Node): string[] {
   return found.filter((text) => text !== '');
 }
 
-/** Functions that make a Problem of one kind: where in their arguments the code stands. */
+/** Functions that make a Problem of one kind, with the position of the code in their arguments. */
 const HELPERS = new Map<string, { readonly place: number; readonly kind: string; readonly in?: string }>([
   ['invalid', { place: 1, kind: 'malformed' }],
   ['malformedContent', { place: 0, kind: 'malformed' }],
