@@ -8,7 +8,7 @@ const LONG = [
   'ssh-keys/rotation-crashes',
   'contract/hostile-values',
   'signing/graceful-stop',
-  'proof/signing',
+  'chaos/signing',
   'alerts/alerts',
   'console/journeys',
   'ssh-keys/rotation',

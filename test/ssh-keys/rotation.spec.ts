@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rotateUnderHammer } from '../../proof/rotation/hammered.js';
+import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';

@@ -7,7 +7,7 @@ import { rotateUnderHammer } from './rotation/hammered.js';
 import { rotateUnderKills } from './rotation/killed.js';
 
 /**
- * npm run proof -- rotation [--rotations 200] [--hosts 8] [--kills 20] [--lanes 12] [--custody service,host]
+ * npm run chaos -- rotation [--rotations 200] [--hosts 8] [--kills 20] [--lanes 12] [--custody service,host]
  * Rotates keys on real sshds while others log in with them all the time; then the same while the worker is killed at every step.
  * Needs root (mount namespaces) and openssh-server. Ends with 0 when nobody was turned away, every rotation ended as it should, and nothing was left behind.
  */
@@ -29,11 +29,11 @@ if (!canRunSshd()) {
 const stage = await openStage();
 try {
   const start = performance.now();
-  const ground = { stage, ...(await stage.seed()), config: exemptions(), say };
+  const environment = { stage, ...(await stage.seed()), config: exemptions(), say };
   say(execFileSync('sh', ['-c', 'ssh -V 2>&1; sshd -V 2>&1 | tail -n 1']).toString().trim());
   const faults = [
-    ...(await rotateUnderHammer(ground, { rotations: whole('rotations'), hosts: whole('hosts') })),
-    ...(await rotateUnderKills(ground, { kills: whole('kills'), lanes: whole('lanes'), custodies: custodies() }))
+    ...(await rotateUnderHammer(environment, { rotations: whole('rotations'), hosts: whole('hosts') })),
+    ...(await rotateUnderKills(environment, { kills: whole('kills'), lanes: whole('lanes'), custodies: custodies() }))
       .faults,
   ];
   for (const fault of faults) say(`FAULT: ${fault}`);

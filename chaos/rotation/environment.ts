@@ -1,7 +1,7 @@
 import type { Stage } from '../../test/support/stage.js';
 
 /** What both proofs stand on. */
-export interface Ground {
+export interface Environment {
   readonly stage: Stage;
   readonly apiKey: string;
   /** Lines of sshd_config for every host. */

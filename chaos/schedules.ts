@@ -2,11 +2,11 @@ import { Logger } from '@nestjs/common';
 import { chmodSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Ground, type Run } from './schedules/ground.js';
+import { Environment, type Run } from './schedules/environment.js';
 import { Random } from './signing/random.js';
 
 /**
- * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
+ * npm run chaos -- schedules [--rounds N] [--schedules N] [--seed N]
  * Three workers with clocks of their own, killed again and again while schedules come due; then the clock of the database itself jumps,
  * and goes through both days on which Berlin changes its clocks. Ends with 0 when every due time started once.
  */
@@ -34,13 +34,13 @@ const utc = (times: readonly Date[]) => times.map((time) => time.toISOString().s
 const started = (runs: readonly Run[]) => runs.filter(({ status }) => status !== 'DUE' && status !== 'SKIPPED');
 
 /** Due times at random moments of a second and a half, workers killed and their clocks moved meanwhile. */
-async function killedWorkers(ground: Ground, random: Random): Promise<void> {
+async function killedWorkers(environment: Environment, random: Random): Promise<void> {
   const ids: string[] = [];
-  for (let i = 0; i < Number(values.schedules); i += 1) ids.push(await ground.create({ intervalSeconds: HOUR_S }));
+  for (let i = 0; i < Number(values.schedules); i += 1) ids.push(await environment.create({ intervalSeconds: HOUR_S }));
   const expected: string[] = [];
   let kills = 0;
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    const moved = await ground.stage.sql<{ schedule: string; dueAt: Date }>(
+    const moved = await environment.stage.sql<{ schedule: string; dueAt: Date }>(
       `UPDATE schedule SET next_due_at = date_trunc('milliseconds', now()) + make_interval(secs => round((random() * 1.5)::numeric, 3)::float)
        WHERE id = ANY($1::uuid[]) RETURNING id AS schedule, next_due_at AS "dueAt"`,
       [ids],
@@ -49,50 +49,54 @@ async function killedWorkers(ground: Ground, random: Random): Promise<void> {
     for (let victim = 0; victim < 1 + (round % 2); victim += 1) {
       await sleep(200 + random.between(0, 1500));
       const place = Math.floor(random.between(0, SKEWS.length));
-      ground.skewWorker((place + 1) % SKEWS.length, random.between(-HOUR_S, HOUR_S));
-      await ground.workers[place]?.kill('SIGKILL');
+      environment.skewWorker((place + 1) % SKEWS.length, random.between(-HOUR_S, HOUR_S));
+      await environment.workers[place]?.kill('SIGKILL');
       kills += 1;
-      await ground.startWorker(place, SKEWS[place] ?? 0);
+      await environment.startWorker(place, SKEWS[place] ?? 0);
     }
-    await ground.until('all runs', 60, async () => started(await ground.runs(ids)).length >= expected.length);
-    await ground.endRuns();
+    await environment.until('all runs', 60, async () => started(await environment.runs(ids)).length >= expected.length);
+    await environment.endRuns();
   }
   await sleep(2000);
-  const runs = await ground.runs(ids);
+  const runs = await environment.runs(ids);
   const twice = runs.filter(({ commands }) => commands !== 1).length;
   check(`${ids.length} schedules, ${expected.length} due times, ${kills} workers killed: each started once`, same(runs.map(placeOf), expected) && twice === 0, `${runs.length} runs, ${twice} not asked for exactly once`); // prettier-ignore
-  await ground.removeSchedules();
+  await environment.removeSchedules();
 }
 
 /** The clock of the database goes a day forward and two hours back. */
-async function clockJumps(ground: Ground): Promise<void> {
-  const begin = await ground.databaseNow();
-  const once = await ground.create({ intervalSeconds: HOUR_S });
-  const skip = await ground.create({ intervalSeconds: HOUR_S, missed: 'skip' });
-  const fast = await ground.create({ intervalSeconds: 60 });
-  await ground.stage.sql(`UPDATE schedule SET next_due_at = created_at + make_interval(secs => interval_seconds)`);
+async function clockJumps(environment: Environment): Promise<void> {
+  const begin = await environment.databaseNow();
+  const once = await environment.create({ intervalSeconds: HOUR_S });
+  const skip = await environment.create({ intervalSeconds: HOUR_S, missed: 'skip' });
+  const fast = await environment.create({ intervalSeconds: 60 });
+  await environment.stage.sql(`UPDATE schedule SET next_due_at = created_at + make_interval(secs => interval_seconds)`);
   const day = 24.5 * HOUR_S;
-  ground.moveDatabaseClock(day);
-  await ground.until('the runs that were missed', 20, async () => (await ground.runs([once, skip, fast])).length === 3);
-  await ground.endRuns();
-  const [caught, skipped, minutes] = await Promise.all([once, skip, fast].map((id) => ground.runs([id])));
+  environment.moveDatabaseClock(day);
+  await environment.until(
+    'the runs that were missed',
+    20,
+    async () => (await environment.runs([once, skip, fast])).length === 3,
+  );
+  await environment.endRuns();
+  const [caught, skipped, minutes] = await Promise.all([once, skip, fast].map((id) => environment.runs([id])));
   check('a day forward: one run for 24 hours that were missed', caught?.[0]?.missed === 23 && caught[0].trigger === 'missed', JSON.stringify(caught?.map(({ missed, status }) => ({ missed, status })))); // prettier-ignore
   check('a day forward: none where missed runs are skipped', skipped?.length === 1 && skipped[0]?.status === 'SKIPPED', JSON.stringify(skipped?.map(({ status, detail }) => ({ status, detail })))); // prettier-ignore
   check('a day forward: one run for a day of minutes', minutes?.length === 1 && minutes[0]?.missed === 100, JSON.stringify(minutes?.map(({ missed }) => missed))); // prettier-ignore
-  ground.moveDatabaseClock(day - 2 * HOUR_S);
+  environment.moveDatabaseClock(day - 2 * HOUR_S);
   await sleep(5000);
-  const after = await ground.runs([once, skip, fast]);
+  const after = await environment.runs([once, skip, fast]);
   check(
     'two hours back: nothing starts again',
     after.length === 3,
     `${after.length} runs since ${begin.toISOString()}`,
   );
-  ground.moveDatabaseClock(day + HOUR_S);
-  await ground.until('the next runs', 20, async () => started(await ground.runs([once])).length === 2);
-  const next = await ground.runs([once]);
+  environment.moveDatabaseClock(day + HOUR_S);
+  await environment.until('the next runs', 20, async () => started(await environment.runs([once])).length === 2);
+  const next = await environment.runs([once]);
   check('and forward again: the next due time, once', next.length === 2 && new Set(next.map(placeOf)).size === 2);
-  await ground.endRuns();
-  await ground.removeSchedules();
+  await environment.endRuns();
+  await environment.removeSchedules();
 }
 
 interface ChangeDay {
@@ -122,36 +126,39 @@ const CHANGE_DAYS: readonly ChangeDay[] = [
   },
 ];
 
-async function changeDay(ground: Ground, { name, from, moments, daily, halfHourly }: ChangeDay): Promise<void> {
-  await ground.setDatabaseClock(new Date(from));
+async function changeDay(
+  environment: Environment,
+  { name, from, moments, daily, halfHourly }: ChangeDay,
+): Promise<void> {
+  await environment.setDatabaseClock(new Date(from));
   const ids = await Promise.all(
-    ['30 2 * * *', '*/30 * * * *'].map((cron) => ground.create({ cron, timeZone: 'Europe/Berlin' })),
+    ['30 2 * * *', '*/30 * * * *'].map((cron) => environment.create({ cron, timeZone: 'Europe/Berlin' })),
   );
   for (const moment of moments) {
-    await ground.setDatabaseClock(new Date(new Date(moment).getTime() - 2000));
+    await environment.setDatabaseClock(new Date(new Date(moment).getTime() - 2000));
     await sleep(6000);
-    await ground.endRuns();
+    await environment.endRuns();
   }
-  const [once = [], often = []] = await Promise.all(ids.map((id) => ground.runs([id])));
+  const [once = [], often = []] = await Promise.all(ids.map((id) => environment.runs([id])));
   const times = (runs: readonly Run[]) => utc(runs.map(({ dueAt }) => dueAt));
   const onTime = [...once, ...often].every(({ trigger, commands }) => trigger === 'time' && commands === 1);
   check(`${name}: a fixed time at 02:30`, same(times(once), daily), times(once).join(' '));
   check(`${name}: every half hour`, same(times(often), halfHourly), times(often).join(' '));
   check(`${name}: on time, and asked for once`, onTime);
-  await ground.removeSchedules();
+  await environment.removeSchedules();
 }
 
 Logger.overrideLogger(false);
 process.umask(0o022);
-const ground = await Ground.open();
+const environment = await Environment.open();
 try {
-  chmodSync(ground.directory, 0o755);
-  await killedWorkers(ground, new Random(Number(values.seed)));
-  await ground.holdDatabaseClock();
-  await clockJumps(ground);
-  for (const day of CHANGE_DAYS) await changeDay(ground, day);
+  chmodSync(environment.directory, 0o755);
+  await killedWorkers(environment, new Random(Number(values.seed)));
+  await environment.holdDatabaseClock();
+  await clockJumps(environment);
+  for (const day of CHANGE_DAYS) await changeDay(environment, day);
 } finally {
-  await ground.close();
+  await environment.close();
 }
 say(failures === 0 ? 'every due time started once' : `${failures} promises are broken`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../test/fakes/pkcs11-shim/shim.js';
 import type { DigestAlgorithm, KeyEvidence, SignatureScheme } from '../../src/hsm/key-vault.js';
 import { type ApprovalRow, readApprovals } from './approvals.js';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 import type { Intent } from './intents.js';
 import type { Answer } from './load.js';
 import type { TokenKey } from './token.js';
@@ -120,13 +120,13 @@ export interface Operations {
 
 const CANARY_ID = Buffer.from('sealwright-canary').toString('hex');
 
-export async function readDatabase(ground: Ground) {
-  const rows = await ground.sql<RequestRow>(
+export async function readDatabase(environment: Environment) {
+  const rows = await environment.sql<RequestRow>(
     `SELECT id, status, digest, algorithm, scheme, key_id AS "keyId", key_name AS "keyName", reference, attempt, signature,
        failure_code AS "failureCode", (extract(epoch FROM created_at) * 1000)::float8 AS created,
        (extract(epoch FROM finished_at) * 1000)::float8 AS finished FROM signing_request ORDER BY status DESC, key_name, id`,
   );
-  const logged = await ground.sql<Omit<AuditRow, 'committed'> & { committed: string }>(
+  const logged = await environment.sql<Omit<AuditRow, 'committed'> & { committed: string }>(
     `SELECT id, action, target_kind AS "targetKind", target_id AS "targetId", detail, xmax = 0 AS untouched,
        (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::bigint::text AS committed FROM audit_entry`,
   );
@@ -134,21 +134,21 @@ export async function readDatabase(ground: Ground) {
     .map((entry) => ({ ...entry, committed: BigInt(entry.committed) * 1000n }))
     .sort((a, b) => compare(a.committed, b.committed) || compare(a.id, b.id));
   const requestEntries = entries.filter(({ targetKind }) => targetKind === 'signing-request');
-  const uses = await ground.sql<{ key: string; resource: string }>(
+  const uses = await environment.sql<{ key: string; resource: string }>(
     `SELECT key, resource FROM idempotency_key WHERE operation = 'signDigest'`,
   );
-  const keys = await ground.sql<KeyRow>(
+  const keys = await environment.sql<KeyRow>(
     `SELECT k.id, k.name, k.type, k.state, encode(v.cka_id, 'hex') AS "ckaId", v.public_key AS "publicKey", v.evidence
      FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id`,
   );
-  const [outbox] = await ground.sql<{ left: number }>(`SELECT count(*)::int AS left FROM outbox_message`);
+  const [outbox] = await environment.sql<{ left: number }>(`SELECT count(*)::int AS left FROM outbox_message`);
   return {
     rows,
     entries,
     entriesOf: Map.groupBy(requestEntries, ({ targetId }) => targetId),
     idempotency: new Map(uses.map(({ key, resource }) => [key, resource])),
     keys,
-    approvals: await readApprovals(ground),
+    approvals: await readApprovals(environment),
     outboxLeft: outbox?.left ?? 0,
   };
 }

@@ -6,7 +6,7 @@ import { Cluster, runCli } from './cluster.js';
 import { breakCopy, type ControlName, CONTROLS, DIST } from './controls.js';
 import { type Evidence, type LogEvidence, readDatabase, sortOperations } from './evidence.js';
 import { FaultInjector, type Injected } from './faults.js';
-import { Ground } from './ground.js';
+import { Environment } from './env.js';
 import { drawIntents, type Intent, OWN_KEYS } from './intents.js';
 import { INVARIANTS } from './invariants/all.js';
 import type { Finding } from './invariants/finding.js';
@@ -58,11 +58,11 @@ const SEARCH_EVERY_MS = 5000;
 
 /** Runs the service under load and faults, heals everything, waits until all has ended, and checks what is left. */
 export async function proveSigning(options: Options): Promise<Outcome> {
-  const ground = await Ground.open();
+  const environment = await Environment.open();
   try {
-    return await new Run(options, ground).toTheEnd();
+    return await new Run(options, environment).toTheEnd();
   } finally {
-    await ground.close();
+    await environment.close();
   }
 }
 
@@ -70,20 +70,20 @@ class Run {
   private readonly search = new SecretSearch();
   private readonly observer: Observer;
   private readonly dist: string;
-  private readonly environment: NodeJS.ProcessEnv;
+  private readonly env: NodeJS.ProcessEnv;
   private readonly cluster: Cluster;
   /** E-mail address. */
   private administrator = '';
 
   constructor(
     private readonly options: Options,
-    private readonly ground: Ground,
+    private readonly environment: Environment,
   ) {
     const { control, deadlineMs, seed } = options;
-    this.observer = new Observer(ground);
-    this.dist = control === undefined ? DIST : breakCopy(control, ground.directory);
-    this.environment = { ...process.env, ...ground.settings, SVC_PKCS11_DEADLINE_MS: String(deadlineMs) };
-    this.cluster = new Cluster(this.dist, this.environment, ground.logs, new Random(seed + 1));
+    this.observer = new Observer(environment);
+    this.dist = control === undefined ? DIST : breakCopy(control, environment.directory);
+    this.env = { ...process.env, ...environment.settings, SVC_PKCS11_DEADLINE_MS: String(deadlineMs) };
+    this.cluster = new Cluster(this.dist, this.env, environment.logs, new Random(seed + 1));
   }
 
   async toTheEnd(): Promise<Outcome> {
@@ -99,19 +99,19 @@ class Run {
       const world = { urls: () => this.cluster.urls(), apiKey, inspect: this.inspect, random: new Random(seed + 3) };
       const people = await this.gatherPeople(apiKey);
       const load = new Load(world);
-      const injector = new FaultInjector({ ...this.options, ground: this.ground, cluster: this.cluster });
+      const injector = new FaultInjector({ ...this.options, environment: this.environment, cluster: this.cluster });
       people.work();
       await this.underFaults(load, intents, schedule, injector);
       const { unanswered, drainMs } = await this.drain(load);
       await people.stop();
       await this.readAll(apiKey);
-      const log = await readLog(this.ground, this.cluster.urls()[0] ?? '', apiKey);
+      const log = await readLog(this.environment, this.cluster.urls()[0] ?? '', apiKey);
       const votes = { members: people.members, refusedVotes: people.refused, wrongVotes: people.wrong };
       const evidence = { ...(await this.gather(intents, load, unanswered, log)), ...votes };
       return this.judge(schedule, injector, evidence, load, drainMs);
     } finally {
       await this.cluster.close();
-      if (this.options.logs !== undefined) this.ground.keepLogs(this.options.logs);
+      if (this.options.logs !== undefined) this.environment.keepLogs(this.options.logs);
     }
   }
 
@@ -119,15 +119,15 @@ class Run {
 
   /** Schema, demo seed, processes, keys. */
   private async prepare(): Promise<string> {
-    const { ground, options } = this;
-    const facts = join(ground.directory, 'demo.env');
-    await runCli(this.dist, ['migrate'], this.environment);
-    await runCli(this.dist, ['seed-demo', '--out', facts], this.environment);
+    const { environment, options } = this;
+    const facts = join(environment.directory, 'demo.env');
+    await runCli(this.dist, ['migrate'], this.env);
+    await runCli(this.dist, ['seed-demo', '--out', facts], this.env);
     const text = readFileSync(facts, 'utf8');
     const fact = (name: string): string => new RegExp(`^${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '';
     this.administrator = fact('ADMIN_EMAIL');
-    ground.secrets.set('API key', fact('API_KEY')).set('administrator password', fact('ADMIN_PASSWORD'));
-    for (const [name, value] of ground.secrets) this.search.add(name, value);
+    environment.secrets.set('API key', fact('API_KEY')).set('administrator password', fact('ADMIN_PASSWORD'));
+    for (const [name, value] of environment.secrets) this.search.add(name, value);
     await this.cluster.start();
     for (const key of OWN_KEYS) await this.createKey(fact('API_KEY'), key);
     options.say('two api and two worker processes run; the keys are made');
@@ -136,7 +136,7 @@ class Run {
 
   /** Who approves what is signed with the guarded key; the requests are the administrator's. */
   private async gatherPeople(apiKey: string): Promise<People> {
-    const password = this.ground.secret('administrator password');
+    const password = this.environment.secret('administrator password');
     const administrator = { email: this.administrator, password };
     const people = new People({ urls: () => this.cluster.urls(), apiKey, administrator });
     await people.prepare();
@@ -180,13 +180,13 @@ class Run {
   /** Redis may be away, which is no finding. */
   private async searchLive(): Promise<void> {
     this.search.searchProcesses(this.cluster);
-    await this.search.searchRedis(this.ground);
+    await this.search.searchRedis(this.environment);
   }
 
   /** Every injector has undone its fault; what is left to do is to let the service come to rest. */
   private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
     const start = Date.now();
-    this.ground.shim.fault('');
+    this.environment.shim.fault('');
     await this.cluster.allUp(60_000);
     const unanswered = await load.finish(DRAIN_LIMIT_MS - (Date.now() - start));
     while (Date.now() - start < DRAIN_LIMIT_MS && (await this.underWay()) > 0) await sleep(100);
@@ -197,7 +197,7 @@ class Run {
   }
 
   private async underWay(): Promise<number> {
-    const [row] = await this.ground.sql<{ left: number }>(
+    const [row] = await this.environment.sql<{ left: number }>(
       `SELECT (SELECT count(*) FROM signing_request WHERE finished_at IS NULL)::int + (SELECT count(*) FROM outbox_message)::int
          + (SELECT count(*) FROM log_waiting)::int
          + (SELECT count(*) FROM log_head WHERE size > coalesce((SELECT max(size) FROM log_checkpoint), 0))::int AS left`,
@@ -223,15 +223,15 @@ class Run {
     unanswered: readonly string[],
     log: LogEvidence,
   ): Promise<Omit<Evidence, 'members' | 'refusedVotes' | 'wrongVotes'>> {
-    const { ground, search, observer, cluster } = this;
+    const { environment, search, observer, cluster } = this;
     await this.searchLive();
-    await search.searchDatabase(ground);
+    await search.searchDatabase(environment);
     search.searchFiles(
       'logs',
       cluster.slots.map(({ logFile }) => logFile),
     );
-    search.searchFiles('logs of the stores', ground.storeLogs);
-    const database = await readDatabase(ground);
+    search.searchFiles('logs of the stores', environment.storeLogs);
+    const database = await readDatabase(environment);
     // Once more, so that what was written last was seen twice as well.
     await observer.look();
     return {
@@ -239,10 +239,10 @@ class Run {
       intents: new Map(intents.map((intent) => [intent.name, intent])),
       answers: load.answers,
       unanswered,
-      operations: sortOperations(ground.shim.journal(), intents, database.keys, log.ckaId),
+      operations: sortOperations(environment.shim.journal(), intents, database.keys, log.ckaId),
       log,
       observed: { changes: observer.changes, reads: observer.reads, ...observer.counts },
-      token: await readToken(ground),
+      token: await readToken(environment),
       leaks: [...search.leaks],
       searched: search.summary,
     };

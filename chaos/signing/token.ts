@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 
 /** A private key as the token tells of it to somebody who is logged in. */
 export interface TokenKey {
@@ -17,7 +17,7 @@ export interface TokenKey {
 }
 
 /** Reads every private key of the token, in a process of its own, with the module itself and not through the shim. */
-export function readToken({ tokenAccess }: Ground): Promise<TokenKey[]> {
+export function readToken({ tokenAccess }: Environment): Promise<TokenKey[]> {
   const { library, label, environment, pin } = tokenAccess;
   return new Promise((resolve, reject) => {
     const program = join(import.meta.dirname, 'read-token.mjs');

@@ -5,7 +5,7 @@ import { reportText } from './signing/report.js';
 import { FAULT_KINDS, type FaultKind } from './signing/schedule.js';
 
 /**
- * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--kinds A,B] [--control NAME] [--logs DIR]
+ * npm run chaos -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--kinds A,B] [--control NAME] [--logs DIR]
  * Ends with 0 when every invariant holds; with --control, when the invariants caught what was broken.
  */
 const { values } = parseArgs({

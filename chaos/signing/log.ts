@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { LogVerifier } from '../../src/verifier/log-verifier.js';
 import type { LogEvidence } from './evidence.js';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 
 /** Reads the log as an auditor does: the key, then the export, checked line by line by the offline verifier. */
-export async function readLog(ground: Ground, url: string, apiKey: string): Promise<LogEvidence> {
+export async function readLog(environment: Environment, url: string, apiKey: string): Promise<LogEvidence> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const key = (await (await fetch(`${url}/api/v1/audit/log/key`, { headers })).json()) as { publicKey: string };
   const publicKey = createPublicKey(key.publicKey).export({ type: 'spki', format: 'der' });
@@ -12,10 +12,10 @@ export async function readLog(ground: Ground, url: string, apiKey: string): Prom
   const verifier = new LogVerifier({ publicKey });
   const lines = text.trimEnd().split('\n');
   for (const line of lines) verifier.line(line);
-  const [made] = await ground.sql<{ ckaId: string; origin: string }>(
+  const [made] = await environment.sql<{ ckaId: string; origin: string }>(
     `SELECT encode(cka_id, 'hex') AS "ckaId", origin FROM log_key WHERE public_key IS NOT NULL`,
   );
-  const [count] = await ground.sql<{ entries: number }>(`SELECT count(*)::int AS entries FROM audit_entry`);
+  const [count] = await environment.sql<{ entries: number }>(`SELECT count(*)::int AS entries FROM audit_entry`);
   return {
     ckaId: made?.ckaId ?? '',
     origin: made?.origin ?? '',

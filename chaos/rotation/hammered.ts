@@ -1,14 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
-import { type Ground, median, SETTINGS } from './ground.js';
+import { type Environment, median, SETTINGS } from './environment.js';
 
 /** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
 const PAUSE_MS = 250;
 
 /** Rotates so often, on so many hosts at once, under one login hammer each. Answers what went wrong. */
 export async function rotateUnderHammer(
-  { stage, apiKey, config, say }: Ground,
+  { stage, apiKey, config, say }: Environment,
   { rotations, hosts }: { rotations: number; hosts: number },
 ): Promise<string[]> {
   if (rotations === 0) return [];

@@ -1,4 +1,4 @@
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 
 export interface VoteRow {
   readonly person: string;
@@ -22,12 +22,12 @@ export interface ApprovalRow {
   readonly votes: readonly VoteRow[];
 }
 
-export async function readApprovals(ground: Ground): Promise<ApprovalRow[]> {
-  const approvals = await ground.sql<Omit<ApprovalRow, 'votes'>>(
+export async function readApprovals(environment: Environment): Promise<ApprovalRow[]> {
+  const approvals = await environment.sql<Omit<ApprovalRow, 'votes'>>(
     `SELECT id, subject_id AS "requestId", status, owner_id AS owner, stages, shown, hash,
        (extract(epoch FROM expires_at) * 1000)::float8 AS expires FROM approval ORDER BY status, id`,
   );
-  const votes = await ground.sql<Omit<VoteRow, 'committed'> & { approval: string; committed: string }>(
+  const votes = await environment.sql<Omit<VoteRow, 'committed'> & { approval: string; committed: string }>(
     `SELECT approval_id AS approval, user_id AS person, decision, stage, hash,
        (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::bigint::text AS committed FROM approval_vote`,
   );

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { breakCopy, type ControlName, CONTROLS } from '../../proof/signing/controls.js';
-import type { AuditRow, Evidence } from '../../proof/signing/evidence.js';
-import { INVARIANTS } from '../../proof/signing/invariants/all.js';
-import { type Outcome, proveSigning } from '../../proof/signing/prove.js';
-import { reportText } from '../../proof/signing/report.js';
-import { FAULT_KINDS } from '../../proof/signing/schedule.js';
+import { breakCopy, type ControlName, CONTROLS } from '../../chaos/signing/controls.js';
+import type { AuditRow, Evidence } from '../../chaos/signing/evidence.js';
+import { INVARIANTS } from '../../chaos/signing/invariants/all.js';
+import { type Outcome, proveSigning } from '../../chaos/signing/prove.js';
+import { reportText } from '../../chaos/signing/report.js';
+import { FAULT_KINDS } from '../../chaos/signing/schedule.js';
 
 type Tamper = (evidence: Evidence) => Partial<Evidence>;
 

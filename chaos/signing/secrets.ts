@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type { Cluster } from './cluster.js';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 import { allPids, procFile } from './processes.js';
 
 interface Needle {
@@ -45,8 +45,8 @@ export class SecretSearch {
     }
   }
 
-  async searchRedis(ground: Ground): Promise<void> {
-    await ground.onRedis(async (redis) => {
+  async searchRedis(environment: Environment): Promise<void> {
+    await environment.onRedis(async (redis) => {
       for (const key of await redis.keys('*')) {
         this.search('Redis', key, key + (await contentOf(redis, key)));
       }
@@ -57,13 +57,13 @@ export class SecretSearch {
     for (const file of files) this.search(sink, file.split('/').at(-1) ?? file, readFileSync(file, 'utf8'));
   }
 
-  async searchDatabase(ground: Ground): Promise<void> {
-    const tables = await ground.sql<{ name: string }>(
+  async searchDatabase(environment: Environment): Promise<void> {
+    const tables = await environment.sql<{ name: string }>(
       `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
        WHERE table_schema NOT IN ('pg_catalog', 'information_schema')`,
     );
     for (const { name } of tables) {
-      const rows = await ground.sql<{ text: string }>(`SELECT t::text AS text FROM ${name} t`);
+      const rows = await environment.sql<{ text: string }>(`SELECT t::text AS text FROM ${name} t`);
       this.search('database', name, rows.map(({ text }) => text).join('\n'));
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 
 /** Reads the database again and again while it is under load: what is final must never look different later. */
 export class Observer {
@@ -11,7 +11,7 @@ export class Observer {
   private watching = true;
   private done: Promise<void> = Promise.resolve();
 
-  constructor(private readonly ground: Ground) {}
+  constructor(private readonly environment: Environment) {}
 
   watch(everyMs: number): void {
     this.done = this.loop(everyMs);
@@ -37,10 +37,10 @@ export class Observer {
 
   /** Reads everything and compares it with what was seen before. */
   async look(): Promise<void> {
-    const signed = await this.ground.sql<{ id: string; fact: string }>(
+    const signed = await this.environment.sql<{ id: string; fact: string }>(
       `SELECT id, encode(sha256(signature), 'base64') AS fact FROM signing_request WHERE signature IS NOT NULL`,
     );
-    const logged = await this.ground.sql<{ id: string; fact: string }>(
+    const logged = await this.environment.sql<{ id: string; fact: string }>(
       `SELECT id, md5(audit_entry::text) AS fact FROM audit_entry`,
     );
     this.compare('the signature of request', this.signatures, signed);

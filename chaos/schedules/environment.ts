@@ -22,7 +22,7 @@ export interface Run {
 }
 
 /** The built service with three workers whose clocks can be set, on a PostgreSQL whose clock can be set. */
-export class Ground {
+export class Environment {
   readonly workers: Service[] = [];
   private made = 0;
 
@@ -34,16 +34,16 @@ export class Ground {
     private readonly sensor: string,
   ) {}
 
-  static async open(): Promise<Ground> {
+  static async open(): Promise<Environment> {
     const directory = mkdtempSync(join(tmpdir(), 'sealwright-clocks-'));
     const stage = await openStage({ ownPostgres: true });
     const { apiKey } = await stage.seed();
     const api = await stage.start({ role: 'api' });
     const { id } = await registerSensor(api, apiKey);
     await stage.sql(`UPDATE api_key SET expiry = '2040-01-01'`);
-    const ground = new Ground(directory, stage, api, apiKey, id);
-    for (const skew of [-7, 0, 11]) await ground.startWorker(ground.workers.length, skew);
-    return ground;
+    const environment = new Environment(directory, stage, api, apiKey, id);
+    for (const skew of [-7, 0, 11]) await environment.startWorker(environment.workers.length, skew);
+    return environment;
   }
 
   async close(): Promise<void> {

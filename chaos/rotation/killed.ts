@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SshFleet, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import type { Service } from '../../test/support/service.js';
-import { type Ground, SETTINGS } from './ground.js';
+import { type Environment, SETTINGS } from './environment.js';
 import { type Custody, type FirstKey, type Holder, HostHolder, ServiceHolder } from './holders.js';
 import { type Step, STEPS, StepWatch } from './step-watch.js';
 
@@ -37,11 +37,11 @@ export interface Kills {
  * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again: until each step was
  * cut off so often. A kill cuts off whatever the worker has in hand on all hosts. While nobody works, every account is logged in to.
  */
-export async function rotateUnderKills(ground: Ground, { kills, lanes, custodies }: Kills): Promise<Killed> {
+export async function rotateUnderKills(environment: Environment, { kills, lanes, custodies }: Kills): Promise<Killed> {
   if (kills === 0) return { faults: [], cut: new Map() };
-  const watch = await StepWatch.open(ground.stage.databaseUrl);
+  const watch = await StepWatch.open(environment.stage.databaseUrl);
   try {
-    return await new KilledRun(ground, watch, kills).run(lanes, custodies);
+    return await new KilledRun(environment, watch, kills).run(lanes, custodies);
   } finally {
     await watch.close();
   }
@@ -67,13 +67,13 @@ class KilledRun {
   private logins = 0;
 
   constructor(
-    private readonly ground: Ground,
+    private readonly environment: Environment,
     private readonly watch: StepWatch,
     private readonly kills: number,
   ) {}
 
   async run(lanes: number, custodies: readonly Custody[]): Promise<Killed> {
-    const { stage, apiKey, say } = this.ground;
+    const { stage, apiKey, say } = this.environment;
     const api = await stage.start({ role: 'api', settings: SETTINGS });
     this.worker = await this.startWorker();
     this.field = new SshFleet(() => api, apiKey, 'killed');
@@ -101,7 +101,7 @@ class KilledRun {
 
   private async addLane(custody: Custody): Promise<void> {
     const { field } = this;
-    const at = await field.addHost({ config: this.ground.config });
+    const at = await field.addHost({ config: this.environment.config });
     const first = await field.newKey();
     at.sshd.authorize('deploy', `no-agent-forwarding ${first.publicKey}`);
     const isService = custody === 'service';
@@ -112,7 +112,7 @@ class KilledRun {
   /** The host whose account holds keys. */
   private async keeper(): Promise<ManagedHost> {
     if (this.kept === undefined) {
-      this.kept = await this.field.addHost({ config: this.ground.config });
+      this.kept = await this.field.addHost({ config: this.environment.config });
       this.kept.sshd.authorize('deploy', '# nobody'); // and with it there is a directory for keys
     }
     return this.kept;
@@ -172,7 +172,7 @@ class KilledRun {
       this.killed += 1;
       [this.worker] = await Promise.all([this.startWorker(), this.logInEverywhere()]);
       this.cut = await this.watch.counts();
-      this.ground.say(`  ${this.killed} kills: ${this.soFar()}; ${this.faults.length} faults`);
+      this.environment.say(`  ${this.killed} kills: ${this.soFar()}; ${this.faults.length} faults`);
     }
   }
 
@@ -208,7 +208,7 @@ class KilledRun {
 
   /** A machine that is busy with other things may need more than the minute that a start is given. */
   private async startWorker(): Promise<Service> {
-    const start = () => this.ground.stage.start({ role: 'worker', settings: SETTINGS });
+    const start = () => this.environment.stage.start({ role: 'worker', settings: SETTINGS });
     return start().catch(start);
   }
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Role, Slot } from './cluster.js';
-import type { Ground } from './ground.js';
+import type { Environment } from './environment.js';
 import { signal } from './processes.js';
 import type { Random } from './random.js';
 import type { FaultKind, PlannedFault } from './schedule.js';
 
 /** What faults work on. */
 export interface Target {
-  readonly ground: Ground;
+  readonly environment: Environment;
   readonly cluster: Cluster;
   /** SVC_PKCS11_DEADLINE_MS of the service. */
   readonly deadlineMs: number;
@@ -49,23 +49,28 @@ const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readon
   'freeze-api': { holds: ['hsm'], inject: (target, random) => freeze(target, 'api', random) },
   'redis-flush': {
     holds: ['redis'],
-    inject: ({ ground }) => ground.onRedis(async (redis) => `${await redis.dbsize()} keys, ${await redis.flushall()}`),
+    inject: ({ environment }) =>
+      environment.onRedis(async (redis) => `${await redis.dbsize()} keys, ${await redis.flushall()}`),
   },
-  'redis-freeze': { holds: ['redis'], inject: ({ ground }, random) => freezeRedis(ground, random) },
-  'redis-kill': { holds: ['redis'], inject: ({ ground }, random) => killRedis(ground, random) },
-  'postgres-stop': { holds: ['postgres'], inject: ({ ground }, random) => stopPostgres(ground, random) },
+  'redis-freeze': { holds: ['redis'], inject: ({ environment }, random) => freezeRedis(environment, random) },
+  'redis-kill': { holds: ['redis'], inject: ({ environment }, random) => killRedis(environment, random) },
+  'postgres-stop': { holds: ['postgres'], inject: ({ environment }, random) => stopPostgres(environment, random) },
   'postgres-cut': {
     holds: ['postgres'],
-    inject: ({ ground }) => ground.cutConnections().then(() => 'every connection'),
+    inject: ({ environment }) => environment.cutConnections().then(() => 'every connection'),
   },
   'hsm-error': {
     holds: ['hsm'],
-    inject: ({ ground }, random) => spoil(ground, `err ${random.pick(Object.values(CKR))} ${upTo(random, 4)}`),
+    inject: ({ environment }, random) =>
+      spoil(environment, `err ${random.pick(Object.values(CKR))} ${upTo(random, 4)}`),
   },
-  'hsm-slow': { holds: ['hsm'], inject: ({ ground, deadlineMs }) => spoil(ground, `slow ${deadlineMs + 1000} 2`) },
-  'hsm-flip': { holds: ['hsm'], inject: ({ ground }, random) => spoil(ground, `flip ${upTo(random, 3)}`) },
-  'hsm-hang': { holds: ['hsm'], inject: ({ ground }) => spoil(ground, 'hang 1') },
-  'hsm-crash': { holds: ['hsm'], inject: ({ ground }) => spoil(ground, 'crash 1') },
+  'hsm-slow': {
+    holds: ['hsm'],
+    inject: ({ environment, deadlineMs }) => spoil(environment, `slow ${deadlineMs + 1000} 2`),
+  },
+  'hsm-flip': { holds: ['hsm'], inject: ({ environment }, random) => spoil(environment, `flip ${upTo(random, 3)}`) },
+  'hsm-hang': { holds: ['hsm'], inject: ({ environment }) => spoil(environment, 'hang 1') },
+  'hsm-crash': { holds: ['hsm'], inject: ({ environment }) => spoil(environment, 'crash 1') },
   'rolling-restart': { holds: ['roll'], inject: ({ cluster }) => roll(cluster) },
 };
 
@@ -135,14 +140,14 @@ async function present<T>(find: () => T[]): Promise<T[]> {
  * Signatures are made slow for a moment, so that the process is sure to have some under way, then it is stopped for longer than
  * a lease. Meanwhile others take its requests over; when it resumes, its outcomes come late.
  */
-async function freeze({ ground, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
+async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
   const slow = Math.round(deadlineMs * 0.4);
-  ground.shim.fault(`slow ${slow} 12`);
+  environment.shim.fault(`slow ${slow} 12`);
   await sleep(Math.min(800, slow * 0.7));
   const slot = await oneOf(cluster, role, random);
   const { pid } = slot;
   slot.frozen = signal(pid, 'SIGSTOP');
-  ground.shim.fault('');
+  environment.shim.fault('');
   await sleep(deadlineMs + LEASE_SLACK_MS + 4000);
   // Killed meanwhile, and its number may be another process's by now: only what still is there is resumed.
   const resumed = slot.pid === pid && signal(pid, 'SIGCONT');
@@ -150,36 +155,36 @@ async function freeze({ ground, cluster, deadlineMs }: Target, role: Role, rando
   return `${slot.name}${resumed ? '' : ', which was killed meanwhile'}`;
 }
 
-async function freezeRedis(ground: Ground, random: Random): Promise<string> {
+async function freezeRedis(environment: Environment, random: Random): Promise<string> {
   const ms = Math.round(random.between(2000, 5000));
-  await ground.signalRedis('SIGSTOP');
+  await environment.signalRedis('SIGSTOP');
   await sleep(ms);
-  await ground.signalRedis('SIGCONT');
+  await environment.signalRedis('SIGCONT');
   return `${ms} ms`;
 }
 
-async function killRedis(ground: Ground, random: Random): Promise<string> {
-  await ground.signalRedis('SIGKILL');
+async function killRedis(environment: Environment, random: Random): Promise<string> {
+  await environment.signalRedis('SIGKILL');
   await sleep(random.between(200, 2500));
-  await ground.restartRedis();
+  await environment.restartRedis();
   return 'it comes back empty';
 }
 
-async function stopPostgres(ground: Ground, random: Random): Promise<string> {
-  await ground.stopPostgres();
+async function stopPostgres(environment: Environment, random: Random): Promise<string> {
+  await environment.stopPostgres();
   await sleep(random.between(100, 2000));
-  await ground.restartPostgres();
+  await environment.restartPostgres();
   return 'it recovers from its log';
 }
 
 /** Waits until signatures met the fault, since one that nobody meets is none. */
-async function spoil(ground: Ground, line: string): Promise<string> {
-  ground.shim.fault(line);
+async function spoil(environment: Environment, line: string): Promise<string> {
+  environment.shim.fault(line);
   const deadline = Date.now() + MEET_LIMIT_MS;
-  const left = (): string => readFileSync(ground.shim.environment.SHIM_CONTROL, 'utf8').trim();
+  const left = (): string => readFileSync(environment.shim.environment.SHIM_CONTROL, 'utf8').trim();
   while (left() !== '' && Date.now() < deadline) await sleep(50);
   const unmet = left();
-  ground.shim.fault('');
+  environment.shim.fault('');
   if (unmet === line) throw new Error(`no signature met "${line}" within ${MEET_LIMIT_MS} ms`);
   return unmet === '' ? line : `${line}; left over: ${unmet}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SecretSearch } from '../../proof/signing/secrets.js';
+import { SecretSearch } from '../../chaos/signing/secrets.js';
 
 const SECRET = 'jwt+canary/with specials=1';
 

@@ -13,8 +13,8 @@ import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
 /** The stores of one run: PostgreSQL, Redis and a token behind the shim, all of them its own and breakable. */
-export class Ground {
-  readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-proof-'));
+export class Environment {
+  readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');
   /** Secrets by name, to be looked for where they must not be. */
   readonly secrets = new Map<string, string>();
@@ -23,17 +23,17 @@ export class Ground {
   shim!: Shim;
   private token!: Awaited<ReturnType<typeof createToken>>;
 
-  static async open(): Promise<Ground> {
-    const ground = new Ground();
+  static async open(): Promise<Environment> {
+    const environment = new Environment();
     // The database server runs under an account of its own, which has to pass through.
-    chmodSync(ground.directory, 0o711);
-    mkdirSync(ground.logs);
-    ground.token = await createToken({ dir: join(ground.directory, 'token'), label: 'sealwright-proof' });
-    ground.shim = buildShim(ground.directory, ground.token.library);
-    ground.postgres = await startPostgres({ dir: ground.place('postgres'), settings: POSTGRES_SETTINGS });
-    ground.redis = await startRedis({ dir: ground.place('redis') });
-    ground.nameSecrets();
-    return ground;
+    chmodSync(environment.directory, 0o711);
+    mkdirSync(environment.logs);
+    environment.token = await createToken({ dir: join(environment.directory, 'token'), label: 'sealwright-chaos' });
+    environment.shim = buildShim(environment.directory, environment.token.library);
+    environment.postgres = await startPostgres({ dir: environment.place('postgres'), settings: POSTGRES_SETTINGS });
+    environment.redis = await startRedis({ dir: environment.place('redis') });
+    environment.nameSecrets();
+    return environment;
   }
 
   /** What every process of the service gets. */
@@ -69,7 +69,7 @@ export class Ground {
   }
 
   async sql<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = new Client({ connectionString: this.postgres.url, application_name: 'proof' });
+    const client = new Client({ connectionString: this.postgres.url, application_name: 'chaos' });
     client.on('error', () => undefined);
     await client.connect();
     try {
