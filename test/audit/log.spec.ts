@@ -132,7 +132,7 @@ describe('what the log proves', () => {
     for (const path of ['key', 'checkpoint', 'export']) expect((await get(path, key)).status).toBe(403);
   });
 
-  it('what is not there is said', async () => {
+  it('missing entries and sizes are reported', async () => {
     expect((await get('inclusion?entry=01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('audit-entry.unknown');
     expect((await get('consistency?first=999999')).body.code).toBe('log.size');
     expect((await get('checkpoint?size=999999')).body.code).toBe('log.no-checkpoint');

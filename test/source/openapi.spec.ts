@@ -20,7 +20,7 @@ describe.each(operations)('$method $path', ({ operationId, path, summary, scopes
     const media = [raw.requestBody, ...Object.values(raw.responses)].flatMap((part: Schema) =>
       Object.values(part?.content ?? {}),
     );
-    // An example stands beside the schema of a body, or inside it.
+    // An example is beside the schema of a body, or inside it.
     const bare = media.filter(({ example, examples }: Schema) => example === undefined && examples === undefined);
     expect(bare.flatMap(({ schema }: Schema) => withoutExample(schema, operationId))).toEqual([]);
   });

@@ -78,7 +78,7 @@ describe('a text that is cut to a length', () => {
     expect(Object.keys(PLAIN).filter((cut) => !found.includes(cut))).toEqual([]);
   }, 120_000);
 
-  it('is told from other expressions', () => {
+  it('is distinguished from other expressions', () => {
     const names =
       'declare const text: string, list: string[], bytes: Buffer, at: Date, most: number, MAX_TEXT: number;';
     const lines = [...CUTS, ...OTHERS].map((expression, index) => `const cut${index} = ${expression};`);

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hurryAlerts } from '../alerts/happenings.js';
+import { hurryAlerts } from '../alerts/alert-events.js';
 import { SmtpPeer } from '../fakes/smtp.js';
 import { WebReceiver } from '../fakes/web-receiver.js';
 import { SshFleet } from '../support/rotations.js';

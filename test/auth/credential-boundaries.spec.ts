@@ -54,7 +54,7 @@ describe('a session that a device gets', () => {
     expect(row?.same).toBe(true);
   });
 
-  it('cannot be had from a browser that somebody left open', async () => {
+  it('cannot be approved in a browser whose person authenticated long ago', async () => {
     const boss = await newApprover(place, ['admin']);
     const other = await place.stage.start({ role: 'api' });
     await age(await sessionOf(boss.accessToken), 6);
@@ -124,7 +124,7 @@ describe('a session that a device gets', () => {
   });
 });
 
-describe('a refresh token is good at its own door, for whom it was given to', () => {
+describe('a refresh token is valid only at its own endpoint, for the client that it was issued to', () => {
   const refresh = (token: string) => service.call('POST', '/api/auth/refresh', { body: { refresh_token: token } });
   const redeem = (token: string, extra: Record<string, string> = {}) =>
     postForm(service, '/oauth/token', { grant_type: 'refresh_token', refresh_token: token, ...extra });

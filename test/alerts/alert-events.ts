@@ -1,11 +1,11 @@
 import type { AlertEvent } from '../../src/platform/events/alert-events.js';
 import type { Stage } from '../support/stage.js';
 
-/** Writes rows as a module does in the transaction of what it tells, `times` over. */
-export async function tell(stage: Stage, happening: AlertEvent, times = 1): Promise<void> {
-  const { type, subject, count = 1, facts = {}, over = false } = happening;
+/** Inserts alert events as modules do, `times` over. */
+export async function recordAlertEvent(stage: Stage, event: AlertEvent, times = 1): Promise<void> {
+  const { type, subject, count = 1, facts = {}, over = false } = event;
   await stage.sql(
-    `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, count, facts, over)
+    `INSERT INTO event (id, type, subject_kind, subject_id, subject_name, count, facts, over)
      SELECT gen_random_uuid(), $1, $2, $3, $4, $5, $6, $7 FROM generate_series(1, $8)`,
     [type, subject.kind, subject.id, subject.name, count, JSON.stringify(facts), over, times],
   );
@@ -17,7 +17,7 @@ export const failedScan = (id: string, facts: Record<string, string> = {}): Aler
   facts: { why: 'The host key of db1 is not the pinned one.', where: 'db1.corp.example:22', ...facts },
 });
 
-/** People are told five seconds after the first happening of a burst; in these tests, at once: but for `except`. */
+/** Makes notifications due at once instead of five seconds after the first event of a burst, except for `except`. */
 export function hurryAlerts(stage: Stage, except = ''): NodeJS.Timeout {
   return setInterval(() => {
     void stage
