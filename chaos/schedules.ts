@@ -64,7 +64,7 @@ async function killedWorkers(environment: Environment, random: Random): Promise<
   await environment.removeSchedules();
 }
 
-/** The clock of the database goes a day forward and two hours back. */
+/** Moves the clock of the database a day forward and two hours back. */
 async function clockJumps(environment: Environment): Promise<void> {
   const begin = await environment.databaseNow();
   const once = await environment.create({ intervalSeconds: HOUR_S });

@@ -1,6 +1,6 @@
 import type { Stage } from '../../test/support/stage.js';
 
-/** What both proofs stand on. */
+/** The environment of both runs. */
 export interface Environment {
   readonly stage: Stage;
   readonly apiKey: string;
@@ -17,7 +17,7 @@ export const SETTINGS = {
   SVC_SSH_ROTATION_CONCURRENCY: '24',
 };
 
-/** Half of the figures are no more than this. */
+/** The median. */
 export function median(figures: readonly number[]): number {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

@@ -6,7 +6,7 @@ import { type Environment, median, SETTINGS } from './environment.js';
 /** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
 const PAUSE_MS = 250;
 
-/** Rotates so often, on so many hosts at once, under one login hammer each. Answers what went wrong. */
+/** Rotates so often, on so many hosts at once, while a login hammer runs against each. @returns the failures */
 export async function rotateUnderHammer(
   { stage, apiKey, config, say }: Environment,
   { rotations, hosts }: { rotations: number; hosts: number },

@@ -6,7 +6,7 @@ import type { ClientKey } from '../../test/support/sshd.js';
 export const CUSTODIES = ['service', 'host'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
-/** Whoever holds the private half of a key, and logs in to one host with it. */
+/** The holder of the private half of a key, who logs in to one host with it. */
 export interface Holder {
   /** What an order of a rotation says of them. */
   readonly order: Record<string, unknown>;

@@ -12,7 +12,7 @@ const OVERLAP_SECONDS = 1;
 const ROLLED_BACK = 0.4;
 /** A rotation is rolled back within this time after it was ordered, while that is possible. */
 const ROLL_BACK_MS = 4000;
-/** Longer than this nobody waits for one certain step: then any that is still wanted will do. */
+/** After this time any step that still has to be interrupted will do. */
 const PATIENCE_MS = 5000;
 /** Between seeing a step and the kill: it should be somewhere in the middle. */
 const LATEST_MS = 200;
@@ -20,7 +20,7 @@ const LOOK_MS = 25;
 
 export interface Killed {
   readonly faults: string[];
-  /** How often each step was cut off. */
+  /** How often each step was interrupted. */
   readonly cut: ReadonlyMap<Step, number>;
 }
 
@@ -29,13 +29,13 @@ export interface Kills {
   readonly kills: number;
   /** Hosts, each with a key of its own. */
   readonly lanes: number;
-  /** Who holds the keys: the lanes take turns. */
+  /** Custody of the keys: lanes alternate. */
   readonly custodies: readonly Custody[];
 }
 
 /**
- * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again: until each step was
- * cut off so often. A kill cuts off whatever the worker has in hand on all hosts. While nobody works, every account is logged in to.
+ * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again, until each step was
+ * interrupted so often. A kill interrupts the worker's steps on all hosts. While no worker runs, every account is logged in to.
  */
 export async function rotateUnderKills(environment: Environment, { kills, lanes, custodies }: Kills): Promise<Killed> {
   if (kills === 0) return { faults: [], cut: new Map() };
@@ -118,7 +118,7 @@ class KilledRun {
     return this.kept;
   }
 
-  /** One host: rotation after rotation, each looked at when it is over. */
+  /** Runs rotations on one host, one after the other, and checks each when it has ended. */
   private async drive({ at, first, holder }: Lane): Promise<void> {
     const { field } = this;
     let before: { id: string; file: string } = first;
@@ -157,7 +157,7 @@ class KilledRun {
     this.over = true;
   }
 
-  /** Too late is no fault. */
+  /** Rolls a rotation back; that it is too late for that is no fault. */
   private async rollBack(id: string): Promise<void> {
     await sleep(Math.random() * ROLL_BACK_MS);
     await this.field.call('POST', `/v1/rotations/${id}/rollback`).catch(() => undefined);
@@ -176,7 +176,7 @@ class KilledRun {
     }
   }
 
-  /** Waits until the worker is at the step that was cut off least; after a while, at any that is still wanted. */
+  /** Waits until the worker is at the step that was interrupted least; after a while, at any that is still wanted. */
   private async somethingWanted(): Promise<void> {
     const wanted = STEPS.filter((step) => this.missing(step) > 0);
     const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));
@@ -189,7 +189,7 @@ class KilledRun {
     }
   }
 
-  /** What the dead worker left behind on the hosts must let the holder of the key in. */
+  /** Checks that the holder of the key can log in to the hosts as the dead worker left them. */
   private async logInEverywhere(): Promise<void> {
     for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();

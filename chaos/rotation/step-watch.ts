@@ -13,7 +13,7 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** Watches the ledger of steps over one connection: it is asked many times a second. */
+/** Watches the rows of steps over one connection, since it is polled many times a second. */
 export class StepWatch {
   private readonly cut = new Set<string>();
 
@@ -25,17 +25,17 @@ export class StepWatch {
     return new StepWatch(client);
   }
 
-  /** The steps that the worker has in hand. */
+  /** The steps that the worker executes now. */
   async underWay(): Promise<Step[]> {
     return (await this.inHand()).map(({ step }) => step);
   }
 
-  /** To be told as soon as the worker is dead: what it had in hand was cut off. */
+  /** To be called as soon as the worker is dead: its current steps were interrupted. */
   async workerDied(): Promise<void> {
     for (const { id } of await this.inHand()) this.cut.add(id);
   }
 
-  /** How often each step was cut off: its row says that it began, its worker was killed then, and nobody ever wrote how it ended. */
+  /** How often each step was interrupted: its row has a beginning, its worker was killed then, and no end was ever written. */
   async counts(): Promise<Map<Step, number>> {
     const { rows } = await this.client.query<{ step: Step; count: number }>(
       `SELECT step, count(*)::int FROM ssh_rotation_step WHERE id = ANY($1) AND ended_at IS NULL GROUP BY 1`,

@@ -17,7 +17,7 @@ export interface Run {
   readonly status: string;
   readonly missed: number;
   readonly detail: string | null;
-  /** How often its sensor was asked to scan. */
+  /** Number of scan commands to its sensor. */
   readonly commands: number;
 }
 
@@ -51,19 +51,19 @@ export class Environment {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Puts a worker in this place, whose clock is off by so many seconds. */
+  /** Starts the worker with this number, whose clock is off by so many seconds. */
   async startWorker(place: number, skewSeconds: number): Promise<void> {
     this.skewWorker(place, skewSeconds);
     const settings = { NODE_OPTIONS: `--import ${SKEWED}`, SKEW_FILE: this.skewFile(place) };
     this.workers[place] = await this.stage.start({ role: 'worker', settings });
   }
 
-  /** The clock of a worker jumps. */
+  /** Sets how far the clock of a worker is off. */
   skewWorker(place: number, seconds: number): void {
     writeFileSync(this.skewFile(place), String(seconds * 1000));
   }
 
-  /** From now on the clock of the database can be set. */
+  /** Restarts the database with a clock that can be set. */
   async holdDatabaseClock(): Promise<void> {
     const { postgres } = this.stage;
     if (postgres === undefined) throw new Error('the stage has no PostgreSQL of its own');
@@ -80,7 +80,7 @@ export class Environment {
     await this.until('the database', 30, async () => (await this.stage.sql(`SELECT 1`)).length === 1);
   }
 
-  /** The clock of the database differs from that of the machine by so much. */
+  /** Sets the difference between the clock of the database and that of the machine. */
   moveDatabaseClock(seconds: number): void {
     writeFileSync(this.clockFile, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}s\n`, { mode: 0o644 });
   }
@@ -116,7 +116,7 @@ export class Environment {
     );
   }
 
-  /** As a sensor would say: it is done. */
+  /** Ends running runs, as sensors do. */
   async endRuns(): Promise<void> {
     await this.stage.sql(`UPDATE schedule_run SET status = 'SUCCEEDED', ended_at = now() WHERE status = 'RUNNING'`);
   }

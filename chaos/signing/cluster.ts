@@ -8,10 +8,10 @@ import { childrenOf, signal } from './processes.js';
 import type { Random } from './random.js';
 
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** How long a stop may take before it counts as hanging: SVC_STOP_SECONDS and some patience. */
+/** How long a stop may take before it counts as hanging: SVC_STOP_SECONDS and a margin. */
 const STOP_LIMIT_MS = 25_000;
 const LOOK_MS = 100;
-/** Of the log of a process that ended by itself: a stack and what came before it. */
+/** Characters that are kept of the log of a process that ended by itself. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
@@ -23,7 +23,7 @@ export class Slot {
   /** Address of the process that runs now; undefined until it listens. */
   url: string | undefined;
   starts = 0;
-  /** True while the process that runs now says that it works. */
+  /** True while the present process is ready. */
   up = false;
   frozen = false;
   private child: ChildProcess | undefined;

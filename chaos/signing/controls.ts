@@ -2,10 +2,10 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import type { FaultKind } from './schedule.js';
 
-/** The service with one of its safeguards taken out: a proof that cannot see the difference proves nothing. */
+/** Controls: the service without one of its safeguards, which the invariants must detect. */
 export interface Control {
   readonly meaning: string;
-  /** Exact texts of compiled files, each of which must be there exactly once, and what stands there instead. */
+  /** Exact texts of compiled files, each of which must occur exactly once, with their replacements. */
   readonly edits: readonly { readonly file: string; readonly text: string; readonly instead: string }[];
   /** Invariants of which at least one must be violated. */
   readonly caughtBy: readonly string[];
@@ -53,7 +53,7 @@ export type ControlName = keyof typeof CONTROLS;
 const ROOT = join(import.meta.dirname, '../..');
 export const DIST = join(ROOT, 'dist');
 
-/** Copies what was built into `directory` and breaks it there. Answers the path of the broken copy. */
+/** Copies the build into `directory` and breaks it there. @returns the path of the broken copy */
 export function breakCopy(name: ControlName, directory: string): string {
   const place = join(directory, 'broken');
   const dist = join(place, 'dist');

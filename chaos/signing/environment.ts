@@ -12,11 +12,11 @@ import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 /** Commit times tell whether an intent was committed before the HSM was asked. */
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
-/** The stores of one run: PostgreSQL, Redis and a token behind the shim, all of them its own and breakable. */
+/** The environment of one run: PostgreSQL, Redis and a token behind the shim, each its own and breakable. */
 export class Environment {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');
-  /** Secrets by name, to be looked for where they must not be. */
+  /** Secrets by name, which must not leak. */
   readonly secrets = new Map<string, string>();
   private postgres!: PrivatePostgres;
   private redis!: PrivateRedis;
@@ -25,7 +25,7 @@ export class Environment {
 
   static async open(): Promise<Environment> {
     const environment = new Environment();
-    // The database server runs under an account of its own, which has to pass through.
+    // The database server runs under an account of its own, which has to traverse the directory.
     chmodSync(environment.directory, 0o711);
     mkdirSync(environment.logs);
     environment.token = await createToken({ dir: join(environment.directory, 'token'), label: 'sealwright-chaos' });
@@ -36,7 +36,7 @@ export class Environment {
     return environment;
   }
 
-  /** What every process of the service gets. */
+  /** Settings of every process of the service. */
   get settings(): Record<string, string> {
     return {
       ...this.token.environment,
@@ -52,7 +52,7 @@ export class Environment {
     };
   }
 
-  /** For who reads the token beside the service, with the real module. */
+  /** Access to the token with the real module, beside the service. */
   get tokenAccess() {
     const { library, label, environment } = this.token;
     return { library, label, environment, pin: this.secret('PIN') };

@@ -52,7 +52,7 @@ export interface KeyRow {
   readonly evidence: KeyEvidence;
 }
 
-/** All that the invariants are checked on, read after the load, the healing and the drain. */
+/** The data that the invariants are checked on, read after load, repair and drain. */
 export interface Evidence {
   readonly intents: ReadonlyMap<string, Intent>;
   readonly answers: readonly Answer[];
@@ -68,9 +68,9 @@ export interface Evidence {
   readonly keys: readonly KeyRow[];
   readonly outboxLeft: number;
   readonly approvals: readonly ApprovalRow[];
-  /** Ids of those whose votes count. */
+  /** Ids of the approvers. */
   readonly members: readonly string[];
-  /** Votes of those who may not: what was refused, and what was not. */
+  /** Votes of people who may not vote: refused ones and accepted ones. */
   readonly refusedVotes: number;
   readonly wrongVotes: readonly string[];
   readonly log: LogEvidence;
@@ -102,7 +102,7 @@ export interface LogEvidence {
   readonly findings: readonly string[];
 }
 
-/** The calls of C_Sign, told apart by key and data. */
+/** The calls of C_Sign, sorted by key and data. */
 export interface Operations {
   /** By request name, each in order of time. */
   readonly byIntent: ReadonlyMap<string, readonly JournalEntry[]>;

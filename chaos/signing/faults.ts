@@ -6,7 +6,7 @@ import { signal } from './processes.js';
 import type { Random } from './random.js';
 import type { FaultKind, PlannedFault } from './schedule.js';
 
-/** What faults work on. */
+/** The targets of faults. */
 export interface Target {
   readonly environment: Environment;
   readonly cluster: Cluster;
@@ -14,24 +14,24 @@ export interface Target {
   readonly deadlineMs: number;
 }
 
-/** A fault as it came about. */
+/** A fault that was injected. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Milliseconds since 1970: when it began, and when nothing held it up any more. */
+  /** Milliseconds since 1970 at which it began and was undone. */
   readonly begun: number;
   readonly cleared: number;
-  /** What was hit, for the log of the run. */
+  /** What it hit, for the log of the run. */
   readonly hit: string;
 }
 
 type Injector = (target: Target, random: Random) => Promise<string>;
 type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
-/** How long an attempt may take before the service gives the request to somebody else. */
+/** How long an attempt may take before another worker takes the request over. */
 const LEASE_SLACK_MS = 3000;
 /**
- * How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. Others may
- * have just brought everything down.
+ * How long a fault waits for a target: for a signature in the shim, or for a running process. Other faults may
+ * have just stopped everything.
  */
 const MEET_LIMIT_MS = 120_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
@@ -103,7 +103,7 @@ function upTo(random: Random, most: number): number {
   return 1 + Math.floor(random.next() * most);
 }
 
-/** A process of this role that works; else, and when all have just been killed, the first that is there again. */
+/** A running process of this role; if there is none, the first that runs again. */
 async function oneOf(cluster: Cluster, role: Role, random: Random): Promise<Slot> {
   const slots = cluster.of(role);
   const working = slots.filter(({ up, frozen }) => up && !frozen);
@@ -125,7 +125,7 @@ async function keyProcessesKilled(slots: () => readonly Slot[]): Promise<string>
   return `of ${hit.map(({ name }) => name).join(', ')}`;
 }
 
-/** What there is to hit, waited for a while. */
+/** Waits a while for a target. */
 async function present<T>(find: () => T[]): Promise<T[]> {
   const deadline = Date.now() + MEET_LIMIT_MS;
   for (;;) {
@@ -137,8 +137,8 @@ async function present<T>(find: () => T[]): Promise<T[]> {
 }
 
 /**
- * Signatures are made slow for a moment, so that the process is sure to have some under way, then it is stopped for longer than
- * a lease. Meanwhile others take its requests over; when it resumes, its outcomes come late.
+ * Slows signatures down for a moment, so that the process certainly has some in progress, then stops it for longer than
+ * a lease. Meanwhile others take its requests over; after it resumes, its outcomes come late.
  */
 async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
   const slow = Math.round(deadlineMs * 0.4);
@@ -149,7 +149,7 @@ async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, 
   slot.frozen = signal(pid, 'SIGSTOP');
   environment.shim.fault('');
   await sleep(deadlineMs + LEASE_SLACK_MS + 4000);
-  // Killed meanwhile, and its number may be another process's by now: only what still is there is resumed.
+  // It may have been killed meanwhile, and its pid reused: only the same process is resumed.
   const resumed = slot.pid === pid && signal(pid, 'SIGCONT');
   if (slot.pid === pid) slot.frozen = false;
   return `${slot.name}${resumed ? '' : ', which was killed meanwhile'}`;
@@ -177,7 +177,7 @@ async function stopPostgres(environment: Environment, random: Random): Promise<s
   return 'it recovers from its log';
 }
 
-/** Waits until signatures met the fault, since one that nobody meets is none. */
+/** Waits until signatures met the fault. */
 async function spoil(environment: Environment, line: string): Promise<string> {
   environment.shim.fault(line);
   const deadline = Date.now() + MEET_LIMIT_MS;

@@ -44,7 +44,7 @@ export function recoveries({ rows, answers, intents }: Evidence, injected: reado
 }
 
 function spread(faults: readonly Injected[], successAfter: (fault: Injected) => number | undefined): Spread {
-  // After the very last faults there may be nothing left to do.
+  // After the very last faults there may be no work left.
   const times = faults
     .flatMap((fault) => {
       const at = successAfter(fault);

@@ -11,17 +11,17 @@ export interface Answer {
   readonly came: number;
   readonly status: number;
   readonly code: string | undefined;
-  /** Of the signing request, from the body or from the problem's `instance`. */
+  /** Id of the signing request, from the body or from the problem's `instance`. */
   readonly id: string | undefined;
   readonly state: string | undefined;
   readonly signature: string | undefined;
 }
 
-/** What the client needs of the world. */
+/** The client's dependencies. */
 export interface World {
   readonly urls: () => string[];
   readonly apiKey: string;
-  /** Is shown every answer, before anything is made of it. */
+  /** Gets every answer before it is evaluated. */
   readonly inspect: (body: string, what: string) => void;
   readonly random: Random;
 }
@@ -117,7 +117,7 @@ export class Load {
     return undefined;
   }
 
-  /** The answer, or in one word what the call met instead. */
+  /** The answer, or one word for the failure. */
   private async call(path: string, request: RequestInit): Promise<{ status: number; text: string } | string> {
     const urls = this.world.urls();
     if (urls.length === 0) return 'nobody listens';

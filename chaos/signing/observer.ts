@@ -17,7 +17,7 @@ export class Observer {
     this.done = this.loop(everyMs);
   }
 
-  /** Ends the watch; the last look is up to the caller. */
+  /** Stops watching; the caller makes the last read. */
   async end(): Promise<void> {
     this.watching = false;
     await this.done;
@@ -29,7 +29,7 @@ export class Observer {
 
   private async loop(everyMs: number): Promise<void> {
     while (this.watching) {
-      // While PostgreSQL is down there is nothing to see.
+      // While PostgreSQL is down nothing can be read.
       await this.look().catch(() => undefined);
       for (let waited = 0; waited < everyMs && this.watching; waited += 100) await sleep(100);
     }

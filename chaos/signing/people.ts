@@ -2,16 +2,16 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GUARDED_KEY } from './intents.js';
 
-/** Different people who must say yes. */
+/** Number of different people who must approve. */
 export const THRESHOLD = 2;
 const APPROVERS = 3;
 const LOOK_EVERY_MS = 300;
-/** A vote is asked of who has shown who they are within five minutes. */
+/** Votes require an authentication within five minutes. */
 const SHOW_EVERY_MS = 4 * 60_000;
 
 interface World {
   readonly urls: () => string[];
-  /** Of the administrator, in whose name all requests are made. */
+  /** Id of the administrator, who makes all requests. */
   readonly apiKey: string;
   readonly administrator: { readonly email: string; readonly password: string };
 }
@@ -20,7 +20,7 @@ interface Person {
   readonly id: string;
   readonly token: string;
   readonly password: string;
-  /** When they last showed who they are. */
+  /** Time of the last authentication. */
   shownAt: number;
 }
 
@@ -31,16 +31,16 @@ interface Reply {
 }
 
 /**
- * Three people who approve what is signed with the guarded key, each for themselves and whichever api answers; about a tenth they reject.
- * And two whose word must not count: the person who asks, and one who is in no group.
+ * Three people who vote on requests for the guarded key, each independently and at any api; they reject about a tenth.
+ * And two whose votes must be refused: the requester, and one who is in no group.
  */
 export class People {
-  /** Ids, for the checks. */
+  /** Ids of the approvers. */
   readonly members: string[] = [];
   readonly tokens: string[] = [];
   /** Votes that should have been refused, and were not. */
   readonly wrong: string[] = [];
-  /** Votes of those who may not, which were refused. */
+  /** Votes of people who may not vote, which were refused. */
   refused = 0;
   private approvers: Person[] = [];
   private others: Person[] = [];
@@ -49,7 +49,7 @@ export class People {
 
   constructor(private readonly world: World) {}
 
-  /** Before the load: the people, their group, and the policy over the guarded key. */
+  /** Creates the people, their group, and the policy of the guarded key. */
   async prepare(): Promise<void> {
     for (let i = 0; i < APPROVERS; i += 1) this.approvers.push(await this.join());
     const { email, password } = this.world.administrator;
@@ -92,7 +92,7 @@ export class People {
         () => undefined,
       );
       const waiting = list?.status === 200 ? (list.body.items as { id: string }[]) : [];
-      // What meets a fault waits for the next look, with the same Idempotency-Key.
+      // A vote that meets a fault is repeated at the next poll, with the same Idempotency-Key.
       for (const { id } of waiting) await act(id).catch(() => undefined);
       await sleep(LOOK_EVERY_MS);
     }
@@ -167,7 +167,7 @@ export class People {
   }
 }
 
-/** So that all three say the same, and the checks know. */
+/** Decides by the digest, so that all three agree and the checks know the decision. */
 export function isRejected(approvalId: string): boolean {
   return (createHash('sha256').update(approvalId).digest()[0] ?? 0) < 26;
 }

@@ -11,7 +11,7 @@ export function allPids(): number[] {
     .map(Number);
 }
 
-/** Undefined when the process is gone. */
+/** Undefined if the process has ended. */
 export function procFile(pid: number, name: 'cmdline' | 'environ' | 'stat'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -20,7 +20,7 @@ export function procFile(pid: number, name: 'cmdline' | 'environ' | 'stat'): str
   }
 }
 
-/** False when it is gone. */
+/** False if it has ended. */
 export function signal(pid: number | undefined, name: NodeJS.Signals): boolean {
   if (pid === undefined) return false;
   try {

@@ -31,9 +31,9 @@ export interface Options {
   readonly control?: ControlName;
   /** Draws from these kinds only. */
   readonly kinds?: readonly FaultKind[];
-  /** Where the logs of the processes and the journal of the HSM calls are kept; else they go with the run. */
+  /** Directory for the logs of the processes and the journal of the HSM calls; without it they are removed. */
   readonly logs?: string;
-  /** Is told what happens. */
+  /** Prints progress. */
   readonly say: (line: string) => void;
 }
 
@@ -46,7 +46,7 @@ export interface Outcome {
   readonly findings: readonly Finding[];
   readonly load: Load;
   readonly drainMs: number;
-  /** What went wrong beside the invariants: a fault that could not be injected, a process that ended by itself. */
+  /** Failures beside the invariants: a fault that could not be injected, a process that ended by itself. */
   readonly troubles: readonly string[];
   /** A control passes when the invariants that are meant to catch it do. */
   readonly passed: boolean;
@@ -56,7 +56,7 @@ const DRAIN_LIMIT_MS = 120_000;
 const OBSERVE_EVERY_MS = 8000;
 const SEARCH_EVERY_MS = 5000;
 
-/** Runs the service under load and faults, heals everything, waits until all has ended, and checks what is left. */
+/** Runs the service under load and faults, repairs everything, waits until all requests have ended, and checks the invariants. */
 export async function proveSigning(options: Options): Promise<Outcome> {
   const environment = await Environment.open();
   try {
@@ -117,7 +117,7 @@ class Run {
 
   private readonly inspect = (body: string, what: string): void => this.search.search('HTTP answers', what, body);
 
-  /** Schema, demo seed, processes, keys. */
+  /** Prepares schema, demo seed, processes and keys. */
   private async prepare(): Promise<string> {
     const { environment, options } = this;
     const facts = join(environment.directory, 'demo.env');
@@ -134,7 +134,7 @@ class Run {
     return fact('API_KEY');
   }
 
-  /** Who approves what is signed with the guarded key; the requests are the administrator's. */
+  /** The approvers of the guarded key; the requester is the administrator. */
   private async gatherPeople(apiKey: string): Promise<People> {
     const password = this.environment.secret('administrator password');
     const administrator = { email: this.administrator, password };
@@ -177,13 +177,13 @@ class Run {
     this.options.say(`the load has ended after ${injector.injected.length} faults; everything is healed`);
   }
 
-  /** Redis may be away, which is no finding. */
+  /** Searches Redis, which may be down. */
   private async searchLive(): Promise<void> {
     this.search.searchProcesses(this.cluster);
     await this.search.searchRedis(this.environment);
   }
 
-  /** Every injector has undone its fault; what is left to do is to let the service come to rest. */
+  /** Waits until the service is idle; every injector has undone its fault already. */
   private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
     const start = Date.now();
     this.environment.shim.fault('');
@@ -205,7 +205,7 @@ class Run {
     return row?.left ?? 0;
   }
 
-  /** What else an api tells: health, metrics, lists, the API description. */
+  /** Searches other answers of an api: health, metrics, lists, the API description. */
   private async readAll(apiKey: string): Promise<void> {
     const paths = ['actuator/health', 'actuator/prometheus', 'api/v1/audit/entries?limit=200', 'api/v1/signing-keys'];
     paths.push('api/v1/sign/requests?limit=200', 'api/settings/api-keys', 'api-docs', 'swagger-ui.html');
@@ -232,7 +232,7 @@ class Run {
     );
     search.searchFiles('logs of the stores', environment.storeLogs);
     const database = await readDatabase(environment);
-    // Once more, so that what was written last was seen twice as well.
+    // Once more, so that the last rows were read twice as well.
     await observer.look();
     return {
       ...database,

@@ -3,7 +3,7 @@ export class Random {
   private state: number;
 
   constructor(seed: number) {
-    // Seeds that lie close together must not draw alike.
+    // Similar seeds must not give similar numbers.
     this.state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0 || 1;
     for (let warm = 0; warm < 16; warm += 1) this.next();
   }

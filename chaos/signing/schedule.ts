@@ -1,6 +1,6 @@
 import { Random } from './random.js';
 
-/** Every kind of fault, and what it does. */
+/** Every kind of fault with its description. */
 export const FAULTS = {
   'kill-api': 'kill -9 of an api process',
   'kill-worker': 'kill -9 of a worker process',
@@ -29,13 +29,13 @@ export interface PlannedFault {
   readonly kind: FaultKind;
   /** Milliseconds after the load began. */
   readonly at: number;
-  /** Draws what the fault leaves open (which process, how long), whatever the other faults draw. */
+  /** Own generator for the choices of the fault (which process, how long), independent of other faults. */
   readonly random: Random;
 }
 
 /**
- * Faults drawn from the seed and spread over the time of the load: bags of all kinds, shuffled one by one, so that
- * each kind comes about equally often and in ever other company.
+ * Faults drawn from the seed and spread over the time of the load: all kinds in a shuffled order, again and again, so that
+ * each kind occurs about equally often and in changing combinations.
  */
 export function drawSchedule(
   seed: number,

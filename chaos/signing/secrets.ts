@@ -10,7 +10,7 @@ interface Needle {
   readonly text: string;
 }
 
-/** Looks for secrets, in every usual encoding, in everything that it is shown. */
+/** Searches texts for secrets in every usual encoding. */
 export class SecretSearch {
   readonly leaks = new Set<string>();
   /** Characters searched, by sink. */
@@ -21,7 +21,7 @@ export class SecretSearch {
     this.needles.push(...encodingsOf(value).map(([encoding, text]) => ({ secret, encoding, text })));
   }
 
-  /** `allowed` are secrets that may be there. */
+  /** `allowed`: secrets that may be in the text. */
   search(sink: string, where: string, text: string, allowed: readonly string[] = []): void {
     this.searched.set(sink, (this.searched.get(sink) ?? 0) + text.length);
     for (const needle of this.needles) {
@@ -30,7 +30,7 @@ export class SecretSearch {
     }
   }
 
-  /** Arguments of every process of the machine; environment of the key processes, which have no business with any secret. */
+  /** Searches the arguments of every process of the machine, and the environment of the key processes, which must not have any secret. */
   searchProcesses(cluster: Cluster): void {
     for (const pid of allPids()) {
       this.search('process arguments', `${pid}`, procFile(pid, 'cmdline') ?? '');
@@ -39,7 +39,7 @@ export class SecretSearch {
       const { keyProcess } = slot;
       if (keyProcess === undefined) continue;
       const environment = procFile(keyProcess, 'environ') ?? '';
-      // Between fork and the exec of env(1) it still has its parent's.
+      // Between fork and the exec of env(1) it still has the environment of its parent.
       if (!procFile(keyProcess, 'cmdline')?.includes('key-process') || environment.includes('SVC_')) continue;
       this.search('environment of key processes', slot.name, environment);
     }
@@ -74,7 +74,7 @@ export class SecretSearch {
   }
 }
 
-/** Plain, hexadecimal, URL-encoded, and the three ways in which base64 can hold it, whatever stands around it. */
+/** Encodings of a secret: plain, hexadecimal, URL-encoded, and base64 at each of the three offsets. */
 function encodingsOf(value: string): [encoding: string, text: string][] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].map((offset) => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { Environment } from './environment.js';
 
-/** A private key as the token tells of it to somebody who is logged in. */
+/** A private key as the token shows it after login. */
 export interface TokenKey {
   /** Hexadecimal. */
   readonly ckaId: string;

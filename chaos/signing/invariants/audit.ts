@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AuditRow, Evidence, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** The moves as they are promised, written down here a second time: the check must not lean on the table of the service. */
+/** The documented transitions, written a second time: the check must not use the table of the service. */
 const LEGAL = new Set([
   'none→QUEUED',
   'none→PROCESSING',
@@ -18,7 +18,7 @@ const LEGAL = new Set([
   'PROCESSING→QUEUED',
 ]);
 
-/** 3: replayed, the audit log is a walk along legal moves that ends where the row is. */
+/** 3: the audit log, replayed, has only legal transitions and ends in the state of the row. */
 export const legalMoves: Check = ({ rows, entriesOf }: Evidence): Finding => {
   const violations: string[] = [];
   let moves = 0;

@@ -1,10 +1,10 @@
 import type { Evidence } from '../evidence.js';
 
-/** What came of one check. */
+/** The result of one check. */
 export interface Finding {
   readonly id: string;
   readonly title: string;
-  /** What was looked at, in numbers. */
+  /** What was checked, in numbers. */
   readonly figures: string;
   /** Empty when the invariant holds. */
   readonly violations: readonly string[];

@@ -2,7 +2,7 @@ import { constants, createPublicKey, type KeyObject, verify, createHash } from '
 import type { Evidence, KeyRow, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 7: every signature is good for who knows nothing but the message and the public key. */
+/** 7: every signature verifies with the message and the public key alone. */
 export const signaturesVerify: Check = ({ rows, intents, keys }: Evidence): Finding => {
   const violations: string[] = [];
   const publicKeys = new Map(
@@ -76,7 +76,7 @@ function wrongState({ entries, rows }: Evidence, { id, name, state }: KeyRow): s
   return [`key ${name} is ${state} after ${story}${early ? ', and was used before' : ''}`];
 }
 
-/** 16: private keys cannot leave the token, by its own word then and now. */
+/** 16: private keys cannot leave the token, by its attributes when they were made and now. */
 export const keysStay: Check = ({ keys, token }: Evidence): Finding => {
   const violations: string[] = [];
   for (const { name, evidence, ckaId } of keys) {

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../../test/fakes/pkcs11-shim/shim.js';
 import type { AuditRow, Evidence, LogEvidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 5: the HSM is asked for nothing that was not written down before. */
+/** 5: no operation of the HSM without an intent that was committed before. */
 export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries, log }: Evidence): Finding => {
   const idOf = new Map(rows.map(({ reference, id }) => [reference, id]));
   const violations: string[] = [];
