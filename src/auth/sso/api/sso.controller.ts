@@ -91,8 +91,8 @@ export class SsoLogoutController {
     if (caller.session?.inBrowser === true) void reply.header('set-cookie', this.cookie.gone());
     if (external?.logoutHint === undefined) return { redirect: null };
     const provider = await this.providers.enabledById(external.providerId);
-    const there = provider.kind === 'oidc' ? this.oidc : this.saml;
+    const logout = provider.kind === 'oidc' ? this.oidc : this.saml;
     // The session is over here in any case, also when the provider is away.
-    return { redirect: (await there.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
+    return { redirect: (await logout.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
   }
 }
