@@ -6,7 +6,7 @@ import { Cluster, runCli } from './cluster.js';
 import { breakCopy, type ControlName, CONTROLS, DIST } from './controls.js';
 import { type Evidence, type LogEvidence, readDatabase, sortOperations } from './evidence.js';
 import { FaultInjector, type Injected } from './faults.js';
-import { Environment } from './env.js';
+import { Environment } from './environment.js';
 import { drawIntents, type Intent, OWN_KEYS } from './intents.js';
 import { INVARIANTS } from './invariants/all.js';
 import type { Finding } from './invariants/finding.js';
