@@ -14,7 +14,7 @@ import {
 import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import { isAddressBlock } from '../../formats/addresses/address-block.js';
+import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 import { ApiProperty } from '@nestjs/swagger';

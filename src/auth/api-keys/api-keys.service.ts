@@ -13,7 +13,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { AddressList } from '../../formats/addresses/address-block.js';
+import { AddressList } from '../../formats/addresses/address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 

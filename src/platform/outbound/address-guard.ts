@@ -1,5 +1,5 @@
 import { type BlockList, isIP } from 'node:net';
-import { blockListOf } from '../../formats/addresses/address-block.js';
+import { blockListOf } from '../../formats/addresses/address.js';
 
 /**
  * IPv4 that no service on the internet has (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, which is

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AddressList } from '../../formats/addresses/address-block.js';
+import { AddressList } from '../../formats/addresses/address.js';
 import { bearerOfBasic } from '../../auth/callers/credentials.js';
 import { admitAsGuest } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
