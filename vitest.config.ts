@@ -8,7 +8,7 @@ const LONG = [
   'ssh-keys/rotation-crashes',
   'contract/hostile-values',
   'signing/graceful-stop',
-  'proof/signing',
+  'chaos/signing',
   'alerts/alerts',
   'console/journeys',
   'ssh-keys/rotation',
@@ -36,9 +36,6 @@ const FILES_AT_ONCE = 3;
 /** Of a machine that takes longer than this for the smallest program: most of the time tests wait for each other there. */
 const SLOW_START_MS = 80;
 const FILES_ON_SLOW = 2;
-
-/** `until` of the tests waits this many times as long before it takes something for hung: the cores are busy with other files. */
-const PATIENCE = 3;
 
 function startsSlowly(): boolean {
   const starts = Array.from({ length: 5 }, () => {
@@ -78,7 +75,6 @@ export default defineConfig({
           retry: 1,
           sequence: { groupOrder: 1 },
           maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
-          env: { TEST_PATIENCE: String(PATIENCE) },
         },
       },
     ],

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { SEQUENCER_LOCK } from '../src/audit/log/sequencer-lock.js';
+import { SEQUENCER_LOCK } from '../src/audit/log/log-tiles.js';
 import { type KeyType, type SignatureScheme, signingKeyOwner, type VaultKey } from '../src/hsm/key-vault.js';
 import { openVault } from '../test/support/hsm.js';
 import type { Service } from '../test/support/service.js';

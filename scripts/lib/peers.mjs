@@ -3,7 +3,7 @@ import { installPackages, needsForPackages } from './packages.mjs';
 import { step } from './steps.mjs';
 import { demand, howToInstall, install, missing, NEEDS } from './system-packages.mjs';
 
-/** Programs of others that tests, benches and proofs run, and what cannot be checked without them. */
+/** Programs of others that tests, benches and chaos runs need, and what cannot be checked without them. */
 const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',

@@ -7,7 +7,7 @@ import type { Scope } from './scopes.js';
 export const ACCESS = Symbol('access');
 export const FRESH = Symbol('fresh');
 
-/** What a handler declares. A handler that declares nothing is refused. */
+/** The access that a handler declares. A handler that declares none is refused. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }
@@ -15,7 +15,7 @@ export type Access =
   | { readonly kind: 'person-or-device' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** The caller must hold this scope, or all of these. */
+/** The caller must have this scope, or all of these. */
 export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
@@ -31,7 +31,7 @@ export const SignedIn = (): MethodDecorator =>
     ApiExtension('x-required-scopes', []),
   );
 
-/** Somebody who signed in themselves: no API key, no token that a client holds. */
+/** A person who signed in at the service itself: no API key, no token of a client. */
 export const Person = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
@@ -40,7 +40,7 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person, be it through a client that they let in; no API key, and no client that acts for itself. */
+/** A person, also through a client that they approved; no API key, and no client that acts for itself. */
 export const PersonOrDevice = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
@@ -49,7 +49,7 @@ export const PersonOrDevice = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`), in this very session where a client holds it. Keys and clients are not asked. */
+/** A person must have authenticated within the last five minutes (`POST /api/auth/step-up`); for sessions of clients, in this very session. Not required of keys and clients. */
 export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
 /** Everyone, without a credential. */
@@ -59,7 +59,7 @@ export interface CalledRequest extends AuthorizedRequest {
   caller?: Caller;
 }
 
-/** The caller, as the access guard found it. */
+/** The caller that the access guard authenticated. */
 export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
   callerOf(context.switchToHttp().getRequest()),
 );

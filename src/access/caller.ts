@@ -1,31 +1,32 @@
-import type { Origin } from '../platform/http/origin.js';
+import { type Origin, originOf } from '../platform/http/origin.js';
 import type { Scope } from './scopes.js';
+import type { FastifyRequest } from 'fastify';
 
-/** Who did it. */
+/** The subject of an audit entry: a person, an API key, an OAuth client or a component of the service. */
 export interface Actor {
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
   readonly id: string;
   readonly name: string;
 }
 
-/** The sign-in that a caller's token belongs to. */
+/** The session of a caller's token or cookie. */
 export interface CallerSession {
   readonly id: string;
   /** When the person last showed a password or a factor; for a client, when it got the token. */
   readonly authenticatedAt: Date;
   /** When they last answered a step-up in this very session; null: never. */
   readonly steppedUpAt: Date | null;
-  /** RFC 8176 words: pwd, otp, hwk, mfa. */
+  /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   readonly methods: readonly string[];
-  /** The OAuth client that holds the token; null when the person signed in at the service itself. */
+  /** The OAuth client that has the token; null if the person signed in at the service itself. */
   readonly clientId: string | null;
   /** True when the credential is a browser's cookie. */
   readonly inBrowser: boolean;
 }
 
-/** Who is calling, with which rights, from where. The first argument of every service method that changes something. */
+/** The authenticated subject of a call, with its rights and origin. First argument of every service method that changes something. */
 export interface Caller extends Actor {
-  /** `anonymous` where a call is answered without a credential (guest-callers.ts). */
+  /** `anonymous` where a call is answered without a credential (`admitAsGuest`). */
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
   /** The person behind it: the user, or the owner of the API key or OAuth client. */
   readonly ownerId: string;
@@ -33,4 +34,19 @@ export interface Caller extends Actor {
   readonly origin: Origin;
   /** Absent for API keys. */
   readonly session?: CallerSession;
+}
+
+const guests = new WeakMap<FastifyRequest, readonly Scope[]>();
+
+/** Admits a call without any credential, with these rights; a call with a credential is judged by that. */
+export function admitAsGuest(request: FastifyRequest, scopes: readonly Scope[]): void {
+  guests.set(request, scopes);
+}
+
+/** The caller of a call that was admitted as a guest: anonymous, identified by address. */
+export function guestOf(request: FastifyRequest): Caller | undefined {
+  const scopes = guests.get(request);
+  if (scopes === undefined) return undefined;
+  const id = `address:${request.ip}`;
+  return { kind: 'anonymous', id, name: request.ip, ownerId: id, scopes: new Set(scopes), origin: originOf(request) };
 }

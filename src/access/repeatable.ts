@@ -5,8 +5,8 @@ import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/
 import { callerOf, type CalledRequest } from './access.js';
 
 /**
- * Makes a handler safe to repeat: the use of the Idempotency-Key that the call came with, to be claimed where its resource is written;
- * undefined without one. A call is the same when its caller, handler, path and body are.
+ * Makes a handler safe to repeat: the use of the call's Idempotency-Key, to be claimed where its resource is written;
+ * undefined without the header. Calls are the same if caller, handler, path and body are.
  */
 export const Repeatable = createParamDecorator(
   (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {

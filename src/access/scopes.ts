@@ -1,6 +1,6 @@
 import { Problem } from '../platform/errors/problem.js';
 
-/** What a caller may be allowed to do. The first six are the public contract of the host area; names never change. */
+/** Scopes: what a caller may do. The first six are the public contract of the host area; names never change. */
 export const SCOPES = {
   'hosts:read': 'List and view hosts',
   'hosts:write': 'Add, update, delete hosts',
@@ -104,19 +104,19 @@ export type RoleName = keyof typeof ROLES;
 /** Scopes that a wider one includes. */
 const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
 
-/** `admin:*` is the only wildcard; scopes are compared as whole words, and a wider one includes the narrower. */
+/** Whether a set of scopes allows the wanted one. `admin:*` is the only wildcard; a wider scope includes the narrower. */
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   const wider = INCLUDED_IN[wanted];
   return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
 }
 
-/** @throws Problem 403 `insufficient_scope`, which names the scope that is wanted. */
+/** @throws Problem 403 `insufficient_scope`, which names the missing scope. */
 export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
   if (mayDo(held, wanted)) return;
   throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${wanted}.`, { scope: wanted });
 }
 
-/** What somebody with these roles may do. */
+/** The scopes of these roles. */
 export function scopesOf(roles: readonly RoleName[]): Set<Scope> {
   return new Set<Scope>(roles.flatMap((role) => ROLES[role]));
 }

@@ -4,11 +4,15 @@ import { Nullable } from '../platform/http/body-shape.js';
 import { IsDateTime } from '../platform/http/date-time.js';
 import type { Page } from '../platform/http/cursors.js';
 import { PageQuery } from '../platform/http/page.js';
-import { ALERT_STATUSES, type AlertStatus } from './model/alert-status.js';
-import type { Alert } from './model/alert.entity.js';
+import {
+  ALERT_STATUSES,
+  type AlertStatus,
+  type Alert,
+  type NotificationChannel,
+  type NotificationReason,
+} from './model/alert.entity.js';
 import type { AlertChange } from './alerts.service.js';
 import type { NotificationLine } from './alerts.reader.js';
-import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
 import { SEVERITIES, type Severity } from './model/alert-rule.entity.js';
 
 const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;

@@ -3,26 +3,24 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { OutboundModule } from '../platform/outbound/outbound.module.js';
-import { Alert } from './model/alert.entity.js';
+import { Alert, AlertNotification } from './model/alert.entity.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
 import { AlertsService } from './alerts.service.js';
 import { AlertIntake } from './intake/alert-intake.js';
 import { AlertIntakeSchedule } from './intake/alert-intake.schedule.js';
 import { AlertChannels } from './notices/alert-channels.js';
-import { AlertNotification } from './notices/alert-notification.entity.js';
 import { AlertNotifier } from './notices/alert-notifier.js';
 import { AlertRule } from './model/alert-rule.entity.js';
 import { AlertRulesController } from './rules/alert-rules.controller.js';
 import { AlertRulesService } from './rules/alert-rules.service.js';
 import { CertificateWatcher } from './watchers/certificate.watcher.js';
 import { HsmWatcher } from './watchers/hsm.watcher.js';
-import { DisabledWebhooks } from './webhooks/disabled-webhooks.js';
+import { DisabledWebhooks, WebhookEndpointsService } from './webhooks/webhook-endpoints.service.js';
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
-import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 
-/** Alerts, the rules that open them, and the webhook endpoints that hear of them and of everything else. */
+/** Alerts, the rules that open them, and webhook endpoints, which get alerts and other events. */
 @Module({
   imports: [AuditModule, TypeOrmModule.forFeature([Alert, AlertNotification, AlertRule])],
   controllers: [AlertRulesController, AlertsController, WebhooksController],
@@ -38,7 +36,7 @@ import { WebhooksController } from './webhooks/webhooks.controller.js';
 })
 export class AlertsModule {}
 
-/** What makes alerts of what happened and tells people of them, for processes that work in the background. */
+/** Opens alerts and notifies people, in processes that work in the background. */
 @Module({
   imports: [AlertsModule, AuditModule, HsmModule, OutboundModule],
   providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],

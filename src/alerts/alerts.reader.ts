@@ -3,9 +3,7 @@ import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/errors/problem.js';
-import type { AlertStatus } from './model/alert-status.js';
-import { Alert } from './model/alert.entity.js';
-import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
+import { type AlertStatus, Alert, type NotificationChannel, type NotificationReason } from './model/alert.entity.js';
 
 export interface AlertFilter extends PageQuery {
   readonly status?: AlertStatus;
@@ -13,7 +11,7 @@ export interface AlertFilter extends PageQuery {
   readonly owner?: string;
 }
 
-/** A notification with what became of it. */
+/** A notification with the state of its delivery. */
 export interface NotificationLine {
   readonly id: string;
   readonly at: Date;
@@ -22,7 +20,7 @@ export interface NotificationLine {
   readonly channel: NotificationChannel;
   readonly reference: string;
   readonly recipient: string;
-  /** FORGOTTEN: long ago, how it went is no longer kept. */
+  /** FORGOTTEN: the outcome is no longer stored. */
   readonly status: 'PENDING' | 'DELIVERED' | 'GIVEN_UP' | 'FORGOTTEN';
   readonly attempts: number;
   readonly failure: string | null;
@@ -54,7 +52,7 @@ export class AlertsReader {
     return alert;
   }
 
-  /** Who was told of an alert, newest first, with the state of each mail and each webhook message. */
+  /** Notifications of an alert, newest first, with the state of each mail and each webhook message. */
   async notifications(alert: string): Promise<NotificationLine[]> {
     return this.db.query(
       `SELECT n.id, n.at, n.reason, n.count, n.channel, n.reference,

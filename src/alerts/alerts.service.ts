@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { AuditService } from '../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../audit/entries/audit.service.js';
 import type { Caller } from '../access/caller.js';
 import { User } from '../auth/model/user.entity.js';
 import { Config } from '../platform/config/config.js';
 import { Problem } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
-import { ALERT_MOVES, type AlertMove } from './model/alert-status.js';
-import { Alert } from './model/alert.entity.js';
+import { ALERT_MOVES, type AlertMove, Alert } from './model/alert.entity.js';
 import { AlertChannels, type Sent } from './notices/alert-channels.js';
 import { alertMessage } from './notices/alert-message.js';
 import { AlertRule } from './model/alert-rule.entity.js';
@@ -20,17 +19,21 @@ const ACTIONS: Record<AlertMove, string> = {
   reopen: 'alert.reopened',
 };
 
-/** What people do with alerts. */
+/** Changes of alerts by people. */
 @Injectable()
 export class AlertsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
     private readonly config: Config,
-    private readonly audit: AuditService,
     private readonly channels: AlertChannels,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('alert');
+  }
 
-  /** Acknowledges, resolves or reopens; a compare-and-set on the state, so that of two people one learns what the other did. */
+  /** Acknowledges, resolves or reopens, by compare-and-set: of two people who do it at once, one gets a conflict. */
   async move(caller: Caller, id: string, move: AlertMove, comment: string | undefined): Promise<Alert> {
     const { from, to } = ALERT_MOVES[move];
     return this.db.transaction(async (tx) => {
@@ -40,7 +43,7 @@ export class AlertsService {
         { id, status: In([...from]) },
         {
           status: to,
-          // By the clock of the database, as what happens: another one would hide what comes after, or show what came before.
+          // By the clock of the database, like events: with another clock later events could count as earlier.
           resolvedAt: resolved ? () => 'now()' : null,
           resolvedBy: resolved ? caller.name : null,
           notifyAt: null,
@@ -70,30 +73,19 @@ export class AlertsService {
     });
   }
 
-  /** Tells of the alert again, now, over every channel of its rule. */
+  /** Notifies again, now, over every channel of the rule. */
   async notify(caller: Caller, id: string): Promise<Sent[]> {
     return this.db.transaction(async (tx) => {
       const alert = await find(tx, id);
       const rule = await tx.findOneBy(AlertRule, { id: alert.ruleId });
       if (rule === null) throw new Problem('conflict', 'alert.rule-gone', 'The rule of this alert was removed.');
-      alert.notifiedCount = 0; // all of it is told, not what is new
+      alert.notifiedCount = 0; // the message has the whole count, not only what is new
       const message = alertMessage(alert, rule, 'asked', this.config.publicUrl);
       const sent = await this.channels.put(tx, rule, message);
       await this.channels.log(tx, alert, 'asked', sent);
       await this.record(tx, caller, 'alert.notified', id, { channels: sent.map(({ channel }) => channel) });
       return sent;
     });
-  }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'alert', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }
 

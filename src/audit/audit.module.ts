@@ -6,22 +6,19 @@ import { Refusals } from '../platform/http/refusals.js';
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
 import { AuditSeals } from './entries/audit-seals.js';
-import { AuditController } from './entries/audit.controller.js';
+import { AuditController, LogController } from './audit.controller.js';
 import { AuditService } from './entries/audit.service.js';
 import { LogAcceptance } from './log/log-acceptance.js';
 import { LogAnchors } from './log/log-anchors.js';
-import { LogCheckpoint } from './log/log-checkpoint.entity.js';
+import { LogCheckpoint, LogKey, LogHead, LogLeaf, LogTile, LogWaiting } from './log/log.entity.js';
 import { LogCheckTarget } from './log/log-check.target.js';
 import { LogExport } from './log/log-export.js';
 import { LogGaps } from './log/log-gaps.js';
 import { LogHealth } from './log/log-health.js';
-import { LogKey } from './log/log-key.entity.js';
 import { LogKeys } from './log/log-keys.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
-import { LogHead, LogLeaf, LogTile, LogWaiting } from './log/log-tree.entities.js';
-import { LogController } from './log/log.controller.js';
 import { VouchedEntries } from './log/vouched-entries.js';
 
 @Global()
@@ -61,6 +58,6 @@ import { VouchedEntries } from './log/vouched-entries.js';
 })
 export class AuditModule {}
 
-/** Numbers and signs; in every process that works in the background. */
+/** Numbers entries and signs checkpoints, in every process that works in the background. */
 @Module({ providers: [LogSequencer, LogSequencerSchedule] })
 export class AuditWorkerModule {}

@@ -8,91 +8,72 @@ import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { RenewalSchedule } from './api-keys/renewal.schedule.js';
-import { AuthSchedule } from './auth.schedule.js';
-import { CredentialUploadAuthorizer } from './callers/credential-upload-authorizer.js';
+import { RenewalSchedule, AuthSchedule, SsoSchedule } from './auth.schedule.js';
+import { CredentialUploadAuthorizer, Credentials } from './callers/credentials.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
-import { OwnPages } from './browser/own-pages.js';
-import { SessionCookie } from './browser/session-cookie.js';
-import { Credentials } from './callers/credentials.js';
+import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
-import { DeviceAuthorization } from './oauth/device-authorization.entity.js';
+import { DeviceAuthorization, OAuthClient } from './oauth/oauth.entity.js';
 import { DeviceFlowController } from './oauth/device-flow.controller.js';
 import { DeviceFlowService } from './oauth/device-flow.service.js';
-import { OAuthClient } from './oauth/oauth-client.entity.js';
 import { OAuthClientsController } from './oauth/oauth-clients.controller.js';
 import { OAuthClientsService } from './oauth/oauth-clients.service.js';
 import { OAuthController } from './oauth/oauth.controller.js';
 import { TokenEndpointService } from './oauth/token-endpoint.service.js';
 import { TokenInspectionService } from './oauth/token-inspection.service.js';
-import { PasskeyChallenge } from './second-factors/passkey-challenge.entity.js';
-import { PasskeyChallenges } from './second-factors/passkey-challenges.js';
+import { PasskeyChallenge, SecondFactor, RecoveryCode } from './second-factors/second-factor.entity.js';
+import { PasskeyChallenges, PasskeysService } from './second-factors/passkeys.service.js';
 import { PasskeysController } from './second-factors/passkeys.controller.js';
-import { PasskeysService } from './second-factors/passkeys.service.js';
-import { RecoveryCode } from './second-factors/recovery-code.entity.js';
 import { RecoveryCodes } from './second-factors/recovery-codes.js';
 import { SecondFactorCheck } from './second-factors/second-factor-check.js';
-import { SecondFactor } from './second-factors/second-factor.entity.js';
 import { SecondFactorsController } from './second-factors/second-factors.controller.js';
 import { SecondFactorsService } from './second-factors/second-factors.service.js';
 import { RightsModule } from './rights/rights.module.js';
-import { RefreshToken } from './sessions/refresh-token.entity.js';
+import { RefreshToken, Session } from './model/session.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
-import { CurrentSessionController } from './sign-in/current-session.controller.js';
+import { CurrentSessionController, SessionsController } from './sign-in/sessions.controller.js';
 import { SessionCallers } from './sessions/session-callers.js';
-import { Session } from './model/session.entity.js';
-import { SessionsController } from './sessions/sessions.controller.js';
 import { SessionsService } from './sessions/sessions.service.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
-import { BrowserCookie } from './sso/browser-cookie.js';
-import { ExternalIdentity } from './sso/external-identity.entity.js';
-import { IdentityProvider } from './sso/identity-provider.entity.js';
-import { IdentityProviderCheck } from './sso/identity-provider-check.js';
-import { IdentityProvidersController } from './sso/identity-providers.controller.js';
-import { IdentityProvidersService } from './sso/identity-providers.service.js';
-import { OidcController } from './sso/oidc.controller.js';
-import { OidcLogout } from './sso/oidc-logout.js';
-import { OidcProviders } from './sso/oidc-providers.js';
-import { OidcService } from './sso/oidc.service.js';
-import { SamlController } from './sso/saml.controller.js';
-import { SamlLogout } from './sso/saml-logout.js';
-import { SamlMessageMark } from './sso/saml-message-mark.entity.js';
-import { SamlMessageMarks } from './sso/saml-message-marks.js';
-import { SamlService } from './sso/saml.service.js';
-import { SsoLogoutController } from './sso/sso-logout.controller.js';
-import { SsoBeginnings } from './sso/sso-beginnings.js';
-import { SsoSignInService } from './sso/sso-sign-in.service.js';
-import { SsoStepUpController } from './sso/sso-step-up.controller.js';
-import { SsoStepUp } from './sso/sso-step-up.js';
-import { SsoTickets } from './sso/sso-tickets.js';
-import { SsoTransaction } from './sso/sso-transaction.entity.js';
-import { SsoTransactions } from './sso/sso-transactions.js';
-import { SsoController } from './sso/sso.controller.js';
-import { SsoSchedule } from './sso/sso.schedule.js';
+import { ExternalIdentity, SsoTransaction, SamlMessageMark } from './sso/sign-in/sso.entity.js';
+import { IdentityProvider } from './sso/providers/identity-provider.entity.js';
+import { IdentityProviderCheck } from './sso/api/identity-provider-check.js';
+import { IdentityProvidersController } from './sso/api/identity-providers.controller.js';
+import { IdentityProvidersService } from './sso/providers/identity-providers.service.js';
+import { OidcController } from './sso/api/oidc.controller.js';
+import { OidcLogout } from './sso/oidc/oidc-logout.js';
+import { OidcProviders } from './sso/oidc/oidc-providers.js';
+import { OidcService } from './sso/oidc/oidc.service.js';
+import { SamlController } from './sso/api/saml.controller.js';
+import { SamlLogout } from './sso/saml/saml-logout.js';
+import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
+import { SamlService } from './sso/saml/saml.service.js';
+import { SsoLogoutController, SsoController } from './sso/api/sso.controller.js';
+import { SsoBeginnings, SsoTransactions } from './sso/sign-in/sso-transactions.js';
+import { SsoSignInService } from './sso/sign-in/sso-sign-in.service.js';
+import { SsoStepUpController, SsoStepUp } from './sso/api/sso-step-up.controller.js';
+import { SsoTickets } from './sso/api/sso-tickets.js';
 import { AttemptCount } from './throttle/attempt-count.entity.js';
 import { Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
 import { TokenGrants } from './tokens/token-grants.js';
-import { AccountController } from './users/account.controller.js';
-import { AccountNotices } from './notices/account-notices.js';
+import { AccountController, UsersController } from './users/users.controller.js';
+import { AccountNotices } from './model/account-notices.js';
 import { AccountService } from './users/account.service.js';
-import { FirstAdministrator } from './users/first-administrator.js';
+import { FirstAdministrator, UsersService } from './model/users.service.js';
 import { Invitation } from './users/invitation.entity.js';
 import { InvitationRights } from './users/invitation-rights.js';
 import { InvitationsController } from './users/invitations.controller.js';
 import { InvitationsService } from './users/invitations.service.js';
 import { PasswordChanges } from './users/password-changes.js';
-import { PasswordReset } from './users/password-reset.entity.js';
+import { PasswordReset, User } from './model/user.entity.js';
 import { PasswordResetsService } from './users/password-resets.service.js';
 import { UserAdministrationService } from './users/user-administration.service.js';
-import { UsersController } from './users/users.controller.js';
 import { PasswordCheck } from './passwords/password-check.js';
 import { Passwords } from './model/passwords.js';
 import { RegistrationService } from './users/registration.service.js';
-import { User } from './model/user.entity.js';
-import { UsersService } from './model/users.service.js';
 
 const ENTITIES = [
   ApiKey,
@@ -120,7 +101,7 @@ const OAUTH = [
   TokenInspectionService,
 ];
 const SSO = [
-  BrowserCookie,
+  SsoCookie,
   IdentityProvidersService,
   OidcLogout,
   OidcProviders,
@@ -136,7 +117,7 @@ const SSO = [
   SsoTickets,
   SsoTransactions,
 ];
-const BROWSERS = [BrowserSessions, OwnPages, SessionCookie];
+const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
 const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
 const PEOPLE = [
   AccountNotices,

@@ -6,7 +6,7 @@ import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { CAUSES, MAY_CALL } from './causes.js';
-import { failedScan, hurryAlerts, tell } from './happenings.js';
+import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 const receiver = new WebReceiver();
@@ -84,7 +84,7 @@ describe('a rule', () => {
     });
   });
 
-  it('can be tried out, and says when nobody would hear', async () => {
+  it('can be tested, and reports if it has no recipients', async () => {
     const silent = await createRule({ condition: 'drift' });
     const answer = await service.call('POST', `/api/alert-rules/${silent.body.id}/test`, { key });
     assertProblem(answer, { status: 409, code: 'alert-rule.no-channel' });
@@ -103,7 +103,7 @@ describe('an alert', () => {
     const rule = (
       await createRule({ condition: 'scan-failed', coolDownMinutes: 0, webhooks: [await endpoint('/life')] })
     ).body;
-    await tell(stage, failedScan('life'));
+    await recordAlertEvent(stage, failedScan('life'));
     const { id } = await alertOf(rule.id, 'life');
     await receiver.calls('/life', 1);
     const both = await Promise.all([move(id, 'acknowledge', { comment: 'on it' }), move(id, 'acknowledge')]);
@@ -112,14 +112,14 @@ describe('an alert', () => {
       both.find(({ status }) => status === 409)!,
       { status: 409, code: 'alert.status' },
     );
-    // Whoever looks after it is not told again; it counts all the same.
-    await tell(stage, failedScan('life'), 3);
+    // An acknowledged alert gets no further notification, but counts events.
+    await recordAlertEvent(stage, failedScan('life'), 3);
     await until('four', 30, async () => (await alertOf(rule.id, 'life')).count === 4);
     expect((await move(id, 'resolve')).body).toMatchObject({
       status: 'RESOLVED',
       resolvedBy: expect.stringMatching(/\w/),
     });
-    await tell(stage, failedScan('life'));
+    await recordAlertEvent(stage, failedScan('life'));
     await receiver.calls('/life', 2);
     expect(await alertOf(rule.id, 'life')).toMatchObject({ id, status: 'REOPENED', count: 5 });
     expect(told('/life').map(({ type }) => type)).toEqual(['alert.opened', 'alert.reopened']);
@@ -135,17 +135,17 @@ describe('an alert', () => {
       await createRule({ condition: 'sensor-silent', coolDownMinutes: 0, webhooks: [await endpoint('/lasting')] })
     ).body;
     const silent = { type: 'sensor.silent', subject: { kind: 'sensor', id: 's1', name: 'east' } } as const;
-    await tell(stage, silent, 5);
+    await recordAlertEvent(stage, silent, 5);
     const { id } = await alertOf(rule.id);
     await receiver.calls('/lasting', 1);
     expect(await alertOf(rule.id)).toMatchObject({ count: 1, status: 'OPEN' });
-    await tell(stage, { ...silent, over: true });
+    await recordAlertEvent(stage, { ...silent, over: true });
     await receiver.calls('/lasting', 2);
     expect(await alertOf(rule.id)).toMatchObject({ id, status: 'RESOLVED', resolvedBy: null });
-    await tell(stage, silent);
+    await recordAlertEvent(stage, silent);
     await receiver.calls('/lasting', 3);
     await move(id, 'resolve');
-    await tell(stage, silent);
+    await recordAlertEvent(stage, silent);
     await until('nothing left', 30, async () => (await stage.sql(`SELECT 1 FROM happening`)).length === 0);
     expect(await alertOf(rule.id)).toMatchObject({ status: 'RESOLVED', count: 2 });
     expect(told('/lasting').map(({ type }) => type)).toEqual(['alert.opened', 'alert.resolved', 'alert.reopened']);
@@ -155,32 +155,32 @@ describe('an alert', () => {
     const hour = { NODE_OPTIONS: `--import ${SKEW}`, SKEW_MS: '3600000' };
     const ahead = await stage.start({ role: 'api', settings: hour });
     const { body: rule } = await createRule({ condition: 'scan-failed', coolDownMinutes: 0 });
-    await tell(stage, failedScan('ahead'));
+    await recordAlertEvent(stage, failedScan('ahead'));
     const { id } = await alertOf(rule.id, 'ahead');
     expect((await ahead.call('POST', `/api/alerts/${id}/resolve`, { key, body: {} })).status).toBe(200);
-    await tell(stage, failedScan('ahead'));
+    await recordAlertEvent(stage, failedScan('ahead'));
     const status = async () => (await alertOf(rule.id, 'ahead')).status === 'REOPENED';
     await until('the alert to be open again', 15, status);
     await ahead.kill();
   });
 
-  it('is told whatever a sensor puts into it, and so are those behind it', async () => {
+  it('is sent whatever a sensor puts into it, and so are the following ones', async () => {
     const hook = await endpoint('/long');
     const rule = await createRule({ condition: 'scan-failed', webhooks: [hook], coolDownMinutes: 0 });
     const loud = Object.fromEntries(['where', 'why', 'a', 'b', 'c'].map((name) => [name, '\u0001'.repeat(1000)]));
-    await tell(stage, failedScan('loud', loud));
+    await recordAlertEvent(stage, failedScan('loud', loud));
     await alertOf(rule.body.id, 'loud');
-    await tell(stage, failedScan('quiet'));
+    await recordAlertEvent(stage, failedScan('quiet'));
     const subjects = () => told('/long').map(({ data }) => (data as { subject: { id: string } }).subject.id);
     await until('both to be told', 20, async () => new Set(subjects()).size === 2);
   });
 
-  it('is muted, and told when the muting ends', async () => {
+  it('is muted, and sent when the muting ends', async () => {
     const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/muted')] })).body;
     const until1h = new Date(Date.now() + 3_600_000).toISOString();
     const path = `/api/alert-rules/${rule.id}`;
     await service.call('PATCH', path, { key, headers: { 'if-match': '"1"' }, body: { mutedUntil: until1h } });
-    await tell(stage, failedScan('muted'));
+    await recordAlertEvent(stage, failedScan('muted'));
     const { id } = await alertOf(rule.id, 'muted');
     await until('a notification that waits', 30, async () => {
       const [row] = await stage.sql<{ late: boolean }>(
@@ -195,9 +195,9 @@ describe('an alert', () => {
     await receiver.calls('/muted', 1);
   });
 
-  it('has an owner who can sign in, and can be told again by hand', async () => {
+  it('has an owner who can sign in, and can be sent again by hand', async () => {
     const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/owned')] })).body;
-    await tell(stage, failedScan('owned'));
+    await recordAlertEvent(stage, failedScan('owned'));
     const { id, version } = await alertOf(rule.id, 'owned');
     const [person] = await stage.sql<{ id: string }>(`SELECT id FROM user_account LIMIT 1`);
     const headers = { 'if-match': `"${version}"` };

@@ -15,7 +15,7 @@ interface Place {
   heard(count: number): Promise<unknown>;
 }
 
-/** What makes a condition come true, and what people are told then. */
+/** How each condition is caused, and the notification that follows. */
 export interface Cause {
   readonly parameters?: object;
   readonly told: readonly string[];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Aiosmtpd, hasAiosmtpd } from '../fakes/aiosmtpd.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { failedScan, hurryAlerts, tell } from './happenings.js';
+import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'security@corp.example';
 
@@ -33,7 +33,7 @@ describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
 
   it('takes an alert over STARTTLS, from our account', async () => {
     const service = await stage.start({ settings });
-    await tell(stage, failedScan('north'));
+    await recordAlertEvent(stage, failedScan('north'));
     const mail = await server.about('nightly scan of north');
     expect(mail).toMatchObject({ to: [TO], user: 'alerts', cipher: expect.stringMatching(/^TLS_/) });
     expect(mail.text).toContain('The host key of db1 is not the pinned one.');
@@ -43,7 +43,7 @@ describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
 
   it('refuses another password, and who looks at the alert reads why', async () => {
     const service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'n0t-the-Pass' } });
-    await tell(stage, failedScan('south'));
+    await recordAlertEvent(stage, failedScan('south'));
     const failure = await until('a refusal', 30, async () => {
       const { body } = await service.call('GET', '/api/alerts?limit=200', { key });
       const alert = body.items.find((item: { subject: { id: string } }) => item.subject.id === 'south');

@@ -7,7 +7,7 @@ import { type SecureSmtp, SmtpPeer } from '../fakes/smtp.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { failedScan, hurryAlerts, tell } from './happenings.js';
+import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-mail-'));
@@ -61,7 +61,7 @@ const notifications = async (alert: string) =>
 
 describe.concurrent('a mail', () => {
   it('says what, where, why and what to do, over STARTTLS and from our account', async () => {
-    await tell(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
+    await recordAlertEvent(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
     const mail = await smtp.mailTo(TO, 'nightly scan of east');
     expect(mail).toMatchObject({ user: 'alerts', secure: true });
     expect(mail.subject).toBe('[warning] A scan failed: nightly scan of east');
@@ -87,7 +87,7 @@ describe.concurrent('a mail', () => {
     });
   });
 
-  it('is one for 1,000 happenings of the same kind, with their number', async () => {
+  it('is one for 1,000 events of the same kind, with their number', async () => {
     const counted = (count: number) =>
       until(`${count} of them`, 30, async () => {
         const alert = await alertOf('flood');
@@ -95,19 +95,19 @@ describe.concurrent('a mail', () => {
       });
     const toldIn = (time: string) =>
       stage.sql(`UPDATE alert SET notify_at = now() + $1::interval WHERE subject_id = 'flood'`, [time]);
-    await tell(stage, failedScan('flood'), 600);
+    await recordAlertEvent(stage, failedScan('flood'), 600);
     await counted(600);
     // However slow this machine is, the others come before the five seconds are over.
     await toldIn('1 minute');
-    await tell(stage, failedScan('flood'), 400);
+    await recordAlertEvent(stage, failedScan('flood'), 400);
     await counted(1000);
     await toldIn('0 seconds');
     const mail = await smtp.mailTo(TO, 'nightly scan of flood');
     expect(mail.subject).toContain('(1,000 times)');
     expect(mail.text).toContain('1,000 times from ');
-    await tell(stage, failedScan('flood'), 50);
+    await recordAlertEvent(stage, failedScan('flood'), 50);
     expect((await counted(1050)).status).toBe('OPEN');
-    // They are told when the cool-down is over, and not before.
+    // They are sent after the cool-down, and not before.
     expect(about('flood')).toHaveLength(1);
     await stage.sql(`UPDATE alert SET notify_at = now() WHERE notify_at > now() + interval '50 minutes'`);
     const again = await until('the second mail', 30, async () => about('flood')[1]);
@@ -115,7 +115,7 @@ describe.concurrent('a mail', () => {
   });
 
   it('has a subject of one line, whatever the thing is called', async () => {
-    await tell(stage, {
+    await recordAlertEvent(stage, {
       ...failedScan('x'),
       subject: { kind: 'host', id: 'crlf', name: 'a\r\nBcc: thief@evil.example' },
     });
@@ -128,7 +128,7 @@ describe.concurrent('a mail', () => {
 describe('while the mail server is away', () => {
   it('nothing is lost, nothing else slows, and the log says why it waits', async () => {
     await smtp.stop();
-    await Promise.all(Array.from({ length: 20 }, (_, i) => tell(stage, failedScan(`away ${i}`))));
+    await Promise.all(Array.from({ length: 20 }, (_, i) => recordAlertEvent(stage, failedScan(`away ${i}`))));
     const alert = await alertOf('away 19');
     await until('an attempt that failed', 30, async () => (await notifications(alert.id))[0]?.failure ?? false);
     expect((await notifications(alert.id))[0]).toMatchObject({
@@ -148,7 +148,7 @@ describe('while the mail server is away', () => {
   it('or does not know us, the password is in no log', async () => {
     await service.kill();
     service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'wr0ng-Pass' } });
-    await tell(stage, failedScan('unknown'));
+    await recordAlertEvent(stage, failedScan('unknown'));
     const alert = await alertOf('unknown');
     const line = await until('a refusal', 30, async () => (await notifications(alert.id))[0]?.failure ?? false);
     expect(line).toMatch(/535/);
@@ -160,9 +160,9 @@ describe('while the mail server is away', () => {
   });
 });
 
-it('happenings count once each, though the worker dies between them', async () => {
+it('events count once each, also if the worker dies between them', async () => {
   const write = async () => {
-    for (let i = 0; i < 20; i += 1) await tell(stage, failedScan('killed'), 25);
+    for (let i = 0; i < 20; i += 1) await recordAlertEvent(stage, failedScan('killed'), 25);
   };
   const written = write();
   for (let i = 0; i < 3; i += 1) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SmtpPeer } from '../fakes/smtp.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { failedScan, hurryAlerts, tell } from './happenings.js';
+import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
 /** Just below what ends the patience with a server that says nothing; a mail takes four of these, which is longer than the lease. */
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 it('a mail server that takes longer than the lease gets every mail once', async () => {
   const subjects = ['one', 'two'];
-  for (const subject of subjects) await tell(stage, failedScan(subject));
+  for (const subject of subjects) await recordAlertEvent(stage, failedScan(subject));
   const waiting = () => stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL`);
   await until('two mails', 30, async () => (await stage.sql(`SELECT 1 FROM mail_message`)).length === 2);
   await until('all are sent', 60, async () => (await waiting()).length === 0);

@@ -66,7 +66,7 @@ describe.concurrent('a webhook endpoint', () => {
       expect(JSON.stringify(shown.body) + everything).not.toContain(secret);
   });
 
-  it('hears two signatures while its secret changes', async () => {
+  it('gets two signatures while its secret changes', async () => {
     const { body } = await create('/rotated');
     const rotated = await service.call('POST', `/api/webhooks/${body.id}/secret`, { key, body: { overlapHours: 1 } });
     expect(rotated.body.secret).not.toBe(body.secret);
@@ -80,7 +80,7 @@ describe.concurrent('a webhook endpoint', () => {
     expect(verify(again.body.secret, last!)).toBeDefined();
   });
 
-  it('hears every secret that may be in use: the answer with the newest may have been lost', async () => {
+  it('gets signatures of every secret that may be in use: the answer with the newest may have been lost', async () => {
     const { body } = await create('/lost');
     const renew = (overlapHours: number) =>
       service.call('POST', `/api/webhooks/${body.id}/secret`, { key, body: { overlapHours } });

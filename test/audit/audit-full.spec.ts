@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 
 const freshDigest = (): string => digestOf(randomUUID());
 
-/** Without room for the entry: what PostgreSQL says when the disk of the audit table is full. */
+/** Lets inserts of entries fail as PostgreSQL does when the disk of the audit table is full. */
 const full = () =>
   stage.sql(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
@@ -48,7 +48,7 @@ it.each<[string, string, unknown]>([
   }
 });
 
-it('what is queued waits, unsigned, and is signed when there is room again', async () => {
+it('queued requests wait unsigned, and are signed when there is space again', async () => {
   const digest = freshDigest();
   const { body } = await sign(service, { key: apiKey, body: { digest, async: true } });
   await full();
@@ -63,7 +63,7 @@ it('what is queued waits, unsigned, and is signed when there is room again', asy
   expect(stage.operationsOn(digest)).toBe(1);
 });
 
-it('a caller whose outcome cannot be written down does not hear of the signature', async () => {
+it('a caller whose outcome cannot be stored does not get the signature', async () => {
   const digest = freshDigest();
   stage.shim?.fault('slow 1500 1');
   const calling = sign(service, { key: apiKey, body: { digest } });

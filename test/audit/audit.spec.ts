@@ -192,7 +192,7 @@ describe('entries', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${name}` }] } });
   });
 
-  it('tell who, what, whom, when and from where', async () => {
+  it('show actor, action, target, time and source', async () => {
     const { body } = await sign(service, { key: apiKey, body: { digest: freshDigest() } });
     const list = await service.call('GET', `/api/v1/audit/entries?target=${body.requestId}`, { key: apiKey });
     expect(list.body.items.at(-1)).toMatchObject({

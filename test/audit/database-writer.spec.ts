@@ -6,8 +6,8 @@ import { createKey, digestOf, type PublishedKey, read } from '../support/signing
 import { entryIn, openWriter, type Writer } from './writer.js';
 
 /**
- * Somebody has the database: as its owner, with every trigger off. Each test is one way to make it say something that did not happen;
- * it must be refused, or the auditor who kept the log's key and a checkpoint must hear of it.
+ * An attacker has the database: as its owner, with every trigger off. Each test is one way to forge something that did not happen;
+ * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
  */
 let writer: Writer;
 let service: Writer['service'];
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => writer.close());
 
 describe('keys of other purposes', () => {
-  it('the key of the log signs no checkpoint that somebody made up', async () => {
+  it('the key of the log signs no forged checkpoint', async () => {
     const note = noteText({ origin: 'localhost/log', size: 7, root: randomBytes(32) });
     const digest = createHash('sha256').update(note).digest();
     const body = await pointedAt('as-log', `SELECT cka_id, public_key FROM log_key`, digest);

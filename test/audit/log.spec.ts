@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEQUENCER_LOCK } from '../../src/audit/log/sequencer-lock.js';
+import { SEQUENCER_LOCK } from '../../src/audit/log/log-tiles.js';
 import { isConsistent, rootOfInclusion } from '../../src/verifier/merkle-proof.js';
 import { openNote } from '../../src/verifier/signed-note.js';
 import { sealwright } from '../client/program.js';
@@ -132,7 +132,7 @@ describe('what the log proves', () => {
     for (const path of ['key', 'checkpoint', 'export']) expect((await get(path, key)).status).toBe(403);
   });
 
-  it('what is not there is said', async () => {
+  it('missing entries and sizes are reported', async () => {
     expect((await get('inclusion?entry=01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('audit-entry.unknown');
     expect((await get('consistency?first=999999')).body.code).toBe('log.size');
     expect((await get('checkpoint?size=999999')).body.code).toBe('log.no-checkpoint');

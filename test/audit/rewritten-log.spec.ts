@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEQUENCER_LOCK } from '../../src/audit/log/sequencer-lock.js';
+import { SEQUENCER_LOCK } from '../../src/audit/log/log-tiles.js';
 import { accepted } from '../support/accepted-log.js';
 import { runToEnd } from '../support/service.js';
 import { createKey, until } from '../support/signing.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * Somebody has the database: as its owner, with every trigger off. Each test is one way to make the log say something that did not happen;
- * it must be refused, or the auditor who kept the log's key and a checkpoint must hear of it.
+ * An attacker has the database: as its owner, with every trigger off. Each test is one way to forge the log;
+ * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
  */
 let writer: Writer;
 let stage: Writer['stage'];
@@ -135,7 +135,7 @@ describe('the log', () => {
       expect([status, body.code]).toEqual([404, 'log.empty']);
     });
 
-    it('is signed again when an operator accepts it, and the log says that somebody did', async () => {
+    it('is signed again when an operator accepts it, and the log has an entry about that', async () => {
       const said = await runToEnd(['accept-log'], stage.settings);
       expect(said).toMatch(/log\.(forked|rolled-back): /);
       expect(await runToEnd(['accept-log', '--leaves', '1'], stage.settings).catch(String)).not.toContain('Accepted.');
@@ -144,7 +144,7 @@ describe('the log', () => {
       await until('health is well', 30, async () => !/log\.(forked|rolled-back)/.test(await health()));
       const { items } = await get('/api/v1/audit/entries?action=audit-log.accepted');
       expect(items[0]).toMatchObject({ actor: { id: 'operator' }, detail: { signed: { size: expect.any(Number) } } });
-      // Who kept a checkpoint is told all the same.
+      // Whoever kept a checkpoint detects it nevertheless.
       expect(await found()).toMatch(/older checkpoint/);
     });
 

@@ -37,7 +37,7 @@ export interface Ended {
 }
 
 /**
- * Somebody who has the database, as its owner and with the triggers off, and an auditor who kept the log's key and a checkpoint: `log
+ * An attacker who has the database, as its owner and with the triggers off, and an auditor who kept the log's key and a checkpoint: `log
  * verify --key --state` and `evidence verify --key` are what the auditor runs.
  */
 export async function openWriter() {
@@ -167,7 +167,7 @@ export async function openWriter() {
     get,
     settled,
     verified,
-    /** What the auditor is told, in one line. */
+    /** The findings of the auditor, in one line. */
     found: async () => (await verified()).findings.map(({ detail }) => detail).join('; '),
     health: async () => JSON.stringify(await get('/actuator/health')),
     close: async () => {

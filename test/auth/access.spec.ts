@@ -112,7 +112,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Invites somebody with this role alone. @returns their access token */
+/** Invites and registers a person with only this role. @returns their access token */
 async function personWith(role: RoleName): Promise<string> {
   const [email, password] = [`${role}@example.org`, newPassword()];
   const order = { key: apiKey, body: { email, roles: [role] } };

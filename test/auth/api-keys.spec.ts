@@ -53,7 +53,7 @@ describe('an API key', () => {
     expect(dump?.found).toBe(false);
   });
 
-  it('tells who it is and what it may do', async () => {
+  it('shows its identity and scopes at /me', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
     expect((await me(service, key)).body).toMatchObject({ kind: 'api-key', id, scopes: ['sign:digest', 'sign:read'] });
   });

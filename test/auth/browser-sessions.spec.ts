@@ -171,7 +171,7 @@ describe('what another site makes the browser do (CSRF)', () => {
     expect((await meWith(cookie)).status).toBe(200);
   });
 
-  it('is let through from our own Origin, where the browser tells no more', async () => {
+  it('is accepted from our own Origin if the browser sends no Fetch Metadata', async () => {
     const cookie = cookieIn(await open(await register(service)));
     const headers = { 'x-csrf-protection': '1', origin: service.url };
     expect((await withCookie(cookie, 'POST', '/api/auth/logout', headers)).status).toBe(204);
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       { email, password },
     );
 
-  /** The most that a page of somebody else can send without our consent. @returns how it was answered, which the page cannot see */
+  /** Sends what a page of another site can send without our consent. @returns the answer, which the page cannot read */
   async function attack(page: Page, host: string): Promise<string> {
     await page.goto(`http://${host}:${(elsewhere.address() as AddressInfo).port}/`);
     const before = service.log().length;

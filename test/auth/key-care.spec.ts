@@ -118,7 +118,7 @@ describe('the rate limit', () => {
   /** The draft's structured fields: a string with parameters. */
   const field = (headers: Headers, name: string) => /^"default";(\w)=(\d+);(\w)=(\d+)$/.exec(headers.get(name) ?? '');
 
-  it('is told with every answer, counts over all processes, and holds without Redis', async () => {
+  it('is in every answer, counts over all processes, and works without Redis', async () => {
     const [one, two] = [await stage.start({ role: 'api', settings }), await stage.start({ role: 'api', settings })];
     await until('the minute is young', 61, async () => new Date().getSeconds() < 30);
     const { key } = await newApiKey(service, apiKey, ['sign:read']);

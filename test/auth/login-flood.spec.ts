@@ -50,7 +50,7 @@ it(`${MANY} logins at once from one address end soon, keep nobody else out, and 
   const { value: answers, ms } = await flood;
   const times = await health;
   const counted = (status: number) => answers.filter((answer) => answer.status === status).length;
-  // Some had their password looked at, most were told to come back; none was lost.
+  // Some passwords were verified, most calls were asked to retry later; none was lost.
   expect([counted(401) + counted(429), counted(401) >= 20, counted(429) >= 50]).toEqual([MANY, true, true]);
   for (const { status, headers } of answers) expect(status === 429 ? headers.get('retry-after') : '1').toMatch(/^\d+$/);
   expect(mine.value.status).toBe(200);

@@ -26,7 +26,7 @@ afterAll(() => stage.close());
 const newClient = (permissions: string[], type?: string): Promise<Client> =>
   makeClient(service, apiKey, permissions, type);
 
-/** openid-client, told nothing but our address: what it cannot find out or does not accept fails the test. */
+/** openid-client, configured with our address only: everything else it has to discover. */
 function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oidc.Configuration> {
   return oidc.discovery(new URL(service.url), client.client_id, undefined, authentication, {
     algorithm: 'oauth2',

@@ -55,7 +55,7 @@ async function signIn(): Promise<{ status: number; code: string; detail: string 
   return { status: response.status, code, detail };
 }
 
-/** What the test of the provider says, and whether somebody can sign in. */
+/** The result of the provider's test, and whether a person can sign in. */
 async function works(quirks: Partial<Quirks>, change: object = {}): Promise<{ test: boolean; signIn: number }> {
   provider.is({ ...quirks, claims: { sub: name, ...CLAIMS, email: `${name}@example.org`, ...quirks.claims } });
   expect(await put(change)).toMatchObject({ status: 200 });
@@ -269,7 +269,7 @@ describe('claims', () => {
   });
 });
 
-describe('what the provider refuses is said in its words', () => {
+describe('a refusal of the provider is shown in its words', () => {
   it('at the authorization endpoint, on one line', async () => {
     provider.is({ refusal: { error: 'invalid_scope', error_description: 'unknown\r\nscope: groups\u001b[31m' } });
     await put();

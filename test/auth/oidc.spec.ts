@@ -131,7 +131,7 @@ describe('signing in at oidc-provider', () => {
     });
   });
 
-  it('knows people by provider and sub: the same sub elsewhere is somebody else', async () => {
+  it('identifies people by provider and sub: the same sub at another provider is another person', async () => {
     const { sub } = newAccount(one, ['release']);
     two.accounts.set(sub, { email: `other-${sub}@example.org`, groups: ['release'] });
     const [first, second] = [await signIn('one', sub), await signIn('two', sub)];

@@ -9,11 +9,11 @@ import { newPassword } from './people.js';
 /** What a credential of a person says when it is used: may it (200), may it not (403), or is it none (401, or OAuth's 400 and 401). */
 export type Use = (at: Service) => Promise<Answer>;
 
-/** A kind of credential, as somebody gets one. */
+/** A kind of credential and how it is obtained. */
 export interface Kind {
   /** Tables whose rows hold its secret, hashed. */
   readonly tables: readonly string[];
-  /** Makes one that stands on `owner`, an administrator. Each answer of `use` needs `audit:read` or `sensors:report`, which no viewer has. */
+  /** Makes one of `owner`, an administrator. Each answer of `use` needs `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: Place, owner: Approver) => Promise<Use>;
   /** Good for one use: another one of the kind shows that it works, and this one is used after the right was lost alone. */
   readonly once?: true;

@@ -6,12 +6,12 @@ import { digestOf } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
 import { register } from './people.js';
 
-/** Every operation that is told by its address what it is about. */
+/** Operations whose path has the id of a resource. */
 const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
-/** What stands before the first variable part. */
+/** The path before its first variable part. */
 const collectionOf = ({ path }: Operation): string => path.slice(0, path.indexOf('{'));
 
-/** Somebody's thing, and somebody else who may use the operation and holds all that it takes but for being the owner. */
+/** A resource of one person, and another person with all scopes of the operation who is not its owner. */
 interface Owned {
   readonly id: string;
   readonly owner: string;
@@ -181,7 +181,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.stage.close());
 
-it("every operation that is told an id is known here: whose the thing is, or that it is everybody's", () => {
+it('every operation with an id is listed here, with the owner of its resource or as shared', () => {
   const known = [...Object.keys(OWNED), ...SHARED].sort();
   expect([...new Set(ADDRESSED.map(collectionOf))].sort()).toEqual(known);
 });
@@ -196,7 +196,7 @@ it('every table that names its owner is known here as well: by what it is reache
   expect(reached.filter((by) => !(by in OWNED) && !SHARED.includes(by))).toEqual([]);
 });
 
-describe.each(Object.entries(OWNED))("somebody else's thing in %s", (prefix, collection) => {
+describe.each(Object.entries(OWNED))("another person's resource in %s", (prefix, collection) => {
   const operations = ADDRESSED.filter((operation) => collectionOf(operation) === prefix);
   const { refused, forAll = [] } = collection;
 

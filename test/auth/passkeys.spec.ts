@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     expect((await confirm(person, credential)).status).toBe(422);
   });
 
-  it('of somebody else, or asked for somebody else, let nobody in', async () => {
+  it('of another person, or with a challenge for another person, are refused', async () => {
     const [mine, theirs] = [await withKey(), await withKey()];
     const [person, other] = [await enrolled(mine), await enrolled(theirs)];
     const wrong = { status: 401, code: 'auth.wrong-code' };

@@ -16,14 +16,14 @@ export async function atKnownAddress(): Promise<Record<string, string>> {
   return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
-/** Identity providers of tests are on this machine, where no service may call without being told. */
+/** Identity providers of tests are on this machine, which services do not call without this setting. */
 export const PEERS_HERE = { SVC_OUTBOUND_ALLOW: '127.0.0.0/8,::1/128' };
 
 export function newPassword(): string {
   return `${randomBytes(12).toString('base64url')}-x7`;
 }
 
-/** Registers somebody new, who is a viewer then. */
+/** Registers a new person, a viewer. */
 export async function register(service: Service, name = 'person'): Promise<Person> {
   const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
   const password = newPassword();

@@ -4,7 +4,7 @@ import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 
-/** Tables with a secret or the hash of one that is no credential of somebody who acts, and why. */
+/** Tables with a secret, or its hash, that is not the credential of a caller, and why. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',

@@ -27,7 +27,7 @@ export async function responseFrom(browser: Browser, account: string, begin: str
   return fieldIn(html, 'SAMLResponse');
 }
 
-/** What stands in a hidden field. */
+/** The value of a hidden field. */
 export function fieldIn(html: string, name: string): string {
   const found = new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1];
   if (found === undefined) throw new Error(`no ${name} in: ${html.slice(0, 2000)}`);

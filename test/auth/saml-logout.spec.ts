@@ -25,7 +25,7 @@ async function metadata(): Promise<string> {
   return (await service.call('GET', '/api/auth/saml/metadata')).body;
 }
 
-/** Tells the provider of the service as its metadata describes it. From then on it insists on signatures. */
+/** Registers the service at the provider by its metadata. From then on the provider requires signatures. */
 async function describeService(binding: 'HTTP-Redirect' | 'HTTP-POST' = 'HTTP-Redirect'): Promise<void> {
   const certificate = /<ds:X509Certificate>([^<]+)</.exec(await metadata())?.[1] ?? '';
   const logout = { url: here('logout'), binding, certificate };
@@ -144,7 +144,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     expect(again).toContain('name="password"');
   });
 
-  it('there ends that session here and no other, and the provider is told so', async () => {
+  it('at the provider ends that session here and no other, and the provider gets a response', async () => {
     const [gone, stays] = [await signIn(), await signIn()];
     const asked = await gone.browser.follow(idp.signOutPage, (url) => url.startsWith(here('logout')));
     expect(new URL(asked.url).searchParams.has('SAMLRequest')).toBe(true);
@@ -156,7 +156,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
     expect({ status: replayed.status, code: replayed.body.code }).toEqual(REFUSED);
   });
 
-  it('there, told by a form, ends it too; a form that was changed, unsigned or wrapped does not', async () => {
+  it('at the provider by HTTP-POST ends it too; a form that was changed, unsigned or wrapped does not', async () => {
     await describeService('HTTP-POST');
     const person = await signIn();
     const page = await (await person.browser.follow(idp.signOutPage)).response.text();

@@ -135,7 +135,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
     });
   });
 
-  it('that has expired is told by the test, and lets people in', async () => {
+  it('that has expired is reported by the test, and people can sign in', async () => {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const [notBefore, notAfter] = [new Date('2020-01-01'), new Date('2021-01-01')];
@@ -199,7 +199,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', (
     });
   });
 
-  it('is a context, compared as it is said', async () => {
+  it('is a context with the configured comparison', async () => {
     const minimum = await requestWith({ requestedAuthnContext: { classes: [CLASS], comparison: 'minimum' } });
     expect(minimum).toContain('Comparison="minimum"');
     expect(minimum).toContain(`>${CLASS}<`);

@@ -31,7 +31,7 @@ interface Enrolled extends Person {
   readonly recoveryCodes: string[];
 }
 
-/** Somebody with an authenticator app. The code of the step before now was used up for it. */
+/** A person with an authenticator app. The code of the previous time step was used to confirm it. */
 async function enrol(): Promise<Enrolled> {
   const person = await register(service);
   const key = person.accessToken;
@@ -109,7 +109,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     expect((await loginWith(thief, { totp: codeOf(secret) })).status).toBe(500);
   });
 
-  it('cannot be removed or confirmed by somebody else', async () => {
+  it('cannot be removed or confirmed by another person', async () => {
     const person = await enrol();
     const stranger = await register(service);
     const gone = await service.call('DELETE', `/api/auth/second-factors/${person.factor}`, {
@@ -120,7 +120,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
 });
 
 describe.skipIf(!hasOathtool)('a recovery code', () => {
-  it('stands in once, also when it comes twice at once', async () => {
+  it('works once, also when it is sent twice at once', async () => {
     const person = await enrol();
     expect(person.recoveryCodes).toHaveLength(10);
     const recoveryCode = person.recoveryCodes[0];

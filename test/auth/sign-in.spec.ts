@@ -46,7 +46,7 @@ describe('signing in', () => {
     expect((await login({ email: `  ${email.toUpperCase()} `, password })).status).toBe(200);
   });
 
-  it('tells a stranger nothing: the same answer for a wrong password and an unknown address', async () => {
+  it('reveals nothing to a stranger: the same answer for a wrong password and an unknown address', async () => {
     const answers = await Promise.all([
       login({ email, password: 'wrong-password' }),
       login({ email: 'nobody@example.com', password }),

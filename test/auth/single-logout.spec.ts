@@ -144,14 +144,14 @@ describe('signing out', () => {
     expect(await statusOf(stays)).toBe(200);
   });
 
-  it('said again ends nothing that began later', async () => {
+  it('that is replayed ends no later session', async () => {
     const token = await idp.sign(claims({ sub: 'bob', iat: now() - 60 }));
     const later = await signIn('bob');
     expect((await post(token)).status).toBe(200);
     expect(await statusOf(later, other)).toBe(200);
   });
 
-  it('is told through the browser as well', async () => {
+  it('arrives through the browser as well', async () => {
     const person = await signIn('bob');
     const tell = (iss: string, sid: string) =>
       service.call('GET', `/api/auth/oidc/frontchannel-logout?${new URLSearchParams({ iss, sid }).toString()}`);

@@ -43,7 +43,7 @@ afterAll(async () => {
 const isBack = (url: string) => url.startsWith(`${service.url}/console`);
 const pathOf = (url: string) => url.slice(service.url.length);
 
-/** Pages of its own that ask, and one that ends the session of somebody else by itself. */
+/** Login pages of the provider, and one that ends another person's session by itself. */
 const byOidc: Way = async (browser, account, begin) => {
   let place = (await browser.follow(begin, isBack)).url;
   for (let page = 0; page < 6 && !isBack(place); page += 1) {
@@ -71,7 +71,7 @@ const bySaml: Way = async (browser, account, begin) => {
   return pathOf(isBack(next) ? next : (await browser.follow(next, isBack)).url);
 };
 
-/** The same address, without what tells the provider to ask again. */
+/** The same URL without the parameters that require a new authentication. */
 function withoutAsking(address: string): string {
   const url = new URL(address);
   url.searchParams.delete('prompt');
@@ -175,7 +175,7 @@ it('who comes by a provider that does not say when has shown nothing that counts
   expect((await enrol(browser)).status).toBe(403);
 });
 
-it('who has a password is told to show that', async () => {
+it('people with a password are referred to the step-up by password', async () => {
   const { accessToken: key } = await register(service);
   assertProblem(await service.call('POST', '/api/auth/step-up/sso', { key, body: {} }), {
     status: 422,

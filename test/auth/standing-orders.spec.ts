@@ -23,7 +23,7 @@ interface Order {
   readonly body: () => object;
   readonly table: string;
   readonly due: string;
-  /** How somebody who may makes it go on. */
+  /** How an authorized person resumes it. */
   readonly resume: (id: string, key: string, version: number) => Promise<Answer>;
 }
 
@@ -106,8 +106,8 @@ describe.each(Object.entries(ORDERS))('a %s', (_, { path, body, table, due, resu
   });
 });
 
-describe('a schedule of somebody who is gone', () => {
-  it('starts nothing, and starts by hand for somebody who may', async () => {
+describe('a schedule of a person who was disabled', () => {
+  it('does not start by itself, and can be started by an authorized person', async () => {
     const person = await newApprover(place, ['admin']);
     const { id } = (await call('POST', '/api/schedules', person.accessToken, ORDERS['schedule']?.body())).body;
     await change(person, { disabled: true });

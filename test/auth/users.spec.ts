@@ -67,7 +67,7 @@ describe('an invitation', () => {
     await prod.kill('SIGKILL');
   });
 
-  it('is good for its own address only, not after it was taken back, and not when it is old', async () => {
+  it('is valid for its own address only, not after it was revoked, and not when it has expired', async () => {
     const { body } = await invite('guest@example.org', ['viewer']);
     const use = (email: string, invitation: string) =>
       service.call('POST', '/api/auth/register', { body: { email, password: newPassword(), invitation } });
@@ -150,7 +150,7 @@ describe('a forgotten password', () => {
   const reset = (token: string, password: string) =>
     service.call('POST', '/api/auth/password/reset', { body: { token, password } });
 
-  it('is replaced by the link in the mail, once; everybody else is out, and the owner hears of it', async () => {
+  it('is replaced by the link in the mail, once; other sessions end, and the owner gets a mail', async () => {
     const person = await register(service);
     expect((await forgot(person.email)).status).toBe(202);
     const token = tokenIn((await smtp.mailTo(person.email, 'new password')).text, 'reset');
@@ -266,7 +266,7 @@ describe('administrators', () => {
     await stage.sql(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
   });
 
-  it('disable somebody, who is out with all sessions; and let them in again', async () => {
+  it('disable a person, whose sessions all end, and enable them again', async () => {
     const person = await register(service);
     const id = await idOf(stage, person.email);
     expect((await patch(id, { disabled: true }, apiKey)).body.disabled).toBe(true);

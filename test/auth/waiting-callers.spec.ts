@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('who waits for a signature and loses the key meanwhile does not hear of it', async () => {
+it('a caller whose API key is revoked while it waits for a signature does not get it', async () => {
   const gone = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
   const stays = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
   // Nobody signs in the background before the worker is there.

@@ -56,7 +56,7 @@ function program(name: string, line: string): void {
   chmodSync(path, 0o755);
 }
 
-/** The commands of a guide, one after the other, as somebody types them who follows it. */
+/** The commands of a guide, in order. */
 function commandsOf(guide: string): string {
   const text = readFileSync(join(ROOT, 'docs', guide), 'utf8');
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block).join('\n');
@@ -115,7 +115,7 @@ describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginn
     expect(said).toContain('valid: RS256 by release');
   }, 150_000);
 
-  it('is told what expires, and sends it on (alerts.md)', async () => {
+  it('get the alert about an expiring certificate and forward it (alerts.md)', async () => {
     const said = await follow(commandsOf('alerts.md'));
     expect(said).toContain('incident desk');
   }, 150_000);

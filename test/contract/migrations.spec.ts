@@ -54,7 +54,7 @@ it('a difference would be found', async () => {
   await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference DROP NOT NULL`);
 });
 
-it('every migration can be taken back and made again', async () => {
+it('every migration can be reverted and applied again', async () => {
   const before = await tables();
   const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
     'SELECT count(*)::int AS count FROM migrations',

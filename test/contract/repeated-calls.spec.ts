@@ -68,7 +68,7 @@ it.each(REPEATED.map((operation) => [operation.operationId, operation] as const)
 
 type Told = Record<string, unknown>;
 
-/** What says who or what it is, or else something that may be said otherwise. */
+/** Members that identify a resource, or that may differ between two answers. */
 const TELLING = ['name', 'email', 'keyId', 'owner'];
 const OTHERWISE: Record<string, (told: Told, n: number) => Told> = {
   addHostAuthority: (told) => ({ ...told, publicKey: publicKeyLine() }),

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd } from '../support/sshd.js';
@@ -10,7 +10,7 @@ const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes' };
 
 describe.runIf(canRunSshd())('a worker that dies between what a scan found and what is known of keys', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   let worker: Service;
 
@@ -19,7 +19,7 @@ describe.runIf(canRunSshd())('a worker that dies between what a scan found and w
     const { apiKey } = await stage.seed();
     const api = await stage.start({ role: 'api', settings: SETTINGS });
     worker = await stage.start({ role: 'worker', settings: SETTINGS });
-    field = new Field(() => api, apiKey);
+    field = new SshFleet(() => api, apiKey);
     at = await field.addHost({ users: ['deploy'] });
   });
   afterAll(async () => {

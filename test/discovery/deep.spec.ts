@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { READ, HOST_SURVEY, WALK } from '../../src/discovery/deep/scripts.js';
 import { assertProblem } from '../support/refused-calls.js';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Answer } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
@@ -25,7 +25,7 @@ function seedOf({ privateKey, publicKey }: ClientKey): Buffer {
 
 describe.runIf(canRunSshd())('a scan that logs in', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   let result: Answer['body'];
   /** fingerprint, account, path, line and options of every line that lets somebody in. */
@@ -37,7 +37,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     at = await field.addHost({
       users: USERS,
       matches: ['Match User ann', '  AuthorizedKeysFile .ssh/authorized_keys /home/keys/%u /home/ann/.ssh/more*'],

@@ -21,7 +21,7 @@ it.each([
   expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
 });
 
-it('a password that does not open it is told from one that costs too much', () => {
+it('a wrong password is distinguished from a derivation that costs too much', () => {
   expect(codeOf(costlyStore(1, 'PBES2', 1000), 'x')).toBe('key-store.password');
   expect(codeOf(costlyStore(1, '3DES', 1000), 'x')).toBe('key-store.password');
 });

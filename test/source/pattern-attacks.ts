@@ -6,7 +6,7 @@ const CANDIDATES = [
   ...Array.from('bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0'),
   '\u{1f510}',
 ];
-/** Tells where words and white space end, whatever sets the pattern has. */
+/** Ends words and white space, whatever character sets the pattern has. */
 const ALWAYS = ['\\w', '\\s'];
 const MAX_VARIANTS = 5;
 /** What most sets have, what some have, and what only one has. */
@@ -15,7 +15,7 @@ const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
 /** What texts end with so that they match in the end, or do not. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Stands before what is repeated, so that what may only be at the start is not. */
+/** Put before the repeated part, so that anchors at the start do not match it. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;
@@ -62,7 +62,7 @@ class PumpMaker {
     if (text !== '' && this.pumps.size < MAX_PUMPS) this.pumps.set(`${lead}\n${text}`, { lead, text });
   }
 
-  /** Each part, and each run of neighbours, is repeated: by itself, and behind what stands before it. */
+  /** Repeats each part and each sequence of parts: alone, and behind the parts before it. */
   private visit(elements: readonly AST.Element[], before: string): void {
     const parts = partsOf(elements);
     let lead = before;

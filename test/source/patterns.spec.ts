@@ -11,11 +11,11 @@ const like = (...patterns: RegExp[]): ProductPattern[] =>
 
 /** What is made where a pattern is put together from texts; a new place has to say it here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
-  'src/auth/secrets/host-cookie.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
+  'src/auth/browser/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
-  'src/auth/sso/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
+  'src/auth/sso/saml/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
     like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),
-  'src/auth/sso/saml-document.ts › `\\\\s${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`': () =>
+  'src/auth/sso/saml/saml-document.ts › `\\\\s${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`': () =>
     like(/\sInResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/),
   "src/cli/seed-demo.command.ts › `^${name}='?([^'\\\\n]*)'?$`, 'm'": () => like(/^SVC_PORT='?([^'\n]*)'?$/m),
   'src/formats/asn1/der-reader.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':

@@ -3,7 +3,7 @@ import { cutsOf, rawCuts } from './text-cuts.js';
 
 /** Texts that are ASCII whoever wrote them, or that are looked at and shown to nobody: `path › expression`. */
 const PLAIN: Readonly<Record<string, string>> = {
-  'src/audit/entries/audit.service.ts › action.slice(0, 1 - ANY.length)': 'takes the end off that was asked for',
+  'src/audit/entries/audit.service.ts › action.slice(0, 1 - WILDCARD.length)': 'takes the end off that was asked for',
   "src/audit/log/log-health.ts › id.replaceAll('-', '').slice(0, 12)": 'hexadecimal',
   'src/auth/oauth/device-flow.service.ts › userCode.slice(0, 4)': 'letters of ours',
   'src/client/sensor/delivery.ts › batch.slice(0, 6)': 'digits',
@@ -78,7 +78,7 @@ describe('a text that is cut to a length', () => {
     expect(Object.keys(PLAIN).filter((cut) => !found.includes(cut))).toEqual([]);
   }, 120_000);
 
-  it('is told from other expressions', () => {
+  it('is distinguished from other expressions', () => {
     const names =
       'declare const text: string, list: string[], bytes: Buffer, at: Date, most: number, MAX_TEXT: number;';
     const lines = [...CUTS, ...OTHERS].map((expression, index) => `const cut${index} = ${expression};`);

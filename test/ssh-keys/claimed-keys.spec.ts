@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgedPrivateKey } from '../support/forged-keys.js';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, type ClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -11,7 +11,7 @@ const THREE_YEARS_MS = 3 * 365 * 24 * 3600 * 1000;
 
 describe.runIf(canRunSshd())('private keys that a host only reports', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
   /** Where keys lie, and where an unprivileged account of somebody else is. */
   let build: ManagedHost;
 
@@ -19,7 +19,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     build = await field.addHost({ users: ['deploy', 'eve'] });
     for (const user of ['deploy', 'eve']) build.sshd.authorize(user, '# nobody');
   });

@@ -3,14 +3,14 @@ import { chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, symlinkSync, wr
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgedPrivateKey } from '../support/forged-keys.js';
-import { Field, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, type ManagedHost } from '../support/rotations.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 describe.runIf(canRunSshd())('an account that is named as the holder of a key', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
   /** Where keys lie, and where an unprivileged account of somebody else is. */
   let build: ManagedHost;
 
@@ -18,7 +18,7 @@ describe.runIf(canRunSshd())('an account that is named as the holder of a key', 
     stage = await openStage();
     const { apiKey } = await stage.seed();
     const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     build = await field.addHost({ users: ['deploy', 'eve'] });
     for (const user of ['deploy', 'eve']) build.sshd.authorize(user, '# nobody');
   });

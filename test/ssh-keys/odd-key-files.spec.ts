@@ -1,13 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 describe.runIf(canRunSshd())('an authorized_keys file as its account left it', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   let key: ClientKey & { id: string };
   const others = () => newClientKey(field.directory, `other-${(names += 1)}`).publicKey;
@@ -17,7 +17,7 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
     stage = await openStage();
     const { apiKey } = await stage.seed();
     const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     at = await field.addHost();
     at.sshd.authorize('deploy', '# nobody');
   });

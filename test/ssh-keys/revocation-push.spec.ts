@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { canRunSshd } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -11,7 +11,7 @@ const KRL_FILE = '/root/revoked_keys';
 describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
   let stage: Stage;
   let service: Service;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   let first: { id: string };
 
@@ -19,7 +19,7 @@ describe.runIf(canRunSshd())('a list of revoked keys is put', () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`RevokedKeys ${KRL_FILE}`] });
     // sshd refuses every key while its list is missing, so the first one is put there by hand.

@@ -2,10 +2,10 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hurryAlerts } from '../alerts/happenings.js';
+import { hurryAlerts } from '../alerts/alert-events.js';
 import { SmtpPeer } from '../fakes/smtp.js';
 import { WebReceiver } from '../fakes/web-receiver.js';
-import { Field } from '../support/rotations.js';
+import { SshFleet } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { canRunSshd } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -18,7 +18,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
   const receiver = new WebReceiver();
   let stage: Stage;
   let service: Service;
-  let field: Field;
+  let field: SshFleet;
   let secret: string;
   let hurry: NodeJS.Timeout;
 
@@ -35,7 +35,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
       SVC_OUTBOUND_ALLOW: '127.0.0.1/32',
     };
     service = await stage.start({ settings });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     const url = `http://127.0.0.1:${receiver.port}${PATH}`;
     ({ secret } = await field.ask('POST', '/api/webhooks', { name: 'desk', url, events: ['alert.*'] }));
     hurry = hurryAlerts(stage);

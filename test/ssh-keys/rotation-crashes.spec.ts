@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, Hammer, KeyHolder, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd } from '../support/sshd.js';
@@ -14,7 +14,7 @@ describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotatio
   let stage: Stage;
   let api: Service;
   let worker: Service;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   const settings = { SVC_ALLOW_LOOPBACK: 'yes', SVC_SSH_ROTATION_LEASE_SECONDS: '2' };
   const startWorker = () => stage.start({ role: 'worker', settings });
@@ -24,7 +24,7 @@ describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotatio
     const { apiKey } = await stage.seed();
     api = await stage.start({ role: 'api', settings });
     worker = await startWorker();
-    field = new Field(() => api, apiKey);
+    field = new SshFleet(() => api, apiKey);
     at = await field.addHost();
   });
   afterAll(async () => {

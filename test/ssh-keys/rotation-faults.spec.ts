@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
@@ -23,14 +23,14 @@ import { openStage, type Stage } from '../support/stage.js';
 describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
   let stage: Stage;
   let service: Service;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
 
   beforeAll(async () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes', SVC_SSH_ROTATION_LEASE_SECONDS: '5' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     at = await field.addHost({
       users: ['deploy', 'ann'],
       matches: ['Match User ann', '  AuthorizedKeysFile .ssh/authorized_keys /etc/ssh/keys-of-%u .ssh/more'],

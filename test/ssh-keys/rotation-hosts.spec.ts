@@ -1,20 +1,20 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
-import { Field, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, type ManagedHost } from '../support/rotations.js';
 import { until } from '../support/signing.js';
 import { canRunSshd } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 describe.runIf(canRunSshd())('a host that a rotation needs', () => {
   let stage: Stage;
-  let field: Field;
+  let field: SshFleet;
 
   beforeAll(async () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
   });
   afterAll(async () => {
     await field.close();

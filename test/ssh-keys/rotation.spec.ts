@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rotateUnderHammer } from '../../proof/rotation/hammered.js';
+import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, fingerprintOfLine } from '../support/sshd.js';
@@ -10,14 +10,14 @@ import { openStage, type Stage } from '../support/stage.js';
 describe.runIf(canRunSshd())('rotation on real hosts', () => {
   let stage: Stage;
   let service: Service;
-  let field: Field;
+  let field: SshFleet;
   let apiKey: string;
 
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
     service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes', SVC_SSH_ROTATION_LEASE_SECONDS: '5' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     await field.addHost();
   });
   afterAll(async () => {

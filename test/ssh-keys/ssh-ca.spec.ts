@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -14,7 +14,7 @@ const KRL_FILE = '/root/revoked_keys';
 describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   let stage: Stage;
   let service: Service;
-  let field: Field;
+  let field: SshFleet;
   let at: ManagedHost;
   let first: { id: string; publicKey: string };
 
@@ -22,7 +22,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     stage = await openStage();
     const { apiKey } = await stage.seed();
     service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
-    field = new Field(() => service, apiKey);
+    field = new SshFleet(() => service, apiKey);
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`TrustedUserCAKeys ${CA_FILE}`, `RevokedKeys ${KRL_FILE}`] });
     await trust();

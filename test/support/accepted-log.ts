@@ -1,6 +1,6 @@
 import { runToEnd } from './service.js';
 
-/** Accepts the log in the database as an operator does. Entries are numbered meanwhile, so the count that was said may have gone on. */
+/** Accepts the log in the database as an operator does. Entries are numbered meanwhile, so the count that was printed may be outdated: it is tried again. */
 export async function accepted(settings: Record<string, string>): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const [, leaves] = /--leaves (\d+)/.exec(await runToEnd(['accept-log'], settings)) ?? [];

@@ -7,7 +7,7 @@ export interface MadeApiKey {
 
 export const inDays = (days: number): string => new Date(Date.now() + days * 24 * 3600 * 1000).toISOString();
 
-/** Makes an API key with these permissions; `by` is the credential of who makes it. */
+/** Makes an API key with these permissions; `by`: credential of its creator. */
 export async function newApiKey(service: Service, by: string, permissions: string[], days = 1): Promise<MadeApiKey> {
   const { status, body } = await service.call('POST', '/api/settings/api-keys', {
     key: by,

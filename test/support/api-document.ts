@@ -19,7 +19,7 @@ export interface Operation {
   readonly raw: any;
 }
 
-/** The document that is shipped. */
+/** docs/openapi.json. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
 export function shippedDocument(): any {
   return JSON.parse(readFileSync(FILE, 'utf8'));

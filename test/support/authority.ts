@@ -5,11 +5,11 @@ import { join } from 'node:path';
 
 export interface Verdict {
   readonly ok: boolean;
-  /** All that it printed. */
+  /** Its whole output. */
   readonly text: string;
 }
 
-/** Runs a program as a receiver would, and tells whether it was satisfied. */
+/** Runs a program as a receiver would, and answers whether it succeeded. */
 export function ask(program: string, args: string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Verdict {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...options });
   if (error !== undefined) throw error;
@@ -22,7 +22,7 @@ export interface Issued {
   readonly file: string;
 }
 
-/** A certificate authority that openssl runs: a root, and the intermediate that issues. Nothing of it is the service's. */
+/** A certificate authority of openssl: a root, and the intermediate that issues. It shares no code with the service. */
 export class Authority {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-ca-'));
   readonly root = join(this.directory, 'root.pem');

@@ -2,7 +2,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { expect } from 'vitest';
 import { commandPath } from '../../scripts/lib/commands.mjs';
 
-/** The system's Chromium; undefined where it is missing, and then the tests that need it are skipped and named. */
+/** The system's Chromium; undefined where it is missing: tests that need it are then skipped and listed. */
 export const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome'].map(commandPath).find(Boolean);
 
 /**
@@ -13,7 +13,7 @@ export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] });
 }
 
-/** A fresh profile, without the cookies of any other, and a page in it that tells what went wrong in it. */
+/** A page in a new profile, without cookies of others, that collects script errors and violations of the Content-Security-Policy. */
 export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
   const context = await browser.newContext();
   context.setDefaultTimeout(90_000);
@@ -21,7 +21,7 @@ export async function openPage(browser: Browser, url: string): Promise<WatchedPa
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    // An answer of 4xx is part of what pages are for; the browser mentions every one.
+    // Browsers report every 4xx as an error, but pages expect some of them.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
@@ -32,6 +32,6 @@ export async function openPage(browser: Browser, url: string): Promise<WatchedPa
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** No script failed, and nothing was stopped by the Content-Security-Policy. */
+  /** Fails if a script failed or the Content-Security-Policy blocked anything. */
   assertNoFaults(): void;
 }

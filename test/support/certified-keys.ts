@@ -19,7 +19,7 @@ export async function certifiedKey(
   const post = async (path: string, body: unknown) => {
     const call = () => service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
     let answer = await call();
-    // Several keys are generated at once, on a machine that others use: an HSM that was too busy is asked again, as the answer says.
+    // Several keys are generated at once on a busy machine: if the HSM is too busy, the call is repeated as the answer says.
     for (let i = 0; i < 5 && answer.status === 503; i += 1) {
       await sleep(1000);
       answer = await call();

@@ -7,7 +7,7 @@ import { portableExecutable } from './portable-executable.js';
 import type { Service } from './service.js';
 import { openStage, type Stage } from './stage.js';
 
-/** A stage with a running service, a certificate authority, and keys that it has certified, named like their types. */
+/** A stage with a running service, a certificate authority, and certified keys that are named like their types. */
 export interface CertifiedStage {
   readonly stage: Stage;
   readonly service: Service;
@@ -37,7 +37,7 @@ export async function openCertifiedStage(types: readonly string[], options = {})
   };
 }
 
-/** A Windows program that nobody has signed, with `text` in it. */
+/** Makes an unsigned Windows program with `text` in it. */
 export function makeProgram(kind: string, file: string, text: string): void {
   rmSync(file, { force: true });
   if (kind === 'exe') writeFileSync(file, portableExecutable(text));

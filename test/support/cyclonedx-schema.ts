@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The official schema by the usual validator; quadratic in the number of components, so for small documents only. */
+/** The official schema in ajv; quadratic in the number of components, so for small documents only. */
 export function officialCheck(): ValidateFunction {
   const folder = join(
     dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),

@@ -9,7 +9,7 @@ const PROBE = join(import.meta.dirname, '../fakes/event-loop-probe.mjs');
 
 interface Delays {
   readonly round: number;
-  /** Milliseconds of CPU that the loop was kept busy at a time. */
+  /** Delays of the event loop, in milliseconds of CPU. */
   readonly p99: number;
   readonly max: number;
 }
@@ -17,12 +17,12 @@ interface Delays {
 /** Watches the event loop of a service that was started with `settings`. */
 export function watchEventLoop(): {
   readonly settings: Record<string, string>;
-  /** The delays while the work goes on. */
+  /** The delays during the work. */
   during(service: Service, work: () => Promise<void>): Promise<Delays>;
 } {
   const file = join(mkdtempSync(join(tmpdir(), 'event-loop-')), 'delays.json');
   const read = async (): Promise<Delays | undefined> => {
-    // It may not be there yet, or be read while it is written.
+    // The file may not exist yet, or be read while it is written.
     try {
       return JSON.parse(await readFile(file, 'utf8')) as Delays;
     } catch {

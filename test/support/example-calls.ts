@@ -8,7 +8,7 @@ import type { Stage } from './stage.js';
 
 const ATTEMPTS = 5;
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
-/** What others need comes first. */
+/** Collections in the order in which they are created: those that others refer to come first. */
 const FIRST = ['createSigningKey', 'createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createScanScope'];
 
 interface Known {
@@ -17,11 +17,11 @@ interface Known {
   /** The token of an administrator. */
   readonly person: string;
   readonly adminId: string;
-  /** Ids of what was made, by the path of its collection. */
+  /** Ids of created resources, by the path of their collection. */
   readonly made: Map<string, string>;
 }
 
-/** What examples cannot know: the ids of what is there, and which of two members to leave out. */
+/** Values that examples cannot have: ids of existing resources, and which of two exclusive members to omit. */
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
@@ -43,7 +43,7 @@ const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
 /** One vote of the only group. */
 const stagesOf = (made: Known['made']) => [{ group: made.get('/api/v1/approver-groups') ?? NOBODY, threshold: 1 }];
 const WHOLE_SCOPE = { targets: undefined, ports: undefined, hosts: undefined, label: undefined };
-/** As the example of a key is named. */
+/** Name of the key in the examples. */
 const GUARDED = 'release-2027';
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
 const SCAN = {
@@ -62,7 +62,7 @@ const SCAN = {
   ],
 };
 
-/** Makes the calls of the API document, by its examples. */
+/** Makes the calls of the API document with its examples. */
 export class ExampleCalls {
   constructor(private readonly known: Known) {}
 
@@ -70,7 +70,7 @@ export class ExampleCalls {
     return this.known.made;
   }
 
-  /** One of everything that can be made. */
+  /** Creates one resource of every collection. */
   async makeAll(operations: readonly Operation[]): Promise<void> {
     const { service, apiKey: key, made } = this.known;
     const creating = operations.filter(({ method, path }) => method === 'POST' && !path.includes('{'));
@@ -84,7 +84,7 @@ export class ExampleCalls {
     if (status < 300) this.known.made.set(operation.path, body.id ?? body.requestId);
   }
 
-  /** Where much else runs, a key may take longer than its caller waits. */
+  /** On a busy machine a key may take longer than the call waits. */
   async callPatiently(operation: Operation, good: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const wanted = { path: this.pathOf(operation), headers, body: good === undefined ? undefined : jsonText(good) };
     let answer = await this.call(operation, wanted);
@@ -105,7 +105,7 @@ export class ExampleCalls {
     );
   }
 
-  /** What is there is not to be removed before the others had it. */
+  /** Id of an existing resource for a path parameter; for DELETE an unknown id, so that other operations still find theirs. */
   idFor({ method, path, raw }: Operation, name: string): string {
     if (method === 'DELETE') return NOBODY;
     const parameter = raw.parameters.find((candidate: { name: string }) => candidate.name === name);
@@ -114,7 +114,7 @@ export class ExampleCalls {
 
   call(operation: Operation, { path, body, headers = {} }: Partial<HostileCall> & { path: string }): Promise<Answer> {
     const { service, apiKey, person } = this.known;
-    // A credential of its own is looked at only where no other is shown.
+    // Operations with credentials of their own ignore them beside a bearer credential.
     const hasOwn = 'cookie' in headers || 'x-api-key' in headers;
     const key = hasOwn ? undefined : operation.raw['x-person'] === true ? person : apiKey;
     return service.call(operation.method, path, { key, headers, ...(body === undefined ? {} : { body }) });

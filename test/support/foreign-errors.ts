@@ -10,7 +10,7 @@ export function isForeign(path: string): boolean {
   return VAULT.test(path) || SIGN_SERVER.test(path);
 }
 
-/** The refusal, as the clients of this path read it: Vault knows no 401, and neither shape has a code. */
+/** Asserts a refusal in the shape of this path: Vault has no 401, and neither shape has a code. */
 export function assertRefused(path: string, answer: Answer, refusal: Refusal): void {
   if (!isForeign(path)) return assertProblem(answer, refusal);
   const isVault = VAULT.test(path);

@@ -3,8 +3,8 @@ import { readPublicKeyLine } from '../../src/formats/ssh/public-key.js';
 import { wireString, wireUint32 } from '../../src/formats/ssh/wire.js';
 
 /**
- * A private key file (OpenSSH's PROTOCOL.key) of whoever has only the public half. `isProtected`: its header names a cipher and random bytes follow, which
- * ssh-keygen takes for a key with a passphrase. Else it is a whole Ed25519 key whose private half is another one: ssh-keygen prints the public half all the same.
+ * A private key file (OpenSSH's PROTOCOL.key) that is forged with the public half only. `isProtected`: its header names a cipher and random bytes follow, which
+ * ssh-keygen reads as a key with a passphrase. Else it is a complete Ed25519 key with the private half of another key: ssh-keygen prints the public half nevertheless.
  */
 export function forgedPrivateKey(publicKey: string, isProtected: boolean): string {
   const blob = readPublicKeyLine(publicKey)?.blob ?? Buffer.alloc(0);

@@ -1,6 +1,6 @@
 import type { Operation } from './api-document.js';
 
-/** Numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
+/** Pseudo-random numbers from 0 to below 1 by a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,13 +11,13 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** Up to so many of them, in another order. */
-export function someOf<Item>(items: readonly Item[], most: number, random: () => number): Item[] {
+/** A random sample of at most `max` items. */
+export function someOf<Item>(items: readonly Item[], max: number, random: () => number): Item[] {
   const drawn = items.map((item) => ({ item, place: random() })).sort((a, b) => a.place - b.place);
-  return drawn.slice(0, most).map(({ item }) => item);
+  return drawn.slice(0, max).map(({ item }) => item);
 }
 
-/** What no text should be able to do harm with, as it stands in an address, a form, or a body. */
+/** Hostile texts for URLs, forms and bodies. */
 export const HOSTILE_TEXTS = [
   '',
   ' ',
@@ -89,7 +89,7 @@ export const HOSTILE_TEXTS = [
   'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAA/////w==',
 ] as const;
 
-/** A number that JSON can write and JavaScript cannot hold; see `jsonText`. */
+/** A number that JSON can express and JavaScript cannot; see `jsonText`. */
 const TOO_LARGE = '@1e400@';
 
 const HOSTILE_JSON: readonly unknown[] = [
@@ -126,16 +126,16 @@ export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? '').replaceAll(`"${TOO_LARGE}"`, '1e400');
 }
 
-/** A call as it goes out. */
+/** A call as it is sent. */
 export interface HostileCall {
   readonly operation: Operation;
-  /** With its query. */
+  /** Path with query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
 }
 
-/** Values for the calls of an operation that are all right: what the description gives as examples, and ids of what is there. */
+/** Valid values for the calls of an operation: examples of the document, and ids of existing resources. */
 export interface GoodValues {
   /** Value of a parameter in the path. */
   pathValue(operation: Operation, name: string): string;
@@ -143,7 +143,7 @@ export interface GoodValues {
 }
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Headers that mean something to every operation. */
+/** Headers that every operation reads. */
 const HEADERS = [
   'accept',
   'authorization',
@@ -157,7 +157,7 @@ const HEADERS = [
   'x-forwarded-for',
   'x-request-id',
 ];
-/** Values that mean something in one of them. */
+/** Hostile values of headers. */
 const HOSTILE_HEADERS = [
   'Bearer',
   'Bearer sw_',
@@ -177,7 +177,7 @@ const HOSTILE_HEADERS = [
   'bytes=0-0,-1,99999999999999999999-',
   'null',
 ];
-/** Texts that are no JSON, or not what they seem. */
+/** Texts that are invalid or ambiguous JSON. */
 const HOSTILE_BODIES = [
   '',
   ' ',
@@ -196,7 +196,7 @@ const HOSTILE_BODIES = [
 
 const PRINTABLE = HOSTILE_TEXTS.filter((value) => /^[\x20-\x7e]*$/.test(value));
 
-/** Every call that has one hostile thing in it, be it in the path, the query, a header, or anywhere in the body. */
+/** Calls with exactly one hostile value: in the path, the query, a header, or anywhere in the body. */
 export function hostileCallsOf(operation: Operation, good: GoodValues): HostileCall[] {
   const names = (place: string): string[] =>
     (operation.raw.parameters ?? [])
@@ -256,7 +256,7 @@ function hostileForms(body: unknown): string[] {
   );
 }
 
-/** The body with each of its parts, and the whole, replaced by each hostile value, left out, or with a member too many. */
+/** Bodies of which the whole or one part is replaced by a hostile value, omitted, or has an additional member. */
 function hostileBodies(body: unknown): unknown[] {
   if (body === undefined) return [];
   return placesIn(body).flatMap((place) => [

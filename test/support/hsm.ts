@@ -15,10 +15,10 @@ import {
 import { Config } from '../../src/platform/config/config.js';
 import { Problem } from '../../src/platform/errors/problem.js';
 
-/** A private SoftHSM token. `environment` must be in process.env of whoever starts the key process, see `useToken`. */
+/** A private SoftHSM token. `environment` must be in process.env of the process that starts the key process, see `useToken`. */
 export interface TestToken {
   readonly directory: string;
-  /** Where SoftHSM keeps its tokens; move it away and the token is gone. */
+  /** Directory of SoftHSM's tokens; moving it removes the token. */
   readonly tokens: string;
   readonly label: string;
   readonly pinFile: string;
@@ -33,7 +33,7 @@ const PIN = '918273';
 /** Lets Node run the key process from source. */
 const RUN_SOURCES = `--import=${new URL('./typescript-sources.mjs', import.meta.url).href}`;
 
-/** Initializes a token in a directory of its own (a new temporary one when none is given). */
+/** Initializes a token in a directory of its own (in a new temporary directory by default). */
 export function createToken(parent?: string): TestToken {
   const directory = mkdtempSync(join(parent ?? tmpdir(), 'sealwright-hsm-'));
   const tokens = join(directory, 'tokens');
@@ -61,12 +61,12 @@ export function createToken(parent?: string): TestToken {
   };
 }
 
-/** Puts the token's environment into this process, whose children inherit it. */
+/** Sets the token's environment in this process, whose children inherit it. */
 export function useToken(token: TestToken): void {
   Object.assign(process.env, token.environment);
 }
 
-/** A started vault on the token, in this process. `settings` come on top of the token's. */
+/** Starts a vault on the token, in this process. `settings` override the token's. */
 export async function openVault(token: TestToken, settings: Record<string, string> = {}): Promise<KeyProcessVault> {
   useToken(token);
   const vault = new KeyProcessVault(new Config({ ...token.settings, ...settings }));
@@ -74,7 +74,7 @@ export async function openVault(token: TestToken, settings: Record<string, strin
   return vault;
 }
 
-/** Generates a key, as soon as the vault is up, and gives what signing needs of it. */
+/** Generates a key as soon as the vault is up. */
 export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> {
   return answered(async () => {
     const ckaId = randomBytes(16);
@@ -84,12 +84,12 @@ export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> 
   });
 }
 
-/** Of a signing key that nobody else has. */
+/** A new identity of a signing key. */
 export function newIdentity(name = 'test', version = 1): KeyIdentity {
   return { purpose: 'signing', owner: signingKeyOwner(randomUUID(), name, version) };
 }
 
-/** As callers do: while the key process is being replaced it is asked again, for half a minute. Any other error is passed on. */
+/** Retries for half a minute while the key process is being replaced, as callers do. Other errors are passed on. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

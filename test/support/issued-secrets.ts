@@ -2,17 +2,17 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Notes what a run issues, logs and stores, for the search after the run: nothing that was issued may be in a log, or in clear in a
- * database. Without SW_TEST_EVIDENCE (a run of single files) nothing is noted.
+ * Collects the secrets, logs and rows of a run for the search after it: no issued secret may be in a log, or in clear in a
+ * database. Without SW_TEST_EVIDENCE (a run of single files) nothing is collected.
  */
 const DIRECTORY = process.env['SW_TEST_EVIDENCE'];
-/** Our own secrets say what they are; tokens are three parts of base64url. */
+/** Our own secrets have a recognisable prefix; JWTs are three parts of base64url. */
 const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
-/** What callers chose or brought along, and what is shown once under a name of its own. */
+/** Secrets that callers chose, and secrets that are shown once as a named member. */
 const NAMED = /"(?:password|currentPassword|clientSecret|client_secret|secret)":"([\w./+=-]{12,})"/g;
 const RECOVERY = /\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g;
 
-/** To be called with every exchange. A password that was refused is no secret. */
+/** Collects the secrets of one HTTP exchange. A password that was refused is not one. */
 export function noteExchange(asked: string, status: number, headers: Headers, answered: string): void {
   if (DIRECTORY === undefined || status >= 300) return;
   const texts = [asked, answered, headers.getSetCookie().join('\n')];
@@ -24,14 +24,14 @@ export function noteExchange(asked: string, status: number, headers: Headers, an
   if (found.length > 0) appendFileSync(join(DIRECTORY, 'secrets'), `${found.join('\n')}\n`, { mode: 0o600 });
 }
 
-/** Adds to what a process printed. */
+/** Appends output of a process. */
 export function keepLog(pid: number | undefined, chunk: Buffer): void {
   if (DIRECTORY !== undefined) appendFileSync(join(DIRECTORY, `log-${pid}`), chunk);
 }
 
 type Query = (text: string) => Promise<Record<string, string>[]>;
 
-/** Copies every row of every table, before the database goes. */
+/** Copies every row of every table, before the database is dropped. */
 export async function keepDatabase(name: string, query: Query): Promise<void> {
   if (DIRECTORY === undefined) return;
   const tables = await query(`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);

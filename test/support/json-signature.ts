@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from './authority.js';
 
-/** What JSF 0.82 says is signed, by a program that shares nothing with ours: canonical JSON without the value. */
+/** The signed text according to JSF 0.82, by an independent program: canonical JSON without the signature value. */
 const CANONICAL = `
 import base64, json, sys
 document = json.load(open(sys.argv[1], encoding='utf-8'))
@@ -19,7 +19,7 @@ export interface SignedText {
   readonly text: Buffer;
 }
 
-/** Takes the signature out of a document. Needs python3. */
+/** Extracts the signature of a document. Needs python3. */
 export function signedText(document: Buffer | string): SignedText {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-jsf-'));
   const file = (name: string) => join(directory, name);

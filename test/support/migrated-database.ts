@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 
 const MIGRATIONS = join(import.meta.dirname, '../../dist/platform/database/migrations');
-/** Key of the advisory lock under which the template is made: several test files begin at once. */
+/** Key of the advisory lock under which the template is made, since test files run in parallel. */
 const LOCK = 7_310_021;
 
 /**
- * A new database with the schema of the build, as a copy: only the first of a run is migrated, by `migrate`, and is the template of all
+ * Makes a database with the schema of the build: only the first one of a run is migrated, by `migrate`, and is the template of all
  * others with the same migrations.
  *
- * @returns its address, for the owner of everything.
+ * @returns the address of the database, as its owner
  */
 export async function createMigratedDatabase(
   adminUrl: string,

@@ -7,7 +7,7 @@ import { rawToDer } from '../../src/hsm/signatures/ecdsa.js';
 export interface Claim {
   /** PEM. */
   readonly publicKey: string;
-  /** As the service names it: sha256, sha3-384 … */
+  /** Name of the hash in the API: sha256, sha3-384 … */
   readonly algorithm: string;
   readonly scheme: string;
   readonly signature: Buffer;
@@ -15,7 +15,7 @@ export interface Claim {
 
 const PSS = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest'];
 
-/** The openssl command, as the receiver of a signed file would use it. */
+/** The openssl command, as the receiver of a signed file uses it. */
 export class Openssl {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-openssl-'));
 
@@ -24,7 +24,7 @@ export class Openssl {
     return execFileSync('openssl', ['dgst', `-${algorithm}`, '-binary', file]).toString('base64');
   }
 
-  /** `openssl dgst -verify`; true when it prints "Verified OK". */
+  /** `openssl dgst -verify`; true if it prints "Verified OK". */
   accepts(file: string, { publicKey, algorithm, scheme, signature }: Claim): boolean {
     const pem = this.keep('key.pem', publicKey);
     // openssl reads ECDSA signatures as DER only.

@@ -11,13 +11,13 @@ export function keyProcessesOf(service: Service): number[] {
     .map(([pid]) => Number(pid));
 }
 
-/** False for a process that has ended, be it that nobody has collected it yet. */
+/** False for a process that has ended, also for a zombie. */
 export function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 }
 
-/** kill -9; false when there was nothing to kill. */
+/** kill -9; false if there was no key process. */
 export function killKeyProcess(service: Service): boolean {
   const [pid] = keyProcessesOf(service);
   if (pid === undefined) return false;

@@ -9,7 +9,7 @@ export interface Refusal {
   readonly pointer?: string;
 }
 
-/** Makes calls that must be refused without leaving anything behind but the note that they were. */
+/** Makes calls that must be refused and must leave nothing behind but an audit entry. */
 export class RefusedCalls {
   constructor(
     private readonly stage: Stage,
@@ -17,19 +17,19 @@ export class RefusedCalls {
     private readonly apiKey: string,
   ) {}
 
-  /** A POST with a good credential, unless `options` say otherwise: refused as told, written down, and nothing stored. */
+  /** Asserts that a POST with a valid credential (or that of `options`) is refused as expected and audited, and that nothing is stored. */
   async post(refusal: Refusal, path: string, options: CallOptions): Promise<Answer> {
     const answer = await this.withoutTrace(refusal, 'POST', path, options);
     await this.assertWrittenDown(answer, refusal.code);
     return answer;
   }
 
-  /** A GET: refused as told, and nothing stored. */
+  /** Asserts that a GET is refused as expected and that nothing is stored. */
   get(refusal: Refusal, path: string, options: CallOptions = {}): Promise<Answer> {
     return this.withoutTrace(refusal, 'GET', path, options);
   }
 
-  /** The audit log names the code of the refusal, once. */
+  /** Asserts that the audit log has the code of the refusal, once. */
   async assertWrittenDown(answer: Answer, code: string): Promise<void> {
     const entries = await this.stage.sql(
       `SELECT outcome, detail ->> 'code' AS code FROM audit_entry WHERE action = 'request.refused' AND correlation = $1`,
@@ -46,7 +46,7 @@ export class RefusedCalls {
     return answer;
   }
 
-  /** Everything that a call could leave behind, apart from the note that it was refused. */
+  /** Number of rows that a call could leave behind, without audit entries of refusals. */
   private async stored(): Promise<unknown> {
     const tables = ['signing_request', 'outbox_message', 'idempotency_key', 'signing_key', 'api_key', 'user_account'];
     const counts = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ');

@@ -14,14 +14,14 @@ export interface ManagedHost {
   readonly sshd: Sshd;
 }
 
-/** Between two looks at a rotation; each costs the api a request, and many are waited for at once. */
+/** Polling interval for rotations; many are polled at once. */
 const LOOK_MS = 200;
 
-/** What a login with ssh, the program, came to. */
+/** Result of a login with the ssh command. */
 export type LoginResult = 'accepted' | 'denied' | `unclear: ${string}`;
 
-/** Hosts with an account `deploy`, and a service that may rotate keys on them. */
-export class Field {
+/** SSH hosts with an account `deploy`, managed by a service that may rotate keys on them. */
+export class SshFleet {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-field-'));
   readonly hosts: ManagedHost[] = [];
   private readonly login = newClientKey(this.directory, 'login');
@@ -30,7 +30,7 @@ export class Field {
   constructor(
     private readonly service: () => Service,
     private readonly apiKey: string,
-    /** Begins the names of its hosts; another one where a service knows two fields. */
+    /** Prefix of host names; different ones if a service has two fleets. */
     private readonly prefix = 'host',
   ) {}
 
@@ -45,13 +45,13 @@ export class Field {
     throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
 
-  /** The alert about a rotation or a key, if there is one. */
+  /** The alert about a rotation or a key, if any. */
   async alertAbout(subject: string): Promise<Answer['body']> {
     const { items } = await this.ask('GET', '/api/alerts?limit=200');
     return items.find((alert: { subject: { id: string } }) => alert.subject.id === subject);
   }
 
-  /** A new sshd that the service logs in to as root, with the host key pinned. */
+  /** Starts an sshd that the service logs in to as root, with its host key pinned. */
   async addHost(options: SshdOptions = {}, record: Record<string, unknown> = {}): Promise<ManagedHost> {
     const sshd = await startSshd(options);
     sshd.authorize('root', this.login.publicKey);
@@ -70,21 +70,21 @@ export class Field {
     return host;
   }
 
-  /** A key pair that the service knows the public half of. */
+  /** Makes a key pair and registers its public half. */
   async newKey(kind?: string[]): Promise<ClientKey & { readonly id: string }> {
     const key = newClientKey(this.directory, `key-${(this.names += 1)}`, kind);
     const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
     return { ...key, id };
   }
 
-  /** Orders a rotation for `deploy` on these hosts. Answers its id. */
+  /** Orders a rotation for `deploy` on these hosts. @returns its id */
   async rotate(keyId: string, hosts: readonly ManagedHost[], order: Record<string, unknown> = {}): Promise<string> {
     const targets = hosts.map(({ id }) => ({ hostId: id, account: 'deploy' }));
     const { id } = await this.ask('POST', `/v1/keys/${keyId}/rotate`, { targets, overlapSeconds: 2, ...order });
     return id;
   }
 
-  /** Waits until the rotation is over, or one of these. */
+  /** Waits until the rotation has ended, or has one of these states. */
   ended(
     id: string,
     seconds = 60,
@@ -101,13 +101,13 @@ export class Field {
     return (await this.ask('GET', `/v1/rotations/${id}/targets?limit=200`)).items;
   }
 
-  /** The private key that is in force in the place of this one; undefined while the service does not hold it. */
+  /** The private key that replaces this one now; undefined while the service does not have it. */
   async released(keyId: string): Promise<{ id: string; privateKey: string } | undefined> {
     const answer = await this.call('POST', `/v1/keys/${keyId}/private-key`).catch(() => undefined);
     return answer?.status === 200 ? answer.body : undefined;
   }
 
-  /** Keeps a private key in a file that ssh takes. */
+  /** Writes a private key into a file that ssh accepts. */
   keep(name: string, privateKey: string): string {
     const file = join(this.directory, name);
     writeFileSync(file, privateKey, { mode: 0o600 });
@@ -120,7 +120,7 @@ export class Field {
   }
 }
 
-/** Logs in with ssh and this one private key. */
+/** Logs in with ssh and only this private key. */
 export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'): Promise<LoginResult> {
   const options = {
     IdentitiesOnly: 'yes',
@@ -140,13 +140,13 @@ export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'
   return said.includes('Permission denied') ? 'denied' : `unclear: ${said.trim().split('\n').at(-1)}`;
 }
 
-/** Somebody who uses a key: logs in with the key that the service says is in force, and until it holds one, with the first one. */
+/** A user of a key: logs in with the key that the service releases, and with the first one until there is one. */
 export class KeyHolder {
   private inForce: string;
   private file: string;
 
   constructor(
-    private readonly field: Field,
+    private readonly field: SshFleet,
     readonly host: ManagedHost,
     private readonly first: { readonly id: string; readonly file: string },
   ) {
@@ -164,7 +164,7 @@ export class KeyHolder {
   }
 }
 
-/** Somebody who uses a key all the time. */
+/** A user of a key that logs in again and again. */
 export class Hammer {
   readonly results: LoginResult[] = [];
   private stopped = false;
@@ -177,7 +177,7 @@ export class Hammer {
     this.running = this.run();
   }
 
-  /** Ends, and answers what was not let in. */
+  /** Stops. @returns the logins that were not accepted */
   async stop(): Promise<LoginResult[]> {
     this.stopped = true;
     await this.running;

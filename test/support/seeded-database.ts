@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestToken } from './hsm.js';
 
-/** Key of the advisory lock under which the seeded template is made, and copied. */
+/** Key of the advisory lock under which the seeded template is made and copied. */
 const LOCK = 7_310_022;
 const TEMPLATE = 'template_seeded';
 
 export interface Place {
   readonly adminUrl: string;
-  /** The database that becomes a copy of the seeded one. Nobody may be connected to it. */
+  /** The database that becomes a copy of the seeded one; it must have no connections. */
   readonly databaseUrl: string;
   /** The token that becomes a copy of the one with the seeded keys. */
   readonly token: TestToken;
 }
 
 /**
- * Gives a stage what the demo seed makes, as a copy: only the first of a run is seeded, by `seed`, in a directory that it is given, on
- * a database and a token of its own, whose places it answers.
+ * Copies the data of the demo seed to a stage: only the first one of a run is seeded, by `seed`, in a directory that it is given, on
+ * a database and a token of its own, which it answers.
  *
  * @returns the directory in which `seed` worked.
  */
@@ -48,7 +48,7 @@ export async function copySeeded(
   }
 }
 
-/** The directory of the template's token stands in the comment of its database. */
+/** The directory of the template's token is in the comment of its database. */
 async function placeOfTemplate(client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ place: string }>(
     `SELECT shobj_description(oid, 'pg_database') AS place FROM pg_database WHERE datname = $1`,

@@ -10,13 +10,13 @@ export interface ServerSentEvent {
 
 /** A stream that is being read. */
 export interface EventStream {
-  /** What it has told so far. */
+  /** Events so far. */
   readonly heard: readonly ServerSentEvent[];
-  /** All that it told. */
+  /** The whole text so far. */
   readonly ended: Promise<readonly ServerSentEvent[]>;
 }
 
-/** Reads a stream, as the HTML Living Standard says. */
+/** Reads a stream (HTML Living Standard, Server-sent events). */
 export function listenTo(service: Service, path: string, by: string): EventStream {
   const heard: ServerSentEvent[] = [];
   return { heard, ended: readInto(heard, `${service.url}${path}`, by) };
@@ -35,7 +35,7 @@ async function readInto(heard: ServerSentEvent[], url: string, by: string): Prom
   return heard;
 }
 
-/** None for a comment. */
+/** Undefined for a comment. */
 function eventOf(block: string): ServerSentEvent[] {
   const lines = block.split('\n');
   const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);

@@ -18,9 +18,9 @@ export interface Service {
   /** Empty for a worker. */
   readonly url: string;
   readonly pid: number;
-  /** All that it printed. */
+  /** Its whole output. */
   log(): string;
-  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. Answers the exit code, or the signal that ended it. */
+  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. @returns the exit code, or the signal that ended it */
   kill(signal?: NodeJS.Signals): Promise<number | string | null>;
   /** Calls the API; `key` becomes the bearer credential. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
@@ -28,7 +28,7 @@ export interface Service {
 
 export interface CallOptions {
   readonly key?: string;
-  /** Sent as JSON; a Buffer or a string is sent as it is. */
+  /** Sent as JSON; a Buffer or a string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
@@ -40,7 +40,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Starts the built service and waits until it says that it works; what it printed is the error when it does not. */
+/** Starts the built service and waits until it is ready; otherwise throws with its output. */
 export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all';
   const env = { ...process.env, ...settings, ...options.settings, SVC_ROLE: role };

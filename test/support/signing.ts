@@ -23,7 +23,7 @@ export function sign(service: Service, { key, body, headers }: SignOptions): Pro
   return service.call('POST', '/api/v1/sign/digest', { key, body, headers });
 }
 
-/** Reads a request as soon as it is final, or as it is after `seconds`. */
+/** Reads a request as soon as it is final, at the latest after `seconds`. */
 export function read(service: Service, apiKey: string, requestId: string, seconds = 10): Promise<Answer> {
   return service.call('GET', `/api/v1/sign/requests/${requestId}?wait=${seconds}`, { key: apiKey });
 }
@@ -52,21 +52,21 @@ export function verifies(message: string | Buffer, { publicKey }: PublishedKey, 
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }
 
-/** How many times as long tests wait before they take something for hung; vitest.config.ts says it. */
-export const PATIENCE = Number(process.env.TEST_PATIENCE ?? 1);
+/** Factor on the timeouts of tests, which run in parallel on busy machines. */
+export const TIMEOUT_FACTOR = 3;
 
-/** Polls until `check` answers something other than undefined or false; an error after `seconds`, longer on a slow machine. */
+/** Polls until `check` answers something other than undefined or false. Throws after `seconds` times TIMEOUT_FACTOR. */
 export async function until<T>(
   what: string,
   seconds: number,
   check: () => Promise<T | undefined | false>,
   everyMs = 50,
 ): Promise<T> {
-  const deadline = Date.now() + seconds * PATIENCE * 1000;
+  const deadline = Date.now() + seconds * TIMEOUT_FACTOR * 1000;
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds * PATIENCE} seconds`);
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds * TIMEOUT_FACTOR} seconds`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

@@ -22,16 +22,16 @@ const FIRST_UID = 21_000;
 export type HostKeyKind = 'ed25519' | 'rsa' | 'ecdsa';
 
 export interface SshdOptions {
-  /** Loopback address that it listens on; each another "machine". Default: the next free one of 127.20.0.0/16. */
+  /** Loopback address that it listens on; each is another "machine". Default: the next free one of 127.20.0.0/16. */
   readonly address?: string;
-  /** Login names that exist there, besides root. Each has a home directory of its own. */
+  /** Login names besides root. Each has a home directory of its own. */
   readonly users?: readonly string[];
   readonly hostKeys?: readonly HostKeyKind[];
-  /** Lines of sshd_config, put before all others: sshd takes the first value that it reads. */
+  /** First lines of sshd_config: sshd uses the first value that it reads. */
   readonly config?: readonly string[];
-  /** Lines put at the end, for Match blocks. */
+  /** Last lines of sshd_config, for Match blocks. */
   readonly matches?: readonly string[];
-  /** Version that it says it has, for example `8.9`. */
+  /** Version that it announces, for example `8.9`. */
   readonly version?: string;
   /** Time zone of the machine. */
   readonly timeZone?: string;
@@ -45,17 +45,17 @@ export interface Sshd {
   readonly users: readonly string[];
   /** Path on this machine of the home directory of a user. */
   home(user: string): string;
-  /** All that sshd logged, LogLevel VERBOSE. */
+  /** The log of sshd, LogLevel VERBOSE. */
   log(): string;
-  /** Puts a line into the user's authorized_keys. */
+  /** Appends a line to the user's authorized_keys. */
   authorize(user: string, line: string): void;
-  /** authorized_keys of the user, as it is on disk. */
+  /** Content of the user's authorized_keys. */
   authorizedKeys(user: string): string;
   /** Public key line of one of its own keys. */
   hostKey(kind: HostKeyKind): string;
-  /** Takes a new key of this kind and starts again at the same address. */
+  /** Makes a new host key of this kind and restarts at the same address. */
   swapHostKey(kind: HostKeyKind): Promise<void>;
-  /** Runs a command where sshd runs, as root. */
+  /** Runs a command in the namespace of sshd, as root. */
   inside(...command: string[]): string;
   /** The same with something on standard input. */
   feed(input: string, ...command: string[]): string;
@@ -65,7 +65,7 @@ export interface Sshd {
   close(): Promise<void>;
 }
 
-/** Whether this machine can run such an sshd: openssh-server is installed, and we may make mount namespaces. */
+/** Whether this machine can run such an sshd: openssh-server is installed, and mount namespaces are allowed. */
 export function canRunSshd(): boolean {
   return existsSync(SSHD) && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 }
@@ -92,7 +92,7 @@ export function newClientKey(
   return { privateKey: readFileSync(file, 'utf8'), publicKey, fingerprint: fingerprintOfLine(publicKey), file };
 }
 
-/** What ssh-keygen says of a public key. */
+/** Fingerprint of a public key by ssh-keygen. */
 export function fingerprintOfLine(line: string): string {
   const told = execFileSync('ssh-keygen', ['-lf', '-'], { input: `${line}\n`, encoding: 'utf8' });
   return told.split(' ')[1] ?? '';
@@ -180,7 +180,7 @@ function authorize(home: string, uid: number, line: string): void {
   chownSync(file, uid, uid);
 }
 
-/** passwd, shadow and group of this machine with the users added, and their homes; bound over the real ones for sshd alone. */
+/** passwd, shadow and group of this machine with the users added, and their homes; mounted over the real ones for sshd alone. */
 function makeAccounts(directory: string, users: readonly string[]): void {
   const etc = join(directory, 'etc');
   mkdirSync(etc);
@@ -232,7 +232,7 @@ function configOf(
   ].join('\n');
 }
 
-/** The program with another version number of the same length in it: a real sshd that says it is older. */
+/** sshd with another version number of the same length in its binary: a real sshd that announces an older version. */
 function copyProgram(directory: string, version: string): void {
   const program = readFileSync(SSHD, 'latin1');
   const own = /OpenSSH_\d+\.\d+/.exec(program)?.[0] ?? '';
@@ -247,7 +247,7 @@ interface Place {
   readonly timeZone: string;
 }
 
-/** Starts sshd where /etc/passwd, /home and /root are its own, and waits until it listens. */
+/** Starts sshd in a namespace with its own /etc/passwd, /home and /root, and waits until it listens. */
 async function runSshd({ directory, address, port, timeZone }: Place): Promise<ChildProcess> {
   const over = [
     ...['passwd', 'shadow', 'group'].map((file) => `mount --bind ${directory}/etc/${file} /etc/${file}`),

@@ -13,10 +13,10 @@ import { createToken, type TestToken } from './hsm.js';
 import { copySeeded } from './seeded-database.js';
 import { type Service, type ServiceOptions, runToEnd, startService } from './service.js';
 
-/** Where the demo seed writes its facts. */
+/** File of the demo seed with keys and passwords. */
 const DEMO = 'demo.env';
 
-/** What one test file works on: a database, a token and a Redis of its own, and the services that it starts on them. */
+/** The environment of one test file: a database, a token and a Redis of its own, and the services that it starts on them. */
 export interface Stage {
   readonly settings: Record<string, string>;
   readonly token: TestToken;
@@ -29,13 +29,13 @@ export interface Stage {
   /** Address of the database, as its owner. */
   readonly databaseUrl: string;
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Starts dist/main.js (or dist/worker.js) and waits until it works. */
+  /** Starts dist/main.js (or dist/worker.js) and waits until it is ready. */
   start(options?: ServiceOptions): Promise<Service>;
   /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
   restartRedis(): Promise<void>;
   /** FLUSHALL. */
   flushRedis(): Promise<void>;
-  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by its own journal. */
+  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by the shim's journal. */
   operationsOn(digest: string): number;
   /** Only with `ownPostgres`: starts it again on the same data and at the same address, after the test stopped or killed it. */
   restartPostgres(): Promise<void>;
@@ -108,7 +108,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       client.disconnect();
     },
     seed: async () => {
-      // Work that a service already did on these stores must stay; and a server of its own has no templates.
+      // A service may have written to these stores already; and a server of its own has no templates.
       if (services.length > 0 || postgres !== undefined) return seed(directory, settings);
       return facts(await copySeeded({ adminUrl: adminUrl(), databaseUrl, token }, seedTemplate));
     },
@@ -146,7 +146,7 @@ async function query<Row extends object>(url: string, text: string, values?: unk
   }
 }
 
-/** The port is held for some milliseconds after a server was killed: its threads do not all end at once. */
+/** The port stays in use for some milliseconds after a server was killed, until all its threads have ended. */
 async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -8,7 +8,7 @@ export interface TimeServer {
 }
 
 const EPOCHS_APART = 2_208_988_800;
-/** Then seconds are counted from zero again. */
+/** Seconds at which the NTP era ends and counting begins at zero again. */
 const ERA = 2 ** 32;
 
 /** An NTP server whose clock is off by so many milliseconds. */

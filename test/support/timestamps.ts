@@ -9,7 +9,7 @@ import type { Answer, Service } from './service.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 
-/** `openssl ts`, as a client of the service uses it; files are in the directory of the authority. */
+/** `openssl ts` as a client of the service; files are in the directory of the authority. */
 export class TimestampClient {
   constructor(
     private readonly service: Service,
@@ -63,7 +63,7 @@ export class TimestampClient {
     return body;
   }
 
-  /** The same over fetch, for many. */
+  /** The same with fetch, for many calls. */
   async post(query: Buffer): Promise<Buffer> {
     const response = await fetch(`${this.service.url}/tsa`, {
       method: 'POST',
@@ -78,14 +78,14 @@ export class TimestampClient {
   }
 }
 
-/** SignedData of the token in a reply, read by a library that the service does not write with. */
+/** SignedData of the token in a reply, read by a library that the service does not use for writing. */
 export function signedDataOf(reply: Buffer): SignedData {
   const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
   if (token === undefined) throw new Error('no token');
   return AsnConvert.parse(AsnConvert.parse(AsnConvert.serialize(token), ContentInfo).content, SignedData);
 }
 
-/** Has so many tokens issued, by all of the clients at once, and answers their serial numbers as 32 hexadecimal digits. */
+/** Requests `count` tokens by all clients in parallel. @returns their serial numbers as 32 hexadecimal digits */
 export async function serialsOf(clients: readonly TimestampClient[], count: number, file: string): Promise<string[]> {
   const query = clients[0]?.query(file, ['-sha256', '-no_nonce']) ?? Buffer.alloc(0);
   const serials: string[] = [];

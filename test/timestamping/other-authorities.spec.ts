@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask, Authority } from '../support/authority.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
-import { digestOf, PATIENCE, sign } from '../support/signing.js';
+import { digestOf, TIMEOUT_FACTOR, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 type Answer = { status: number; body: Buffer } | 'never';
@@ -83,7 +83,7 @@ async function startWith(authorities: string[]): Promise<Service> {
     settings: {
       SVC_TSA_AUTHORITIES: authorities.join(','),
       SVC_TSA_TRUST_FILE: authority.root,
-      SVC_TSA_TIMEOUT_MS: String(1500 * PATIENCE),
+      SVC_TSA_TIMEOUT_MS: String(1500 * TIMEOUT_FACTOR),
     },
   });
 }

@@ -3,11 +3,11 @@ import { Interval } from '@nestjs/schedule';
 import { AlertNotifier } from '../notices/alert-notifier.js';
 import { AlertIntake } from './alert-intake.js';
 
-/** Looks every second for what happened, and for who is to be told. */
+/** Takes alert events and sends due notifications every second. */
 @Injectable()
 export class AlertIntakeSchedule {
   private readonly logger = new Logger(AlertIntakeSchedule.name);
-  private looking = false;
+  private running = false;
 
   constructor(
     private readonly intake: AlertIntake,
@@ -15,16 +15,16 @@ export class AlertIntakeSchedule {
   ) {}
 
   @Interval(1000)
-  async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
+  async run(): Promise<void> {
+    if (this.running) return;
+    this.running = true;
     try {
       while ((await this.intake.take()) > 0);
       while ((await this.notifier.notify()) > 0);
     } catch (error) {
-      this.logger.warn(`alerts wait: ${String(error)}`);
+      this.logger.warn(`alert events wait: ${String(error)}`);
     } finally {
-      this.looking = false;
+      this.running = false;
     }
   }
 }

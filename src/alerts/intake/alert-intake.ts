@@ -9,12 +9,12 @@ const BATCH_SIZE = 1000;
 /** Key of the transaction-level lock: events are taken in their order, so one process at a time takes them. */
 const LOCK = 0x616c_7274;
 
-/** Makes alerts of what happened, in the transaction that takes the events away. */
+/** Turns alert events into alerts, in the transaction that removes the events. */
 @Injectable()
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Takes what there is. Answers how many events that were; 0 too when another process is at it. */
+  /** Takes a batch of events. @returns how many; 0 also while another process takes them */
   async take(): Promise<number> {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
@@ -29,7 +29,7 @@ export class AlertIntake {
   }
 }
 
-/** Runs of events up to an end are one statement; the end comes after what it ends. */
+/** Events are raised in one statement, up to an event that ends something; that is applied after those before it. */
 async function settle(tx: EntityManager, rules: readonly AlertRule[], events: readonly AlertEventRow[]): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const event of events) {

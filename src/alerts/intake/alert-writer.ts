@@ -5,12 +5,12 @@ import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import type { Hit } from './rule-match.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** A burst is told as one thing: the first notification waits this long for the rest of it. */
+/** The first notification waits this long, so that a burst of events becomes one notification. */
 const GATHER_SECONDS = 5;
 
 /**
- * Opens alerts, counts on those that are open, and reopens those that were resolved before it happened. At most one hit per rule and key
- * in a call. What lasts (a silent sensor) counts once; if a person resolved it while it lasts, it stays resolved.
+ * Opens alerts, counts on open ones, and reopens those that were resolved before the event. At most one hit per rule and key
+ * in a call. A lasting condition (a silent sensor) counts once; if a person resolved it while it lasts, it stays resolved.
  */
 export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<void> {
   if (hits.length === 0) return;
@@ -50,7 +50,7 @@ export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<vo
   );
 }
 
-/** What these rules were told of these subjects has ended; who was told of it hears that too. */
+/** Resolves the alerts of conditions that have ended; people who were notified of them get a notification. */
 export async function end(tx: EntityManager, ended: readonly { rule: string; key: string; at: Date }[]): Promise<void> {
   if (ended.length === 0) return;
   const { from, values } = columns(ended, { rule: 'uuid', key: 'text', at: 'timestamptz' });

@@ -2,7 +2,7 @@ import type { AlertEventRow } from '../../platform/events/alert-event.entity.js'
 import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../model/alert-condition.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 
-/** What a rule makes of one or more events of the same key. */
+/** One or more events of the same key that match a rule. */
 export interface Hit {
   readonly rule: AlertRule;
   readonly key: string;
@@ -14,7 +14,7 @@ export interface Hit {
   readonly lastAt: Date;
 }
 
-/** How often the rule counts this event; 0 when it does not wait for it. */
+/** How often the rule counts this event; 0 if it does not match. */
 export function countFor(rule: AlertRule, event: AlertEventRow): number {
   const { events, counts } = ALERT_CONDITION_RULES[rule.condition];
   if (!events.includes(event.type)) return 0;
@@ -48,7 +48,7 @@ export function hitOf(rule: AlertRule, event: AlertEventRow, count: number): Hit
   };
 }
 
-/** The later event tells the facts; what lasts counts once, all else adds up. */
+/** Facts are those of the later event; lasting conditions count once, all others add up. */
 export function mergedHit(earlier: Hit, later: Hit): Hit {
   const count =
     ALERT_CONDITION_RULES[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;

@@ -20,16 +20,16 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 export interface AlertCondition {
   readonly events: readonly AlertEventType[];
-  /** `once`: while it lasts it is one thing, however often it is told. `each`: every event counts. */
+  /** `once`: a lasting condition counts once, however often it is reported. `each`: every event counts. */
   readonly counts: 'once' | 'each';
   readonly headline: string;
   readonly advice: string;
 }
 
-/** For certificate-expiring, without the parameter. */
+/** Days before expiry for certificate-expiring, without the parameter. */
 export const DEFAULT_DAYS = 30;
 
-/** What rules can wait for, and what people are told. */
+/** The conditions of rules: their events, and the text of their notifications. */
 export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> = {
   'risk-threshold': {
     events: ['asset.found', 'asset.risk-changed'],
@@ -50,7 +50,7 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     advice: 'Compare with the last scan of this source: something was reconfigured, or a rule judges differently.',
   },
   'certificate-expiring': {
-    events: ['certificate.ending'], // those of the inventory are looked for by CertificateWatcher
+    events: ['certificate.ending'], // certificates of the inventory are found by CertificateWatcher
     counts: 'once',
     headline: 'A certificate ends soon',
     advice: 'Renew it where it is used and scan again; the alert ends by itself when the old one is gone.',

@@ -4,7 +4,7 @@ import type { AlertConditionName, RiskLevel } from './alert-condition.js';
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** `subject`: one alert for each thing that it happens to. `rule`: one for all of them. */
+/** `subject`: one alert for each subject. `rule`: one for all of them. */
 export const GROUPINGS = ['subject', 'rule'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -15,7 +15,7 @@ export interface RuleParameters {
   readonly days?: number;
 }
 
-/** What is to be alerted, and whom it is told. */
+/** A rule: which events open alerts, and who is notified. */
 @Entity('alert_rule')
 export class AlertRule {
   @PrimaryColumn('uuid')
@@ -37,11 +37,11 @@ export class AlertRule {
   @Column('text')
   grouping: Grouping;
 
-  /** After a notification the next one of the same alert waits so long, and tells how often it happened meanwhile. */
+  /** Minimum time between two notifications of one alert; the later one has the count of events meanwhile. */
   @Column('int', { default: 60 })
   coolDownMinutes: number;
 
-  /** Mails go here; without any, to SVC_ALERT_EMAIL_TO. */
+  /** Recipients of mails; without any, SVC_ALERT_EMAIL_TO. */
   @Column('text', { array: true })
   emails: string[];
 
@@ -51,7 +51,7 @@ export class AlertRule {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Until then alerts open and count, and nobody is told. */
+  /** Until then alerts open and count without notifications. */
   @Column('timestamptz', { nullable: true })
   mutedUntil: Date | null;
 

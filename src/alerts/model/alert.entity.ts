@@ -1,8 +1,19 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
-import type { AlertStatus } from './alert-status.js';
 import type { Severity } from './alert-rule.entity.js';
 
-/** Something that a rule waits for has happened: one row per rule and thing, however often. */
+export const ALERT_STATUSES = ['OPEN', 'ACKNOWLEDGED', 'RESOLVED', 'REOPENED'] as const;
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
+
+/** Transitions of alerts by people. New events turn RESOLVED into REOPENED as well. */
+export const ALERT_MOVES = {
+  acknowledge: { from: ['OPEN', 'REOPENED'], to: 'ACKNOWLEDGED' },
+  resolve: { from: ['OPEN', 'REOPENED', 'ACKNOWLEDGED'], to: 'RESOLVED' },
+  reopen: { from: ['RESOLVED', 'ACKNOWLEDGED'], to: 'REOPENED' },
+} as const satisfies Record<string, { from: readonly AlertStatus[]; to: AlertStatus }>;
+
+export type AlertMove = keyof typeof ALERT_MOVES;
+
+/** An alert: one row per rule and key, however many events match. */
 @Entity('alert')
 @Unique('alert_of_rule', ['ruleId', 'key'])
 @Index('alert_status', ['status', 'id'])
@@ -14,7 +25,7 @@ export class Alert {
   @Column('uuid')
   ruleId: string;
 
-  /** The subject, or `*` where the rule makes one alert of all. */
+  /** The subject, or `*` if the rule groups all subjects. */
   @Column('text')
   key: string;
 
@@ -27,7 +38,7 @@ export class Alert {
   @Column('text')
   title: string;
 
-  /** That of the last event. */
+  /** Subject of the last event. */
   @Column('text')
   subjectKind: string;
 
@@ -49,7 +60,7 @@ export class Alert {
   @Column('timestamptz')
   lastAt: Date;
 
-  /** The person who looks after it. */
+  /** The person who is responsible for it. */
   @Column('uuid', { nullable: true })
   ownerId: string | null;
 
@@ -59,11 +70,11 @@ export class Alert {
   @Column('timestamptz', { nullable: true })
   resolvedAt: Date | null;
 
-  /** Who resolved it; null when it ended by itself. */
+  /** Name of the person who resolved it; null if it ended by itself. */
   @Column('text', { nullable: true })
   resolvedBy: string | null;
 
-  /** When somebody is to be told; null when there is nothing new. */
+  /** When the next notification is due; null if there is nothing new. */
   @Column('timestamptz', { nullable: true })
   notifyAt: Date | null;
 
@@ -73,11 +84,42 @@ export class Alert {
   @Column('int', { default: 0 })
   notifiedCount: number;
 
-  /** The state that people were told of last. */
+  /** Status in the last notification. */
   @Column('text', { nullable: true })
   notifiedStatus: AlertStatus | null;
 
-  /** Goes up with each change that people make. */
+  /** Increases with each change by people. */
   @Column('int', { default: 1 })
   version: number;
+}
+
+export type NotificationReason = 'opened' | 'again' | 'reopened' | 'resolved' | 'asked';
+export type NotificationChannel = 'email' | 'webhook';
+
+/** A notification of an alert: the mail or webhook message that was queued for it. */
+@Entity('alert_notification')
+@Index('alert_notification_alert', ['alertId', 'id'])
+export class AlertNotification {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  alertId: string;
+
+  @Column('text')
+  reason: NotificationReason;
+
+  /** Count of the alert at that time. */
+  @Column('int')
+  count: number;
+
+  @Column('text')
+  channel: NotificationChannel;
+
+  /** Row in mail_message or webhook_delivery. */
+  @Column('uuid')
+  reference: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
 }

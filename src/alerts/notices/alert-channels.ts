@@ -7,9 +7,9 @@ import { Webhooks } from '../../platform/outbound/webhooks.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
-import { AlertNotification, type NotificationChannel, type NotificationReason } from './alert-notification.entity.js';
+import { AlertNotification, type NotificationChannel, type NotificationReason } from '../model/alert.entity.js';
 
-/** A mail about an alert of last week helps nobody. */
+/** Mails that could not be sent for a week are given up. */
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
 export interface Sent {
@@ -18,7 +18,7 @@ export interface Sent {
   readonly reference: string;
 }
 
-/** Puts what is to be told in line for every channel of a rule, in the caller's transaction. Nothing is sent here. */
+/** Queues a notification for every channel of a rule, in the caller's transaction. Nothing is sent here. */
 @Injectable()
 export class AlertChannels {
   constructor(
@@ -38,7 +38,7 @@ export class AlertChannels {
     return [...sent, ...deliveries.map((reference): Sent => ({ channel: 'webhook', reference }))];
   }
 
-  /** Remembers which mail and which delivery told of an alert. */
+  /** Records the mails and deliveries of a notification. */
   async log(
     tx: EntityManager,
     alert: { id: string; count: number },

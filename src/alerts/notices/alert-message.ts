@@ -1,8 +1,7 @@
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
 import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
-import type { Alert } from '../model/alert.entity.js';
+import type { Alert, NotificationReason } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
-import type { NotificationReason } from './alert-notification.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 
 export interface AlertMail {
@@ -11,7 +10,7 @@ export interface AlertMail {
   readonly html: string;
 }
 
-type Told = Pick<
+type NotifiedAlert = Pick<
   Alert,
   | 'id' | 'status' | 'severity' | 'title' | 'subjectKind' | 'subjectId' | 'subjectName' | 'facts' | 'count' | 'notifiedCount' | 'firstAt' | 'lastAt'
 >; // prettier-ignore
@@ -21,18 +20,18 @@ interface Fact {
   readonly value: string;
 }
 
-const LEAD: Record<NotificationReason, string> = {
+const TITLE_PREFIX: Record<NotificationReason, string> = {
   opened: '',
   asked: '',
   again: 'Still: ',
   reopened: 'Again: ',
   resolved: 'Resolved: ',
 };
-const SHOWN_ELSEWHERE = new Set(['where', 'why']);
+const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
-/** What people and programs are told of an alert: what, where, why, since when, and what to do. */
+/** The notification of an alert, for people and programs: what, where, why, since when, and what to do. */
 export function alertMessage(
-  alert: Told,
+  alert: NotifiedAlert,
   rule: AlertRule,
   reason: NotificationReason,
   publicUrl: string,
@@ -58,7 +57,7 @@ export function alertMessage(
   };
 }
 
-/** The same as a mail, in plain text and in HTML. */
+/** The notification as a mail, in plain text and in HTML. */
 export function alertMail(message: WebhookMessage, severity: string): AlertMail {
   const { title, facts, link = '' } = message;
   const lines = facts.map(({ name, value }) => `${name}\n  ${value.replaceAll('\n', '\n  ')}`);
@@ -77,15 +76,15 @@ export function alertMail(message: WebhookMessage, severity: string): AlertMail 
   };
 }
 
-function headline({ title, count, notifiedCount }: Told, reason: NotificationReason): string {
+function headline({ title, count, notifiedCount }: NotifiedAlert, reason: NotificationReason): string {
   const times = count - notifiedCount;
   const often = times > 1 && reason !== 'resolved' ? ` (${times.toLocaleString('en')} times)` : '';
-  return `${LEAD[reason]}${title}${often}`;
+  return `${TITLE_PREFIX[reason]}${title}${often}`;
 }
 
-function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact[] {
+function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReason): Fact[] {
   const { facts, count, firstAt, lastAt } = alert;
-  const others = Object.entries(facts).filter(([name]) => !SHOWN_ELSEWHERE.has(name));
+  const others = Object.entries(facts).filter(([name]) => !SHOWN_SEPARATELY.has(name));
   const when =
     count > 1
       ? `${count.toLocaleString('en')} times from ${firstAt.toISOString()} to ${lastAt.toISOString()}`
@@ -105,7 +104,7 @@ function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact
   ];
 }
 
-/** `level4` is how many assets are CRITICAL; other names are words. */
+/** Label of a fact: `level4` is the number of CRITICAL assets; other names become words. */
 function labelOf(name: string): string {
   const level = RISK_LEVELS[Number(/^level([0-4])$/.exec(name)?.[1] ?? -1)];
   if (level !== undefined) return level;

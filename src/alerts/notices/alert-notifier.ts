@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Alert } from '../model/alert.entity.js';
+import { Alert, type NotificationReason } from '../model/alert.entity.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
-import type { NotificationReason } from './alert-notification.entity.js';
 
 const BATCH_SIZE = 20;
 

@@ -19,7 +19,7 @@ import { Nullable } from '../../platform/http/body-shape.js';
 import { IsDateTime } from '../../platform/http/date-time.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
-import type { NotificationChannel } from '../notices/alert-notification.entity.js';
+import type { NotificationChannel } from '../model/alert.entity.js';
 import { type AlertRule, type Grouping, GROUPINGS, SEVERITIES, type Severity } from '../model/alert-rule.entity.js';
 import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -19,16 +19,20 @@ export type AlertRuleOrder = Pick<
 >;
 export type AlertRuleChange = Partial<Omit<AlertRuleOrder, 'condition'> & Pick<AlertRule, 'enabled' | 'mutedUntil'>>;
 
-/** Rules: what is alerted, to whom, how often. */
+/** Alert rules: which events open alerts, who is notified, how often. */
 @Injectable()
 export class AlertRulesService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
     private readonly config: Config,
-    private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
     private readonly channels: AlertChannels,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('alert-rule');
+  }
 
   async create(caller: Caller, order: AlertRuleOrder, use: IdempotentUse | undefined): Promise<AlertRule> {
     assertParameters(order);
@@ -72,7 +76,7 @@ export class AlertRulesService {
         `UPDATE alert SET status = 'RESOLVED', resolved_at = now(), resolved_by = $2, notify_at = NULL WHERE rule_id = $1 AND status <> 'RESOLVED'`,
         [id, caller.name],
       );
-      await this.record(tx, caller, 'alert-rule.removed', id, {});
+      await this.record(tx, caller, 'alert-rule.removed', id);
     });
   }
 
@@ -109,17 +113,6 @@ export class AlertRulesService {
   private write(name: string, work: (tx: EntityManager) => Promise<AlertRule>): Promise<AlertRule> {
     const taken = () => new Problem('conflict', 'alert-rule.name', `There is an alert rule named "${name}".`);
     return writeUnique(this.db, work, taken);
-  }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'alert-rule', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }
 

@@ -7,43 +7,43 @@ import type { Hit } from '../intake/rule-match.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
-/** Per rule and look; the others follow as these are renewed. */
+/** Certificates per rule and run; the others follow as these are renewed. */
 const BATCH_SIZE = 500;
 const DAY_MS = 24 * 3600 * 1000;
 
-interface Ending {
+interface ExpiringCertificate {
   readonly id: string;
   readonly name: string;
   readonly notAfter: Date;
   readonly where: string | null;
 }
 
-/** Looks for certificates of the inventory that end soon, by its index on that date. */
+/** Finds certificates of the inventory that expire soon, by the index on that date. */
 @Injectable()
 export class CertificateWatcher implements OnApplicationBootstrap {
   private readonly logger = new Logger(CertificateWatcher.name);
 
   constructor(private readonly db: DataSource) {}
 
-  /** Also at once, for what ended while nobody looked. */
+  /** Runs at start as well, for what expired meanwhile. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.look();
+    await this.check();
   }
 
   @Interval(EVERY_MS)
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     try {
       const rules = await this.db.manager.findBy(AlertRule, { condition: 'certificate-expiring', enabled: true });
-      for (const rule of rules) await this.lookFor(rule);
+      for (const rule of rules) await this.checkRule(rule);
     } catch (error) {
-      this.logger.warn(`certificates were not looked at: ${String(error)}`);
+      this.logger.warn(`certificates were not checked for expiry: ${String(error)}`);
     }
   }
 
-  private async lookFor(rule: AlertRule): Promise<void> {
+  private async checkRule(rule: AlertRule): Promise<void> {
     const days = rule.parameters.days ?? DEFAULT_DAYS;
     await this.db.transaction(async (tx) => {
-      const ending: Ending[] = await tx.query(
+      const ending: ExpiringCertificate[] = await tx.query(
         `SELECT a.id, a.name, a.not_after AS "notAfter",
            (SELECT string_agg(o.location, ', ') FROM (
               SELECT location FROM asset_occurrence WHERE asset_id = a.id AND missed = 0 AND location <> '' LIMIT 3) o) AS "where"
@@ -53,7 +53,7 @@ export class CertificateWatcher implements OnApplicationBootstrap {
          ORDER BY a.not_after LIMIT ${BATCH_SIZE}`,
         [days, rule.id],
       );
-      await raise(tx, rule.grouping === 'rule' ? together(rule, ending) : ending.map((one) => hitOf(rule, one)));
+      await raise(tx, rule.grouping === 'rule' ? groupedHits(rule, ending) : ending.map((one) => hitOf(rule, one)));
       await tx.query(
         `UPDATE alert x SET status = 'RESOLVED', resolved_at = now(), resolved_by = NULL,
            notify_at = CASE WHEN x.notified_at IS NULL THEN NULL ELSE now() END
@@ -65,7 +65,7 @@ export class CertificateWatcher implements OnApplicationBootstrap {
   }
 }
 
-function hitOf(rule: AlertRule, { id, name, notAfter, where }: Ending): Hit {
+function hitOf(rule: AlertRule, { id, name, notAfter, where }: ExpiringCertificate): Hit {
   const now = new Date();
   const left = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS);
   return {
@@ -83,8 +83,8 @@ function hitOf(rule: AlertRule, { id, name, notAfter, where }: Ending): Hit {
   };
 }
 
-/** One alert for all of them, about the one that ends first. */
-function together(rule: AlertRule, ending: readonly Ending[]): Hit[] {
+/** One alert for all of them, about the one that expires first. */
+function groupedHits(rule: AlertRule, ending: readonly ExpiringCertificate[]): Hit[] {
   const [first] = ending;
   if (first === undefined) return [];
   return [{ ...hitOf(rule, first), key: '*', title: 'Certificates end soon', count: ending.length }];

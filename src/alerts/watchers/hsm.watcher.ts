@@ -5,15 +5,15 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 
 const EVERY_MS = 2000;
-/** A key process that is replaced is back before that. */
-const LOOKS_BEFORE_DOWN = 5;
+/** A key process that is replaced is back within fewer checks. */
+const CHECKS_BEFORE_DOWN = 5;
 
-/** Tells when this process has not reached the HSM for ten seconds, and when it does again. */
+/** Records an alert event if this process has not reached the HSM for ten seconds, and when it reaches it again. */
 @Injectable()
 export class HsmWatcher {
   private readonly logger = new Logger(HsmWatcher.name);
   private missed = 0;
-  /** Undefined until it was told since the start: a process before this one may have told that it is down. */
+  /** The state that was last recorded; undefined at start, since an earlier process may have recorded `down`. */
   private reported: 'up' | 'down' | undefined;
 
   constructor(
@@ -23,10 +23,10 @@ export class HsmWatcher {
   ) {}
 
   @Interval(EVERY_MS)
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { up, detail } = this.vault.health();
     this.missed = up ? 0 : this.missed + 1;
-    const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.reported;
+    const state = up ? 'up' : this.missed >= CHECKS_BEFORE_DOWN ? 'down' : this.reported;
     if (state === undefined || state === this.reported) return;
     try {
       await this.alertEvents.record(this.db.manager, [
@@ -34,7 +34,7 @@ export class HsmWatcher {
       ]);
       this.reported = state;
     } catch (error) {
-      this.logger.warn(`the state of the HSM was not told: ${String(error)}`);
+      this.logger.warn(`the state of the HSM was not recorded: ${String(error)}`);
     }
   }
 }

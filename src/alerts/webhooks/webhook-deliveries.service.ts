@@ -8,7 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 
-/** What was sent to webhook endpoints, when, with which answer; and how to send it again. */
+/** Deliveries to webhook endpoints: their log, test messages and redelivery. */
 @Injectable()
 export class WebhookDeliveriesService {
   constructor(
@@ -27,7 +27,7 @@ export class WebhookDeliveriesService {
     return this.cursors.newest(list, select, page);
   }
 
-  /** A message that says who had it sent. */
+  /** Sends a test message that names the caller. */
   async test(caller: Caller, endpoint: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const [id] = await this.webhooks.send(tx, [endpoint], {
@@ -42,7 +42,7 @@ export class WebhookDeliveriesService {
     });
   }
 
-  /** Puts a message that has ended in line again, under the same id. */
+  /** Queues a finished delivery again, under the same id. */
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const delivery = await tx.findOneBy(WebhookDelivery, { id });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
@@ -9,11 +9,10 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
-import { giveUpWaiting } from '../../platform/outbound/webhook-delivery.repository.js';
+import { giveUpWaiting, WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
 import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
 import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';
-import { keepOldSecret } from './old-secrets.js';
 
 export interface WebhookEndpointOrder {
   readonly name: string;
@@ -26,18 +25,22 @@ export interface WebhookEndpointChange extends Partial<Omit<WebhookEndpointOrder
   readonly enabled?: boolean;
 }
 
-/** Webhook endpoints: who made which, where they lead, and the secrets that sign for them. */
+/** Webhook endpoints and the secrets that sign their messages. */
 @Injectable()
 export class WebhookEndpointsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
     private readonly client: OutboundClient,
     private readonly secrets: WebhookSecrets,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('webhook');
+  }
 
-  /** Creates an endpoint. The answer is the only time that its secret is seen; Slack and Teams have none. */
+  /** Creates an endpoint. Only this answer has its secret; Slack and Teams have none. */
   async create(
     caller: Caller,
     order: WebhookEndpointOrder,
@@ -95,8 +98,8 @@ export class WebhookEndpointsService {
   }
 
   /**
-   * Gives the endpoint another secret. The one before signs as well for `overlapHours`, so that the receiver can change over, and so do those
-   * before it for as long as was said: the answer with the newest may have been lost. Without an overlap all of them end.
+   * Replaces the endpoint's secret. The old one signs as well for `overlapHours`, so that the receiver can change over, and so do those
+   * before it until their own end: the answer with the newest may have been lost. Without an overlap all of them end.
    */
   async rotateSecret(
     caller: Caller,
@@ -118,14 +121,14 @@ export class WebhookEndpointsService {
     return { row, secret };
   }
 
-  /** Ends an endpoint; what waits for it is given up. The log of what was delivered stays. */
+  /** Removes an endpoint and gives up its pending deliveries. The log of deliveries stays. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(WebhookEndpoint, { id });
       if (affected !== 1) throw missing();
       await tx.delete(WebhookOldSecret, { endpointId: id });
       await giveUpWaiting(tx, id);
-      await this.record(tx, caller, 'webhook.removed', id, {});
+      await this.record(tx, caller, 'webhook.removed', id);
     });
   }
 
@@ -133,7 +136,7 @@ export class WebhookEndpointsService {
     return { url: this.secrets.closeUrl(id, url), shownUrl: shownUrl(url, format) };
   }
 
-  /** A friendlier moment to say no; what counts is the check of each connection. */
+  /** Refuses an unreachable address early; each connection is checked again. */
   private async assertTarget(url: string): Promise<void> {
     const refusal = await this.client.refusalOf(url);
     if (refusal === undefined) return;
@@ -145,20 +148,9 @@ export class WebhookEndpointsService {
     const taken = () => new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
     return writeUnique(this.db, work, taken);
   }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'webhook', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
-  }
 }
 
-/** Without what may be a secret: the query, and the path where the address itself is the credential. */
+/** The URL without secrets: without the query, and without the path if the URL itself is the credential. */
 function shownUrl(url: string, format: WebhookFormat): string {
   const { origin, pathname } = new URL(url);
   return format === 'standard' ? `${origin}${pathname}` : origin;
@@ -166,4 +158,55 @@ function shownUrl(url: string, format: WebhookFormat): string {
 
 function missing(): Problem {
   return new Problem('missing', 'webhook.missing', 'There is no such webhook endpoint.');
+}
+
+/** Maximum old secrets: each signs every message. */
+const MAX_OLD_SECRETS = 4;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Keeps the replaced secret (sealed) for some hours, in which it signs as well. With 0 hours it and all older ones end.
+ *
+ * @throws Problem 409 `webhook.secrets` if there are too many.
+ */
+export async function keepOldSecret(
+  tx: EntityManager,
+  endpointId: string,
+  secret: Buffer,
+  hours: number,
+): Promise<void> {
+  const now = Date.now();
+  await tx.delete(
+    WebhookOldSecret,
+    hours === 0 ? { endpointId } : { endpointId, until: LessThanOrEqual(new Date(now)) },
+  );
+  if (hours === 0) return;
+  const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
+  const [first] = old;
+  if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
+    const detail = `${MAX_OLD_SECRETS} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
+    throw new Problem('conflict', 'webhook.secrets', detail);
+  }
+  await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });
+}
+
+const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } as const;
+
+/** Audits endpoints that were disabled because of their receiver, so that people find out why messages are missing. */
+@Injectable()
+export class DisabledWebhooks {
+  constructor(repository: WebhookDeliveryRepository, audit: AuditService) {
+    repository.whenDisabled((tx, id, reason) =>
+      audit.append(tx, [
+        {
+          action: 'webhook.disabled',
+          actor: SENDER,
+          target: { kind: 'webhook', id },
+          correlation: SENDER.id,
+          source: '',
+          detail: { reason },
+        },
+      ]),
+    );
+  }
 }

@@ -9,7 +9,7 @@ import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { ApprovalEndings } from './approval-endings.js';
-import { ApprovalPage, ApprovalsQuery, ApprovalView, VoteBody, WaitQuery } from './approvals.dto.js';
+import { ApprovalPage, ApprovalsQuery, ApprovalView, VoteBody, ApprovalWaitQuery } from './approvals.dto.js';
 import { ApprovalsReader } from './approvals.reader.js';
 import { VotingService } from './voting.service.js';
 
@@ -55,7 +55,7 @@ export class ApprovalsController {
   async getApproval(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
-    @Query() { wait }: WaitQuery,
+    @Query() { wait }: ApprovalWaitQuery,
   ): Promise<ApprovalView> {
     return ApprovalView.of(await this.reader.find(caller, id, wait));
   }

@@ -48,7 +48,7 @@ export class ApprovalsQuery extends PageQuery {
   waiting?: 'me';
 }
 
-export class WaitQuery {
+export class ApprovalWaitQuery {
   /** Seconds to wait for a decision before answering. */
   @IsOptional()
   @WholeNumber()

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** One line of the audit log. Entries are only ever inserted. */
+/** An entry of the audit log. Entries are only ever inserted. */
 @Entity('audit_entry')
 @Index('audit_entry_at', ['at', 'id'])
 @Index('audit_entry_action', ['action', 'at'])
@@ -14,7 +14,7 @@ export class AuditEntry {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** What was done, a dotted word: `signing.signed`, `api-key.created`, `request.refused`. */
+  /** A dotted word: `signing.signed`, `api-key.created`, `request.refused`. */
   @Column('text')
   action: string;
 
@@ -36,7 +36,7 @@ export class AuditEntry {
   @Column('text')
   targetId: string;
 
-  /** X-Request-Id of the call that caused it, or the name of the background work. */
+  /** X-Request-Id of the call that caused it, or the name of the background job. */
   @Column('text')
   correlation: string;
 
@@ -47,7 +47,7 @@ export class AuditEntry {
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 
-  /** The record of a signature for verifiers that know nothing of this service: a leaf of the log by itself. */
+  /** The record of a signature for independent verifiers: a leaf of the log by itself. */
   @Column('text', { nullable: true })
   record: string | null;
 

@@ -7,17 +7,46 @@ import { GroupCommit } from '../../platform/database/group-commit.js';
 import type { Problem } from '../../platform/errors/problem.js';
 import { Refusals } from '../../platform/http/refusals.js';
 import { networkOf } from '../../platform/http/network-of.js';
-import { RefusalCounts } from './refusal-counts.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
+
+/** Maximum entries per network or caller and minute; well-behaved clients stay far below. */
+const MAX_EACH = 600;
+/** Networks and callers that are counted separately; all others share one count. */
+const MAX_SUBJECTS = 1000;
+const OTHER_SUBJECTS = 'elsewhere';
+
+/**
+ * Bounds what one network or caller can write into the permanent log: beyond some hundred in a minute, refusals are only counted,
+ * and recorded as a number.
+ */
+export class RefusalCounts<Who> {
+  private counts = new Map<string, { count: number; readonly who: Who }>();
+
+  /** Counts a refusal. @returns whether it gets an entry of its own. `who`: the subject of the sum, as of the first refusal of the minute. */
+  count(key: string, who: Who): boolean {
+    const place = this.counts.has(key) || this.counts.size < MAX_SUBJECTS ? key : OTHER_SUBJECTS;
+    const known = this.counts.get(place) ?? { count: 0, who };
+    known.count += 1;
+    this.counts.set(place, known);
+    return known.count <= MAX_EACH;
+  }
+
+  /** Begins the next minute. @returns the number of refusals without an entry, by subject */
+  takeSums(): [who: Who, more: number][] {
+    const counts = [...this.counts.values()];
+    this.counts = new Map();
+    return counts.flatMap(({ who, count }): [Who, number][] => (count > MAX_EACH ? [[who, count - MAX_EACH]] : []));
+  }
+}
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '' };
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Writes down what was refused: every refused change, and every call that was turned away at the door.
- * A reader's own slip (404, a wrong parameter of a GET) is no event of its own, and a flood is told in sum: of a network without a credential,
- * and of each caller with one.
+ * Audits refusals: every refused change, and every call without valid credentials or rights.
+ * A failed read (404, a wrong parameter of a GET) is not audited, and floods are summed up: per network for calls without a credential,
+ * and per caller otherwise.
  */
 @Injectable()
 export class AuditRefusals extends Refusals implements OnApplicationShutdown {
@@ -54,10 +83,10 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     });
   }
 
-  /** One entry for each network or caller that was refused too often for an entry each. */
+  /** Adds one entry with the sum for each network or caller that exceeded the limit. */
   @Interval(60_000)
-  async recordRest(): Promise<void> {
-    const entries = this.counts.turn().map(([{ actor, source }, more]): NewEntry => {
+  async recordSums(): Promise<void> {
+    const entries = this.counts.takeSums().map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
       return {
@@ -71,18 +100,18 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
       };
     });
     await Promise.all(entries.map((entry) => this.group.add(entry))).catch((error: unknown) =>
-      this.logger.error(`refused calls were not written down: ${String(error)}`),
+      this.logger.error(`refused calls were not audited: ${String(error)}`),
     );
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.recordRest();
+    await this.recordSums();
     await this.group.drained();
   }
 }
 
 interface Refused {
-  /** What is counted together. */
+  /** Refusals with the same key are counted together. */
   readonly key: string;
   readonly actor: Actor;
   readonly source: string;

@@ -3,7 +3,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 
-/** What a seal is over: everything of an entry but its time, which the database gives. */
+/** The sealed fields: everything of an entry but its time, which the database sets. */
 export interface SealedFields {
   readonly id: string;
   readonly action: string;
@@ -22,8 +22,8 @@ export interface SealedFields {
 const KEY_BYTES = 32;
 
 /**
- * Seals entries as the service writes them (HMAC-SHA-256), by a key that comes from SVC_JWT_SECRET: who can write to the database,
- * but does not know the settings, cannot add an entry that passes for one of the service.
+ * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET: who can write to the database,
+ * but does not know the settings, cannot forge an entry of the service.
  */
 @Injectable()
 export class AuditSeals {
@@ -37,14 +37,14 @@ export class AuditSeals {
     return createHmac('sha256', this.key).update(textOf(entry)).digest();
   }
 
-  /** False too for an entry without a seal. */
-  holds(entry: SealedFields, seal: Buffer | null): boolean {
+  /** Whether the seal is right; false for an entry without one. */
+  verifies(entry: SealedFields, seal: Buffer | null): boolean {
     if (seal?.length !== KEY_BYTES) return false;
     return timingSafeEqual(seal, this.sealOf(entry));
   }
 }
 
-/** The same before the entry is written and after it was read: as PostgreSQL keeps text and jsonb. */
+/** Canonical text of an entry, the same before it is written and after it was read: as PostgreSQL stores text and jsonb. */
 function textOf(entry: SealedFields): string {
   const { record, detail } = entry;
   return canonicalJson([
@@ -52,7 +52,7 @@ function textOf(entry: SealedFields): string {
     entry.action,
     entry.outcome,
     entry.actorKind,
-    // What is no well-formed text reaches the database with U+FFFD in its place.
+    // Ill-formed text is stored with U+FFFD in its place.
     ...[entry.actorId, entry.actorName, entry.targetKind, entry.targetId].map((text) => text.toWellFormed()),
     entry.correlation.toWellFormed(),
     entry.source,

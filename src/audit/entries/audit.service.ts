@@ -29,15 +29,24 @@ export interface PlacedEntry {
   readonly entry: AuditEntry;
   /** Number of its leaf; null while it has none. */
   readonly leaf: number | null;
-  /** It has none yet, and will get one within about a second. */
+  /** It waits for its leaf, which takes about a second. */
   readonly waits: boolean;
 }
 
-/** What is not told by who called. */
-type ByCaller = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
+/** An entry without what the call itself says: who made it, which call it was, where it came from. */
+type CallEntry = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
+
+/** Records in the caller's transaction what a call did to the thing with this id. */
+export type EntryRecorder = (
+  tx: EntityManager,
+  by: Actor & { readonly origin: Origin },
+  action: string,
+  id: string,
+  detail?: Record<string, unknown>,
+) => Promise<void>;
 
 export interface AuditFilter extends PageQuery {
-  /** With `.*` at its end, all that begin so. */
+  /** One action, or with `.*` at its end a prefix. */
   readonly action?: string;
   readonly actor?: string;
   readonly outcome?: AuditOutcome;
@@ -46,7 +55,7 @@ export interface AuditFilter extends PageQuery {
   readonly to?: Date;
 }
 
-/** The log of who did what. An entry commits with the change that it records, or neither does. */
+/** The audit log. An entry commits together with the change that it records. */
 @Injectable()
 export class AuditService {
   constructor(
@@ -88,10 +97,15 @@ export class AuditService {
     );
   }
 
-  /** Adds what somebody did by a call: the entry says which call it was, and where it came from. */
-  appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: ByCaller): Promise<void> {
+  /** Adds an entry about what a call did. The entry has the id of the call and the address it came from. */
+  appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: CallEntry): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     return this.append(tx, [{ ...entry, actor, correlation, source }]);
+  }
+
+  /** The recorder for things of one kind, such as `alert-rule`: services that change them keep one. */
+  recorderFor(kind: string): EntryRecorder {
+    return (tx, by, action, id, detail) => this.appendBy(tx, by, { action, target: { kind, id }, detail });
   }
 
   /** Newest first, each with its place in the log. */
@@ -146,21 +160,21 @@ export class AuditService {
   }
 }
 
-const ANY = '.*';
+const WILDCARD = '.*';
 
 function conditionsOf(filter: AuditFilter): [condition: string, values: Record<string, unknown>][] {
   const { action, outcome } = filter;
-  const isFamily = action?.endsWith(ANY) === true;
+  const isFamily = action?.endsWith(WILDCARD) === true;
   const conditions: Record<string, string> = {
     action: isFamily ? 'starts_with(entry.action, :action)' : 'entry.action = :action',
     actor: 'entry.actorId = :actor',
-    // What did not go well has an index of its own, for it is little.
+    // Failures and refusals are rare and have a partial index.
     outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
     target: 'entry.targetId = :target',
     from: 'entry.at >= :from',
     to: 'entry.at < :to',
   };
-  const values = { ...filter, action: isFamily ? action.slice(0, 1 - ANY.length) : action };
+  const values = { ...filter, action: isFamily ? action.slice(0, 1 - WILDCARD.length) : action };
   return Object.entries(conditions).flatMap(([name, condition]) => {
     const value = values[name as keyof AuditFilter];
     return value === undefined ? [] : [[condition, { [name]: value }]];

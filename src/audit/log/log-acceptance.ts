@@ -7,12 +7,11 @@ import { AuditService } from '../entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
-import { rootOf } from './log-tiles.js';
-import { SEQUENCER_LOCK } from './sequencer-lock.js';
+import { rootOf, SEQUENCER_LOCK } from './log-tiles.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
-/** How the log stands that an operator is asked to accept. */
+/** State of a log that an operator is asked to accept. */
 export interface LogStanding {
   /** Why no checkpoint is signed; undefined when there is nothing to accept. */
   readonly fault: Problem | undefined;
@@ -22,7 +21,7 @@ export interface LogStanding {
   readonly root: Buffer;
 }
 
-/** An operator says that the log in the database is the one that counts, although the token knows another. */
+/** Lets an operator declare that the log in the database is authoritative, although the token has signed another. */
 @Injectable()
 export class LogAcceptance {
   constructor(
@@ -40,8 +39,8 @@ export class LogAcceptance {
   }
 
   /**
-   * Written down first: should the token fail after that, the log says that somebody meant to. Checkpoints that are not of this log are
-   * removed, the newest of them into the entry, so that what it proves is not lost.
+   * The entry is written first: if the token fails after that, the log has the intention. Checkpoints that are not of this log are
+   * removed, and the newest of them is kept in the entry, so that its proof is not lost.
    */
   async accept(): Promise<LogStanding> {
     return this.db.transaction(async (tx) => {
@@ -66,7 +65,7 @@ export class LogAcceptance {
     });
   }
 
-  /** A log that was never anchored is held as well when the database has no checkpoint to begin with. */
+  /** A log without an anchor is a fault as well if the database has no checkpoint to begin with. */
   private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return fault;
@@ -74,7 +73,7 @@ export class LogAcceptance {
     return key === undefined ? undefined : this.anchors.unanchored(tx, key);
   }
 
-  /** The newest note that goes. */
+  /** Removes checkpoints that are not of this log. @returns the note of the newest of them */
   private async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
     const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
       `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,
@@ -82,7 +81,7 @@ export class LogAcceptance {
     const stale: typeof rows = [];
     for (const row of rows) {
       const fits = Number(row.size) <= size && (await rootOf(tx, Number(row.size))).equals(row.root);
-      // Whatever an earlier tree and this one share is at their beginning.
+      // Two trees can only share their beginning.
       if (fits) break;
       stale.push(row);
     }

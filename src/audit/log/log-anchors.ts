@@ -11,7 +11,7 @@ import { rangeHashes, rootOf } from './log-tiles.js';
 /** After the upgrade of a log that an earlier version began, processes of that version may still write entries without a seal. */
 const UPGRADE_MS = 60 * 60_000;
 
-/** The log in the database against what the token says was signed last. */
+/** Compares the log in the database with the anchor: what the token signed last. */
 @Injectable()
 export class LogAnchors {
   constructor(
@@ -21,7 +21,7 @@ export class LogAnchors {
   ) {}
 
   /**
-   * The signed note over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` when it does not
+   * Signs a checkpoint over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` if it does not
    * continue what was signed before, and those of the vault.
    *
    * @param lastNote the newest note that the database has
@@ -37,7 +37,7 @@ export class LogAnchors {
     return { root, note: signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey) };
   }
 
-  /** What is wrong with the log, by the token; undefined when nothing is, or when nothing was signed yet. */
+  /** The fault of the log according to the token; undefined without a fault, or if nothing was signed yet. */
   async fault(): Promise<Problem | undefined> {
     const [key, anchor] = [await this.keys.read(), await this.newest()];
     const size = await checkpointSizeOf(this.db.manager);
@@ -53,7 +53,7 @@ export class LogAnchors {
     return logHeld('forked', anchor, size);
   }
 
-  /** A log that has a key but no anchor is begun by its newest checkpoint; without one that the key signed it is held. */
+  /** A log with a key but without an anchor begins with its newest checkpoint; without one that the key signed it is a fault. */
   async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     if ((await this.newest()) !== undefined) return undefined;
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
@@ -61,14 +61,14 @@ export class LogAnchors {
     return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
   }
 
-  /** Whether entries without a seal are taken for those of an earlier version: only for a while after the upgrade from it. */
-  async takesUnsealed(): Promise<boolean> {
+  /** Whether entries without a seal are accepted as those of an earlier version: only for a while after the upgrade. */
+  async acceptsUnsealed(): Promise<boolean> {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
-  /** Undefined while nothing is anchored. */
+  /** The newest anchor; undefined if there is none. */
   async newest(): Promise<LogAnchor | undefined> {
     const key = await this.keys.current();
     return this.vault.logAnchor(key?.origin ?? this.keys.origin);
@@ -81,7 +81,7 @@ export interface Signed {
   readonly note: string;
 }
 
-/** Leaves that the tree has. */
+/** Number of leaves of the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
   if (head === undefined) throw new Error('the log has no head');

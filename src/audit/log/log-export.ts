@@ -6,10 +6,10 @@ import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 
-/** Entries that are not in the log; more say nothing more. */
+/** Maximum entries in an export that are not in the log. */
 const MAX_UNLOGGED = 100;
-/** Leaves of one query: four tiles. */
-const STEP = 1024;
+/** Leaves per query: four tiles. */
+const LEAVES_PER_QUERY = 1024;
 
 type Row = EntryRow & { readonly index: string; readonly kind: LeafKind | null; readonly entryId: string | null };
 
@@ -28,18 +28,19 @@ export class LogExport {
     const head: ExportHead = { log: origin, publicKey: publicKey.toString('base64'), size, checkpoint: note };
     yield `${JSON.stringify(head)}\n`;
     const last = Math.min(size, await this.leaves());
-    for (let from = 0; from < last; from += STEP) yield await this.step(from, Math.min(from + STEP, last));
+    for (let from = 0; from < last; from += LEAVES_PER_QUERY)
+      yield await this.step(from, Math.min(from + LEAVES_PER_QUERY, last));
     const unlogged = await this.unlogged();
     if (unlogged !== '') yield unlogged;
   }
 
-  /** How many leaves there are, whatever a checkpoint says. */
+  /** Number of leaves in the database, whatever the checkpoint says. */
   private async leaves(): Promise<number> {
     const [row]: { size: string }[] = await this.db.query('SELECT size FROM log_head');
     return Number(row?.size ?? 0);
   }
 
-  /** Entries that the service did not leave so; none when all is well. */
+  /** Entries that the service did not write; normally none. */
   private async unlogged(): Promise<string> {
     const rows: UnloggedEntry['unlogged'][] = await this.db.query(
       `SELECT e.id, e.at, e.action FROM audit_entry e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT ${MAX_UNLOGGED}`,
@@ -70,7 +71,7 @@ export class LogExport {
     return Buffer.concat(rows.map(({ hashes }) => hashes));
   }
 
-  /** One row per number, also where the leaf or its entry was removed. */
+  /** One row per index, also if the leaf or its entry was removed. */
   private rows(from: number, to: number): Promise<Row[]> {
     return this.db.query(
       `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}

@@ -5,12 +5,12 @@ import { HealthIndicators, type Indication } from '../../platform/health/health-
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Entries have their number after about a second; after this long somebody should look. */
-const LATE_MS = 60_000;
-/** Less than the health of the service waits for all of this. */
-const PATIENCE_MS = 500;
-/** How long what the token said is taken for granted. */
-const TOKEN_EVERY_MS = 3000;
+/** Entries get their number after about a second; a longer wait than this is a fault. */
+const MAX_WAIT_MS = 60_000;
+/** Shorter than the timeout of the health check. */
+const TIMEOUT_MS = 500;
+/** How long the token's answer is cached. */
+const CACHE_MS = 3000;
 
 /** Whether entries get their number in the tree, and whether the tree is the one that was signed. */
 @Injectable()
@@ -37,21 +37,21 @@ export class LogHealth {
     const detail = `a checkpoint is signed over ${checkpoint?.size ?? 0} leaves`;
     const fault = (await this.faultByToken()) ?? this.faultByGaps();
     if (fault !== undefined) return { status: 'DOWN', detail: `${fault} ${detail}` };
-    if (oldest === undefined || Date.now() - madeAt(oldest.id) < LATE_MS) return { status: 'UP', detail };
+    if (oldest === undefined || Date.now() - madeAt(oldest.id) < MAX_WAIT_MS) return { status: 'UP', detail };
     const since = new Date(madeAt(oldest.id)).toISOString();
     return { status: 'DOWN', detail: `entries wait for their number since ${since}; ${detail}` };
   }
 
   private faultByToken(): Promise<string | undefined> {
-    if (performance.now() - this.asked > TOKEN_EVERY_MS) {
+    if (performance.now() - this.asked > CACHE_MS) {
       this.asked = performance.now();
-      // An HSM that does not answer is told of by its own indicator.
+      // An HSM that does not answer has its own indicator.
       this.fault = this.anchors.fault().then(
         (problem) => problem && `${problem.code}: ${problem.message}`,
         () => undefined,
       );
     }
-    return Promise.race([this.fault, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    return Promise.race([this.fault, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   private faultByGaps(): string | undefined {

@@ -3,7 +3,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 const ACCEPT = 'if that is meant, for example after a restore, an operator accepts it with: npm run cli -- accept-log';
 
-/** Why no checkpoint is signed, in words that say what to do. `size` is the number of leaves that the database has. */
+/** The reason why no checkpoint is signed, with what to do. `size`: number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
   const signed = anchor?.size ?? 0;
   switch (why) {

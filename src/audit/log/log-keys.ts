@@ -4,15 +4,15 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { logHeld } from './log-hold.js';
-import type { LogKey } from './log-key.entity.js';
+import type { LogKey } from './log.entity.js';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
-/** The key of the log: made in the HSM at the first checkpoint, and used for nothing that a caller chooses. */
+/** The key of the log: made in the HSM at the first checkpoint, and never used on data that a caller chooses. */
 @Injectable()
 export class LogKeys {
   private known: MadeLogKey | undefined;
-  /** Name of a log that is begun now. */
+  /** Name of a log that begins now. */
   readonly origin: string;
 
   constructor(
@@ -29,8 +29,8 @@ export class LogKeys {
   }
 
   /**
-   * The key, made now if there is none. For the one process that holds the sequencer's lock. Problem `log.other-key` when the token
-   * knows a log of this name already: one that has signed does not begin anew.
+   * The key, made now if there is none. The caller must hold the sequencer's lock. Problem `log.other-key` if the token
+   * has signed for a log of this name already, which cannot begin again.
    */
   async ensured(): Promise<MadeLogKey> {
     const there = await this.current();
@@ -40,7 +40,7 @@ export class LogKeys {
     if (anchor !== undefined && anchor.size > 0) throw logHeld('other-key', anchor, 0);
     const id = newId();
     const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
-    // Outside of the sequencer's transaction: the row must be there before the HSM makes the key, whatever happens then.
+    // Outside of the sequencer's transaction: the row must be committed before the HSM makes the key, whatever happens then.
     await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, origin]);
     const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
     await this.db.query(`UPDATE log_key SET public_key = $2, evidence = $3 WHERE id = $1 AND public_key IS NULL`, [
@@ -53,7 +53,7 @@ export class LogKeys {
     return made;
   }
 
-  /** The key as its row has it now. */
+  /** Reads the key from the database, past the cache. */
   async read(): Promise<MadeLogKey | undefined> {
     const [row]: MadeLogKey[] = await this.db.query(
       `SELECT id, cka_id AS "ckaId", origin, public_key AS "publicKey", evidence, created_at AS "createdAt"
@@ -62,7 +62,7 @@ export class LogKeys {
     return row;
   }
 
-  /** Nothing of the key is believed any longer in this process. */
+  /** Drops the cached key. */
   forget(): void {
     this.known = undefined;
   }

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
 import { createHash } from 'node:crypto';
 
-/** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as PostgreSQL keeps it. */
+/** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as in PostgreSQL. */
 export interface LoggedEntry {
   readonly id: string;
   readonly at: string;
@@ -58,7 +58,7 @@ function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined
   };
 }
 
-/** The bytes of a leaf of this kind, or undefined when the entry that it is over is gone or has no such thing. */
+/** The bytes of a leaf of this kind; undefined if its entry was removed or has no record. */
 export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefined): string | undefined {
   if (kind === 'missing') return canonicalJson({ id: entryId, missing: true });
   if (row === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
-import type { LogCheckpoint } from './log-checkpoint.entity.js';
+import type { LogCheckpoint } from './log.entity.js';
 import { LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, rootOf } from './log-tiles.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
@@ -15,9 +15,9 @@ export interface ProvenLeaf {
   readonly entryId: string;
   readonly kind: LeafKind;
   readonly index: number;
-  /** The bytes that the leaf is over; undefined when the entry is gone. */
+  /** The bytes of the leaf; undefined if the entry was removed. */
   readonly data: string | undefined;
-  /** Of the leaf as it was numbered. */
+  /** Hash of the leaf when it was numbered. */
   readonly hash: Buffer;
   /** Hashes from the leaf to the root, nearest first. */
   readonly path: Buffer[];
@@ -26,7 +26,7 @@ export interface ProvenLeaf {
 export interface InclusionProof extends ProvenLeaf {
   /** Number of leaves of the tree. */
   readonly size: number;
-  /** Signed note over a tree of this size, when one was signed. */
+  /** Signed note over a tree of this size, if there is one. */
   readonly note: string | undefined;
 }
 
@@ -42,15 +42,15 @@ export interface ConsistencyProof {
   readonly path: Buffer[];
 }
 
-/** A request has a handful of entries; this is more than the attempts and votes that one can have. */
-const MAX_OF_TARGET = 500;
+/** Maximum entries of a target; more than the attempts and votes that a request can have. */
+const MAX_ENTRIES_OF_TARGET = 500;
 
 interface LeafRow {
   readonly index: string;
   readonly kind: LeafKind;
 }
 
-/** What the log can prove. */
+/** Checkpoints and proofs of the log. */
 @Injectable()
 export class LogReader {
   constructor(
@@ -88,7 +88,7 @@ export class LogReader {
     return this.cursors.page('log checkpoints', rows, limit, ({ size }) => [size]);
   }
 
-  /** Proves that an entry is in the tree of the newest checkpoint, or in a tree of `size`. Problem `log.not-yet` while it is not. */
+  /** Inclusion proof of an entry in the tree of the newest checkpoint, or of `size`. Problem `log.not-yet` while it is not in it. */
   async inclusion(entryId: string, kind: LeafKind = 'entry', size?: number): Promise<InclusionProof> {
     const checkpoint = size === undefined ? await this.checkpoint() : undefined;
     const wanted = size ?? Number(checkpoint?.size);
@@ -111,15 +111,15 @@ export class LogReader {
   }
 
   /**
-   * Proofs for everything that the log says of these targets, oldest first and all in the tree of one signed checkpoint.
-   * Problem `log.not-yet` while some of it has no number in that tree.
+   * Inclusion proofs of all entries about these targets, oldest first and all in the tree of one signed checkpoint.
+   * Problem `log.not-yet` while one of them is not in that tree.
    */
   async inclusionOf(targetIds: readonly string[]): Promise<TargetProofs> {
     const { size: text, note } = await this.checkpoint();
     const size = Number(text);
     const rows: (EntryRow & { index: string | null; kind: LeafKind })[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS}, l.index, l.kind FROM audit_entry e LEFT JOIN log_leaf l ON l.entry_id = e.id
-       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_OF_TARGET}`,
+       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_ENTRIES_OF_TARGET}`,
       [targetIds],
     );
     const late = rows.find(({ index }) => index === null || Number(index) >= size);
@@ -137,7 +137,7 @@ export class LogReader {
     return { size, note, leaves };
   }
 
-  /** Proves that the log of `first` leaves is how the log of `second` leaves began. */
+  /** Consistency proof: the log of `first` leaves is a prefix of the log of `second` leaves. */
   async consistency(first: number, second?: number): Promise<ConsistencyProof> {
     const wanted = second ?? Number((await this.checkpoint()).size);
     if (first > wanted) throw malformed('/first', `must not be more than second, which is ${wanted}`);
@@ -149,7 +149,7 @@ export class LogReader {
     return rootOf(this.db.manager, size);
   }
 
-  /** An entry of the table that will never be in the log was put there by somebody else: nothing about its target is proved then. */
+  /** An entry that will never be in the log was not written by the service: nothing about its target is proved then. */
   private async notYet(entryId: string, size: number): Promise<Problem> {
     const [unlogged]: unknown[] = await this.db.query(
       `SELECT 1 FROM audit_entry e WHERE e.id = $1 AND ${IS_UNLOGGED}`,

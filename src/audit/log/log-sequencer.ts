@@ -6,16 +6,15 @@ import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
-import { appendLeaves } from './log-tiles.js';
+import { appendLeaves, SEQUENCER_LOCK } from './log-tiles.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
 import { leafHash } from '../../verifier/merkle-hash.js';
 import { openNote } from '../../verifier/signed-note.js';
-import { SEQUENCER_LOCK } from './sequencer-lock.js';
 
-/** Entries of one transaction: its locks are held for some ten milliseconds. */
+/** Entries per transaction, whose locks last some ten milliseconds. */
 const BATCH_SIZE = 1000;
-/** Entries that are hashed in one turn of the event loop: about a millisecond. */
-const PER_TURN = 50;
+/** Entries that are hashed before other work of the event loop runs: about a millisecond. */
+const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & { readonly there: boolean };
 
@@ -25,14 +24,14 @@ interface Leaf {
   readonly hash: Buffer;
 }
 
-/** Numbers committed audit entries into the Merkle tree (RFC 6962), and signs what the tree has become. */
+/** Appends committed audit entries to the Merkle tree (RFC 6962) and signs checkpoints. */
 @Injectable()
 export class LogSequencer {
-  /** The token keeps what was signed last. */
+  /** Whether the token has an anchor of this log. */
   private isAnchored = false;
-  /** Leaves of the last checkpoint that is known to be signed. */
+  /** Size of the last checkpoint that is known to be signed. */
   private signedSize = 0;
-  /** The newest note of the database, when its signature was found good. */
+  /** The newest note whose signature was verified. */
   private known: string | undefined;
 
   constructor(
@@ -42,14 +41,14 @@ export class LogSequencer {
     private readonly seals: AuditSeals,
   ) {}
 
-  /** Numbers what waits, then signs a checkpoint if there is something new. Does nothing while another process is at it. */
+  /** Numbers waiting entries, then signs a checkpoint if the tree grew. Does nothing while another process does. */
   async run(stopping: () => boolean): Promise<void> {
     await this.anchor();
     while ((await this.db.transaction((tx) => this.number(tx))) === BATCH_SIZE && !stopping());
     await this.db.transaction((tx) => this.checkpoint(tx));
   }
 
-  /** A log that an earlier version began is anchored before this version adds to it. */
+  /** Anchors a log of an earlier version before this version appends to it. */
   private async anchor(): Promise<void> {
     if (this.isAnchored || (await this.keys.current()) === undefined) return;
     try {
@@ -58,12 +57,12 @@ export class LogSequencer {
       this.signedSize = newest?.size ?? 0;
       if (!this.isAnchored) await this.db.transaction((tx) => this.checkpoint(tx));
     } catch {
-      // Entries get their numbers all the same; the checkpoint behind them fails for the same reason, and says it.
+      // Entries are numbered nevertheless; the checkpoint after them fails for the same reason and reports it.
     }
   }
 
   private async number(tx: EntityManager): Promise<number> {
-    if (!(await held(tx))) return 0;
+    if (!(await tryLock(tx))) return 0;
     const rows: WaitingRow[] = await tx.query(
       `WITH taken AS (
          DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${BATCH_SIZE})) RETURNING entry_id)
@@ -90,23 +89,23 @@ export class LogSequencer {
     return rows.length;
   }
 
-  /** An entry that the service did not write becomes a leaf that says so. */
+  /** An entry that the service did not write becomes a `foreign` leaf. */
   private async leaves(rows: readonly WaitingRow[]): Promise<Leaf[]> {
-    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.holds(row, row.seal)));
-    const takesUnsealed = unsealed.size > 0 && (await this.anchors.takesUnsealed());
-    return leavesOf(rows, (row) => !unsealed.has(row) || (takesUnsealed && row.seal === null));
+    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.verifies(row, row.seal)));
+    const acceptsUnsealed = unsealed.size > 0 && (await this.anchors.acceptsUnsealed());
+    return leavesOf(rows, (row) => !unsealed.has(row) || (acceptsUnsealed && row.seal === null));
   }
 
   private async checkpoint(tx: EntityManager): Promise<void> {
-    if (!(await held(tx))) return;
+    if (!(await tryLock(tx))) return;
     const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
-    // A log that is shorter than what was signed was rolled back, also while nothing new is written: the token refuses it.
+    // A log that is shorter than what was signed was rolled back, even if nothing new was written: the token refuses it.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
     const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
-    // There is one already when whoever signed it was stopped before this, or when somebody put another in its place.
+    // A row exists if a process was stopped after signing, or if somebody else inserted one.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
        ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,
@@ -132,15 +131,15 @@ async function lastCheckpoint(tx: EntityManager): Promise<{ size: number; note: 
   return last && { size: Number(last.size), note: last.note };
 }
 
-async function held(tx: EntityManager): Promise<boolean> {
-  const [row]: { held: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock(${SEQUENCER_LOCK}) AS held`);
-  return row?.held === true;
+async function tryLock(tx: EntityManager): Promise<boolean> {
+  const [row]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock(${SEQUENCER_LOCK}) AS mine`);
+  return row?.mine === true;
 }
 
 async function leavesOf(rows: readonly WaitingRow[], isOurs: (row: WaitingRow) => boolean): Promise<Leaf[]> {
   const leaves: Leaf[] = [];
   for (const [at, row] of rows.entries()) {
-    if (at % PER_TURN === PER_TURN - 1) await nextTurn();
+    if (at % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
     for (const kind of kindsOf(row, isOurs)) {
       const data = leafData(kind, row.id, row) ?? '';
       leaves.push({ entryId: row.id, kind, hash: leafHash(data) });

@@ -3,8 +3,11 @@ import { columns } from '../../platform/database/columns.js';
 import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
 import { joinedSubtrees, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
 
+/** Key of the transaction-level advisory lock: one process at a time appends to the log. */
+export const SEQUENCER_LOCK = 0x5ea1_0610;
+
 /**
- * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 holds leaf hashes, a hash of level n + 1 is the root of a
+ * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 has leaf hashes, a hash of level n + 1 is the root of a
  * full tile of level n. A proof in a tree of millions touches a handful of rows.
  */
 const TILE_HEIGHT = 8;
@@ -19,7 +22,7 @@ interface TileRow {
 interface Place {
   readonly level: number;
   readonly index: number;
-  /** Of the first hash, in the tile. */
+  /** Index of the first hash in the tile. */
   readonly first: number;
   readonly count: number;
 }
@@ -39,7 +42,7 @@ function hashesIn(tile: Buffer): Buffer[] {
   );
 }
 
-/** The hashes of these ranges, in their order, with one query. Throws where the tree has no such leaves. */
+/** The hashes of these ranges, in their order, with one query. Throws if the tree has no such leaves. */
 export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
   const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
   const tiles = await readTiles(tx, wanted.flat());
@@ -72,23 +75,23 @@ async function readTiles(
   return new Map(rows.map((row) => [nameOf(row), row.hashes]));
 }
 
-/** Puts leaf hashes behind the `size` that are there. Full tiles rise as hashes of the level above. */
+/** Appends leaf hashes to a tree of `size` leaves. The root of a full tile becomes a hash of the level above. */
 export async function appendLeaves(tx: EntityManager, size: number, leaves: readonly Buffer[]): Promise<void> {
   const changed: { level: number; index: string; hashes: Buffer }[] = [];
   let hashes = leaves;
   for (let level = 0, there = size; hashes.length > 0; level++, there = Math.floor(there / TILE_WIDTH)) {
-    const risen: Buffer[] = [];
+    const fullTileRoots: Buffer[] = [];
     let index = Math.floor(there / TILE_WIDTH);
     let tile = there % TILE_WIDTH === 0 ? Buffer.alloc(0) : await lastTile(tx, level, index, there % TILE_WIDTH);
     for (let at = 0; at < hashes.length; index++) {
-      const room = TILE_WIDTH - tile.length / HASH_BYTES;
-      tile = Buffer.concat([tile, ...hashes.slice(at, at + room)]);
+      const free = TILE_WIDTH - tile.length / HASH_BYTES;
+      tile = Buffer.concat([tile, ...hashes.slice(at, at + free)]);
       changed.push({ level, index: String(index), hashes: tile });
-      if (tile.length === TILE_WIDTH * HASH_BYTES) risen.push(perfectRoot(hashesIn(tile)));
-      at += room;
+      if (tile.length === TILE_WIDTH * HASH_BYTES) fullTileRoots.push(perfectRoot(hashesIn(tile)));
+      at += free;
       tile = Buffer.alloc(0);
     }
-    hashes = risen;
+    hashes = fullTileRoots;
   }
   const { from, values } = columns(changed, { level: 'int', index: 'text', hashes: 'bytea' });
   await tx.query(

@@ -3,7 +3,7 @@ import { IsIn, IsInt, IsOptional, IsUUID, Min } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
 import type { Page } from '../../platform/http/cursors.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
-import type { LogCheckpoint } from './log-checkpoint.entity.js';
+import type { LogCheckpoint } from './log.entity.js';
 import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';
 

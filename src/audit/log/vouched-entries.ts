@@ -11,8 +11,8 @@ import { rangeHashes } from './log-tiles.js';
 type PlacedRow = EntryRow & { readonly leaf: string | null };
 
 /**
- * Entries of the audit log that the service itself wrote: sealed by it, or, written before there were seals, under what the log's key
- * has signed. What somebody else put into the table is not among them.
+ * Entries of the audit log that the service itself wrote: sealed by it, or, for those from before there were seals, in a tree that the log's key
+ * has signed. Entries that somebody else inserted into the table are not among them.
  */
 @Injectable()
 export class VouchedEntries {
@@ -30,13 +30,13 @@ export class VouchedEntries {
       [targetIds, actions],
     );
     const vouched: EntryRow[] = [];
-    for (const row of rows) if (this.seals.holds(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
+    for (const row of rows) if (this.seals.verifies(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
     return vouched;
   }
 
   /** Written by an earlier version, or under another SVC_JWT_SECRET. */
   private async isOlder(tx: EntityManager, row: PlacedRow): Promise<boolean> {
-    if (row.seal === null && (await this.anchors.takesUnsealed())) return true;
+    if (row.seal === null && (await this.anchors.acceptsUnsealed())) return true;
     return this.isSigned(tx, row);
   }
 

@@ -13,13 +13,13 @@ import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
 export interface ApiKeyRotationOrder {
   readonly expiry: Date;
-  /** How long the old key goes on; at most seven days. */
+  /** How long the old key stays valid; at most seven days. */
   readonly overlapHours: number;
-  /** What the new key may do; absent is what the old one may. */
+  /** Scopes of the new key; absent: those of the old one. */
   readonly permissions?: readonly Scope[];
 }
 
-/** Days before its end at which the owner of a key is told. */
+/** Days before the expiry of a key at which its owner gets a mail. */
 const WARNINGS = [14, 3] as const;
 
 interface Due {
@@ -29,7 +29,7 @@ interface Due {
   readonly email: string | null;
 }
 
-/** Keys are replaced before they end: rotation with an overlap, and a mail in time. */
+/** Renewal of API keys before they expire: rotation with an overlap, and mails that warn the owner. */
 @Injectable()
 export class ApiKeyRenewalService {
   constructor(
@@ -41,14 +41,14 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Makes a key with the same name, permissions, addresses and owner; the old one ends when the overlap does. When somebody else than the
-   * owner gets the new key, it does no more than they may do either, and they count as asking for whatever it asks for.
+   * Makes a key with the same name, permissions, addresses and owner; the old one expires with the overlap. If somebody else than the
+   * owner gets the new key, it is limited to what they may do as well, and they count as requesters of whatever it requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
   }
 
-  /** The same within what else a transaction does. */
+  /** The same in the caller's transaction. */
   async rotateIn(
     tx: EntityManager,
     caller: Caller,
@@ -70,11 +70,12 @@ export class ApiKeyRenewalService {
     await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
     await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
-    await this.record(tx, caller, id, { replacedBy: next.id, ends: end });
+    const detail = { replacedBy: next.id, ends: end };
+    await this.audit.appendBy(tx, caller, { action: 'api-key.rotated', target: { kind: 'api-key', id }, detail });
     return { row: await tx.findOneByOrFail(ApiKey, { id: next.id }), key };
   }
 
-  /** Puts a mail into the outbox for every key that ends soon and was not replaced; each warning once, whoever asks. */
+  /** Queues a mail for every key that expires soon and was not replaced. Each warning is sent once, also with several processes. */
   async warn(): Promise<void> {
     for (const days of WARNINGS) await this.db.transaction((tx) => this.warnAt(tx, days));
   }
@@ -98,10 +99,5 @@ export class ApiKeyRenewalService {
         goodForSeconds: 3 * 24 * 3600,
       });
     }
-  }
-
-  private async record(tx: EntityManager, caller: Caller, id: string, detail: Record<string, unknown>): Promise<void> {
-    const target = { kind: 'api-key', id };
-    await this.audit.appendBy(tx, caller, { action: 'api-key.rotated', target, detail });
   }
 }

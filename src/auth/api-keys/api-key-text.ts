@@ -17,7 +17,7 @@ export function newApiKeyText(): ApiKeyText {
   return { key: `sw_${lookup}_${secret}${checksum(lookup, secret)}`, lookup, secretHash: hash(secret) };
 }
 
-/** Undefined for what cannot be one of our keys: typing errors and other products' keys never reach the database. */
+/** Undefined for a text that cannot be one of our keys: typing errors and keys of other products never reach the database. */
 export function readApiKeyText(key: string): Omit<ApiKeyText, 'key'> | undefined {
   const [, lookup, secret, sum] = SHAPE.exec(key) ?? [];
   if (lookup === undefined || secret === undefined || sum !== checksum(lookup, secret)) return undefined;
@@ -32,7 +32,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => BASE62[randomInt(62)]).join('');
 }
 
-/** CRC-32 in base62: lets scanners tell a real key from a look-alike without asking us. */
+/** CRC-32 in base62: secret scanners recognise a real key without calling the service. */
 function checksum(lookup: string, secret: string): string {
   let rest = crc32(`${lookup}_${secret}`);
   let text = '';

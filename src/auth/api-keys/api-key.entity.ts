@@ -6,7 +6,7 @@ export class ApiKey {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The part of the key that finds its row. */
+  /** The part of the key by which its row is found. */
   @Index('api_key_lookup', { unique: true })
   @Column('text')
   lookup: string;
@@ -28,7 +28,7 @@ export class ApiKey {
   @Column('text')
   ownerId: string;
 
-  /** The person who was shown the secret, where that was not the owner: the key does no more than they may, either. */
+  /** The person who was shown the secret, if not the owner: the key is limited to what they may do as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
@@ -44,7 +44,7 @@ export class ApiKey {
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
 
-  /** Addresses and blocks that it may be used from; null is from anywhere. */
+  /** Addresses and blocks that it may be used from; null: from anywhere. */
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 
@@ -52,7 +52,7 @@ export class ApiKey {
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 
-  /** The last warning that was sent: so many days before the end. */
+  /** Days before expiry of the last warning that was sent. */
   @Column('int', { nullable: true })
   warnedDays: number | null;
 }

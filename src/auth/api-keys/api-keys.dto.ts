@@ -9,14 +9,27 @@ import {
   Length,
   Max,
   Min,
+  registerDecorator,
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import { IsAddressBlocks } from './address-list.js';
+import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 import { ApiProperty } from '@nestjs/swagger';
+
+/** Every item is an address or a block of addresses. */
+function IsAddressBlocks(): PropertyDecorator {
+  return (target, propertyName) =>
+    registerDecorator({
+      name: 'isAddressBlocks',
+      target: target.constructor,
+      propertyName: String(propertyName),
+      options: { message: 'must be addresses or blocks like 192.0.2.0/24' },
+      validator: { validate: (value: unknown) => Array.isArray(value) && value.every(isAddressBlock) },
+    });
+}
 
 export class CreateApiKeyBody {
   /** What the key is for. @example 'release pipeline' */

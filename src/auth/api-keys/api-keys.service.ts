@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -13,7 +13,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { AddressList } from './address-list.js';
+import { AddressList } from '../../formats/addresses/address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 
@@ -21,17 +21,17 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
-  /** Addresses and blocks that it may be used from; absent is from anywhere. */
+  /** Addresses and blocks that it may be used from; absent: from anywhere. */
   readonly addresses?: readonly string[];
 }
 
 export interface NewApiKey {
   readonly row: ApiKey;
-  /** Seen in this answer alone. */
+  /** The whole key; it is shown once and never stored. */
   readonly key: string;
 }
 
-/** What every call with a key needs to know. */
+/** A key as it is cached for the calls that use it. */
 interface KnownKey {
   readonly secretHash: Buffer;
   readonly expiry: Date;
@@ -51,24 +51,28 @@ interface KeyRow extends OwnedRow {
   readonly of_sensor: boolean;
 }
 
-const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
+const MAX_LIFE_MS = 366 * 24 * 3600 * 1000;
 
 /** API keys for pipelines and sensors: shown once, stored as a hash, known to every process within seconds. */
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
-  private readonly known = new TtlCache<KnownKey>((lookup) => this.look(lookup));
+  private readonly known = new TtlCache<KnownKey>((lookup) => this.read(lookup));
   private used = new Map<string, { at: Date; from: string }>();
+
+  private readonly record: EntryRecorder;
 
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly disclosures: SecretDisclosures,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('api-key');
+  }
 
-  /** Creates a key. The answer is the only time that the key itself is seen. */
+  /** Creates a key. Only this answer has the key itself. */
   async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<NewApiKey> {
     return this.db.transaction(async (tx) => {
       await this.idempotency.assertFirst(tx, use, (id) => `/api/settings/api-keys/${id}`);
@@ -76,7 +80,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     });
   }
 
-  /** The same within what else a transaction does. */
+  /** The same in the caller's transaction. */
   async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
     this.assertGrantable(caller, order);
     const { key, lookup, secretHash } = newApiKeyText();
@@ -91,18 +95,18 @@ export class ApiKeysService implements OnApplicationShutdown {
     });
     await tx.insert(ApiKey, entity);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
-    await this.record(tx, caller, 'api-key.created', entity);
+    await this.record(tx, caller, 'api-key.created', id, auditDetailOf(entity));
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
   }
 
-  /** Whether it can be used, and was not replaced. */
+  /** Whether the key can be used and was not replaced. */
   async isLive(tx: EntityManager, id: string): Promise<boolean> {
     const live = { revokedAt: IsNull(), replacedBy: IsNull(), expiry: MoreThan(new Date()) };
     return tx.existsBy(ApiKey, { id, ...live });
   }
 
-  /** Whether a key could be used now, from its addresses, whoever asks: this is no credential. */
-  async goesOn(id: string): Promise<boolean> {
+  /** Whether the key is valid now. An id is no credential: this admits nobody. */
+  async isValid(id: string): Promise<boolean> {
     const row = await this.db.manager.findOneBy(ApiKey, { id });
     const known = row === null ? null : await this.known.find(row.lookup);
     return known !== null && !known.revoked && known.expiry > new Date();
@@ -112,22 +116,22 @@ export class ApiKeysService implements OnApplicationShutdown {
     return this.cursors.newest('api-keys', this.db.createQueryBuilder(ApiKey, 'key'), query);
   }
 
-  /** Ends a key. Every process refuses it within five seconds; repeating the call changes nothing. */
+  /** Revokes a key. Every process refuses it within five seconds; repeating the call changes nothing. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { lookup } = await this.db.transaction((tx) => this.revokeIn(tx, caller, id));
     this.known.forget(lookup);
   }
 
-  /** The same within what else a transaction does. */
+  /** The same in the caller's transaction. */
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date() });
-    if (affected === 1) await this.record(tx, caller, 'api-key.revoked', row);
+    if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     return row;
   }
 
-  /** The caller behind a key, or a Problem that says why it is none. */
+  /** The caller behind a key, or a Problem with the reason. */
   async authenticate(text: string, origin: Origin): Promise<Caller> {
     const parts = readApiKeyText(text);
     const known = parts === undefined ? null : await this.known.find(parts.lookup);
@@ -148,7 +152,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     return { ...caller, origin };
   }
 
-  /** Stores when keys were last used: one statement for all, now and then, instead of a write per call. */
+  /** Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. */
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
     const used = [...this.used];
@@ -166,8 +170,8 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** The key together with the people behind it: it can do no more than they can now. */
-  private async look(lookup: string): Promise<KnownKey | null> {
+  /** Reads the key with the people behind it: its rights are limited to what they may do now. */
+  private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT k.id, k.name, k.permissions, k.expiry, k.secret_hash, k.addresses, k.revoked_at,
          EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownedColumns('k')}
@@ -185,7 +189,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     };
   }
 
-  /** Nobody grants more than they hold, or for longer than a year. */
+  /** Callers grant at most the scopes that they have, for at most a year. */
   assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
     if (beyond.length > 0) {
@@ -196,22 +200,20 @@ export class ApiKeysService implements OnApplicationShutdown {
       );
     }
     const life = expiry.getTime() - new Date().getTime();
-    if (life <= 0 || life > LONGEST_LIFE_MS) {
+    if (life <= 0 || life > MAX_LIFE_MS) {
       const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
       throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
         errors,
       });
     }
   }
-
-  private async record(tx: EntityManager, caller: Caller, action: string, key: ApiKey): Promise<void> {
-    const detail = { name: key.name, permissions: key.permissions, expiry: key.expiry };
-    const target = { kind: 'api-key', id: key.id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
-  }
 }
 
-/** Keys that sensors got from the version before hold `inventory:write`; a sensor only reports. */
+function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, unknown> {
+  return { name, permissions, expiry };
+}
+
+/** Keys that an earlier version gave to sensors have `inventory:write`; a sensor only reports. */
 function permissionsOf({ permissions, of_sensor: ofSensor }: KeyRow): Scope[] {
   if (!ofSensor) return permissions;
   return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));

@@ -5,15 +5,15 @@ import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
-import { newSecret } from '../secrets/secret-text.js';
+import { newSecret } from '../model/secret-text.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { Session } from '../model/session.entity.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 
 /**
- * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could. Used, a session
- * goes on by itself; unused, it ends soon.
+ * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could read. Use extends
+ * a session; an idle one ends soon.
  */
 @Injectable()
 export class BrowserSessions {
@@ -24,7 +24,7 @@ export class BrowserSessions {
     private readonly callers: SessionCallers,
   ) {}
 
-  /** @returns what goes into the cookie */
+  /** @returns the value of the session cookie */
   async open({ user, way, methods, external, authenticatedAt }: SignedInPerson, origin: Origin): Promise<string> {
     const { text, hash } = newSecret('browser');
     const actor = { kind: 'user', id: user.id, name: user.email } as const;
@@ -45,8 +45,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Another secret for the same session: what was known before the person showed who they are is of no use any more. Undefined for
-   * one that is over, or no browser's.
+   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Undefined for
+   * a session that has ended or is not a browser's.
    */
   async renew(id: string): Promise<string | undefined> {
     const { text, hash } = newSecret('browser');

@@ -6,10 +6,9 @@ import { RateLimits } from '../../platform/http/rate-limits.js';
 import { ACCESS, type Access, type CalledRequest, FRESH } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Credentials } from './credentials.js';
-import { assertOwnAccount, assertPerson } from '../../access/own-account.js';
 import { assertScope } from '../../access/scopes.js';
 
-/** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
+/** Authenticates and authorizes every call. Denies by default: a handler that declares no access is refused. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
@@ -34,7 +33,7 @@ export class AccessGuard implements CanActivate {
     return true;
   }
 
-  /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
+  /** The cached session may be older than the step-up, so it is read again before the call is refused. */
   private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
     if (isFresh(caller)) return caller;
     const again = await this.credentials.callerAgain(caller, request);
@@ -47,7 +46,7 @@ export class AccessGuard implements CanActivate {
 
 const FRESH_MS = 5 * 60_000;
 
-/** A session that an OAuth client holds is as fresh as its last step-up: that it was allowed shows nothing to the client's own calls. */
+/** The session of an OAuth client is as fresh as its last step-up: the person's consent to the client proves nothing about later calls. */
 function isFresh({ kind, session }: Caller): boolean {
   if (kind !== 'user') return true;
   const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
@@ -58,4 +57,20 @@ function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'person') assertOwnAccount(caller);
   if (access.kind === 'person-or-device') assertPerson(caller);
   if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
+}
+
+/** Refuses all but people; a person may act through a client that they approved. */
+export function assertPerson({ kind }: Caller): void {
+  if (kind === 'user') return;
+  throw new Problem(
+    'forbidden',
+    'auth.person-needed',
+    'This is for people: keys and clients are not asked who they are.',
+  );
+}
+
+/** Refuses all but people who signed in at the service itself: an API key or a client's token cannot take over an account. */
+export function assertOwnAccount(caller: Caller): void {
+  if (caller.kind === 'user' && caller.session?.clientId === null) return;
+  throw new Problem('forbidden', 'auth.person-needed', 'This is for people who signed in themselves.');
 }

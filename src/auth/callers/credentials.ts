@@ -5,14 +5,16 @@ import { type Origin, originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApiKeysService } from '../api-keys/api-keys.service.js';
 import { BrowserSessions } from '../browser/browser-sessions.js';
-import { OwnPages } from '../browser/own-pages.js';
-import { SessionCookie } from '../browser/session-cookie.js';
-import type { Caller } from '../../access/caller.js';
-import { guestOf } from '../../access/guest-callers.js';
+import { CsrfProtection, SessionCookie } from '../browser/cookies.js';
+import { type Caller, guestOf } from '../../access/caller.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from '../tokens/jwt.strategy.js';
+import { UploadAuthorizer } from '../../platform/http/upload-authorizer.js';
+import type { CalledRequest } from '../../access/access.js';
+import { assertScope, type Scope } from '../../access/scopes.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
-/** A session or an API key by its id, which is no secret. */
+/** A session or an API key by its id, which is not a secret. */
 export interface Bearer {
   readonly kind: 'session' | 'api-key';
   readonly id: string;
@@ -20,7 +22,7 @@ export interface Bearer {
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
-/** Turns what a request brings along into a caller. New kinds of credential are added here and nowhere else. */
+/** Turns the credential of a request into a caller. New kinds of credential are added here and nowhere else. */
 @Injectable()
 export class Credentials {
   constructor(
@@ -28,21 +30,21 @@ export class Credentials {
     private readonly sessions: SessionCallers,
     private readonly browsers: BrowserSessions,
     private readonly cookie: SessionCookie,
-    private readonly pages: OwnPages,
+    private readonly csrf: CsrfProtection,
   ) {}
 
-  /** A credential in a header counts before the cookie, which browsers send unasked. */
+  /** A credential in a header takes precedence over the cookie, which browsers send by themselves. */
   async callerOfRequest(request: FastifyRequest): Promise<Caller> {
     const header = authorizationOf(request);
     const cookie = header === undefined ? this.cookie.of(request) : undefined;
     const guest = header === undefined && cookie === undefined ? guestOf(request) : undefined;
     if (guest !== undefined) return guest;
     if (cookie === undefined) return this.callerOf(header, originOf(request));
-    this.pages.assertAsked(request);
+    this.csrf.assertSameOrigin(request);
     return this.browsers.callerOf(cookie, originOf(request));
   }
 
-  /** RFC 6750 section 2.1. What the credential looks like decides who looks at it. */
+  /** Reads a bearer credential (RFC 6750 section 2.1): its prefix decides between API key and access token. */
   async callerOf(header: string | undefined, origin: Origin): Promise<Caller> {
     const [scheme, credential, ...rest] = (header ?? '').split(' ');
     if (credential === undefined || scheme?.toLowerCase() !== 'bearer' || rest.length > 0) {
@@ -52,18 +54,18 @@ export class Credentials {
     return this.withToken({ headers: { authorization: `Bearer ${credential}` }, origin });
   }
 
-  /** Whether a session or key is good now. Nobody is let in by this. */
-  async goesOn({ kind, id }: Bearer): Promise<boolean> {
-    return kind === 'session' ? this.sessions.goesOn(id) : this.apiKeys.goesOn(id);
+  /** Whether a session or key is valid now. This admits nobody. */
+  async isValid({ kind, id }: Bearer): Promise<boolean> {
+    return kind === 'session' ? this.sessions.isValid(id) : this.apiKeys.isValid(id);
   }
 
-  /** The same caller as the database has it now. */
+  /** The caller as the database has it now, past the cache. */
   async callerAgain(caller: Caller, request: FastifyRequest): Promise<Caller> {
     if (caller.session !== undefined) this.sessions.forget(caller.session.id);
     return this.callerOfRequest(request);
   }
 
-  /** Passport's JwtStrategy, as a function: the access guard is the one that decides. */
+  /** Passport's JwtStrategy as a function: the access guard decides what follows. */
   private withToken(presented: Presented): Promise<Caller> {
     return new Promise((resolve, reject) => {
       const settle = (error: Error | null | undefined, caller: Caller | false | null | undefined, why: unknown) => {
@@ -76,8 +78,35 @@ export class Credentials {
   }
 }
 
-/** Sensors know X-API-Key; to everything behind this line it is the bearer credential that it stands for. */
+/** Sensors send X-API-Key; from here on it is a bearer credential like any other. */
 function authorizationOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
+}
+
+/** Checks before a body is read what the access guard checks again afterwards. */
+@Injectable()
+export class CredentialUploadAuthorizer extends UploadAuthorizer {
+  constructor(private readonly credentials: Credentials) {
+    super();
+  }
+
+  async authorize(request: CalledRequest, scope: string): Promise<void> {
+    request.caller = await this.credentials.callerOfRequest(request);
+    assertScope(request.caller.scopes, scope as Scope);
+  }
+}
+
+const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
+
+/**
+ * Reads the password of HTTP Basic (RFC 7617) as a bearer credential, for clients that know no other scheme: an API key or an access token,
+ * whatever the user name. Any other header is returned as it is; a password that cannot be a credential becomes an empty one.
+ */
+export function bearerOfBasic(header: string | undefined): string | undefined {
+  const [, credentials] = BASIC.exec(header ?? '') ?? [];
+  if (credentials === undefined) return header;
+  const text = fromBase64(credentials, 'optional')?.toString() ?? '';
+  const [, password = ''] = /^[^:]*:([\x21-\x7e]+)$/.exec(text) ?? [];
+  return `Bearer ${password}`;
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { commonPasswords } from './common-passwords.js';
-import { assertGoodPassword, MIN_PASSWORD_LENGTH } from './password-rules.js';
+import { commonPasswords, assertGoodPassword, MIN_PASSWORD_LENGTH } from './password-rules.js';
 
 const isRefused = (password: string) =>
   assertGoodPassword(password, 'ada.lovelace@example.org').then(

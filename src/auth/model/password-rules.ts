@@ -1,12 +1,11 @@
 import { Problem } from '../../platform/errors/problem.js';
-import { commonPasswords } from './common-passwords.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
-/** Beside words that are tried first, so many other characters must be there. */
-const OTHERS = 8;
+/** A password with common words in it needs this many other characters. */
+const MIN_OTHER_CHARACTERS = 8;
 
-/** Tried first, and not on the list; the product's own name among them. */
+/** Common words that are not on the list; the product's own name among them. */
 const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
@@ -14,7 +13,7 @@ const RUNS = [
   'qwertyuiopasdfghjklzxcvbnm',
   '98765432109876543210',
 ];
-/** How people write letters when they have to write signs. */
+/** Characters that people write instead of letters. */
 const SIGNS: Readonly<Record<string, string>> = {
   '@': 'a',
   '4': 'a',
@@ -27,8 +26,8 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a new password must not be. Length counts, kinds of characters do not (NIST SP 800-63B section 3.1.1.2);
- * refused are those that are tried first, and those that the address gives away.
+ * Refuses weak passwords. Length counts, kinds of characters do not (NIST SP 800-63B section 3.1.1.2);
+ * common passwords and those derived from the address are refused.
  */
 export async function assertGoodPassword(password: string, email: string): Promise<void> {
   const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
@@ -50,24 +49,25 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   return isMadeOfWords(plain, isWord) ? 'it is made of words that are tried first' : undefined;
 }
 
-/** The address, what stands before the @, and its parts; what is shorter than four characters stands in many words. */
+/** The address, its local part and the parts of that; fewer than four characters occur in too many words. */
 function namesIn(email: string): string[] {
   const [local = ''] = email.split('@');
   return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
 }
 
-/** A word, one again and again, or two of them, as it is or under signs for letters, with little or nothing of worth around it. */
+/** Whether it is one word, a repeated one, or two, also with characters for letters, and with few or predictable others around it. */
 function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolean {
   if (isWord(plain)) return true;
   const unmasked = Array.from(plain, (sign) => SIGNS[sign] ?? sign).join('');
   const rest = plain.replaceAll(/[a-z]/g, '');
-  const isWorthless = rest.length < OTHERS || RUNS.some((run) => run.includes(rest)) || new Set(rest).size < 4;
+  const isWorthless =
+    rest.length < MIN_OTHER_CHARACTERS || RUNS.some((run) => run.includes(rest)) || new Set(rest).size < 4;
   const forms = [plain.replaceAll(/[^a-z0-9]/g, ''), unmasked.replaceAll(/[^a-z]/g, '')];
   if (isWorthless) forms.push(plain.replaceAll(/[^a-z]/g, ''));
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
 }
 
-/** The shortest text that this one is made of, again and again. */
+/** The shortest text whose repetition gives this one. */
 function repeatedIn(text: string): string {
   return text.slice(0, `${text}${text}`.indexOf(text, 1));
 }
@@ -75,4 +75,12 @@ function repeatedIn(text: string): string {
 function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
   const cuts = Array.from({ length: Math.max(0, text.length - 7) }, (_, index) => index + 4);
   return cuts.some((cut) => isWord(text.slice(0, cut)) && isWord(text.slice(cut)));
+}
+
+let list: Promise<ReadonlySet<string>> | undefined;
+
+/** The fifty thousand most common passwords, in lower case. Loaded at first use, since few processes need them. */
+export function commonPasswords(): Promise<ReadonlySet<string>> {
+  list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
+  return list;
 }

@@ -2,26 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
 import { Problem } from '../../platform/errors/problem.js';
 
-/** OWASP's stronger profile: 64 MiB, 3 passes, one lane. The binding's default algorithm is argon2id. */
+/** OWASP's stronger profile: 64 MiB, 3 iterations, parallelism 1. The binding's default algorithm is argon2id. */
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
-/** Hashes under way at once in a process: memory and cores stay bounded however many people sign in. */
-const AT_ONCE = 2;
-/** More than that many waiting callers would wait too long anyway. */
+/** Maximum hashes in parallel per process: bounds memory and CPU however many people sign in. */
+const MAX_PARALLEL_HASHES = 2;
+/** Maximum callers that wait for a hash; more would wait too long. */
 const MAX_WAITING = 200;
 
-/** argon2id (RFC 9106) with a bound on how much of the machine it takes. */
+/** Hashes passwords with argon2id (RFC 9106), with a bound on memory and CPU. */
 @Injectable()
 export class Passwords {
-  private free = AT_ONCE;
+  private free = MAX_PARALLEL_HASHES;
   private readonly queue: (() => void)[] = [];
-  /** Compared against for unknown users, so that they take as long as known ones. */
+  /** Verified for unknown users, so that the answer takes as long as for known ones. */
   private readonly decoy = this.hash('no user has this password');
 
   hash(password: string): Promise<string> {
     return this.serialized(() => hash(password, COST));
   }
 
-  /** False also without a stored hash, after the same time. */
+  /** Verifies a password. Without a stored hash it is false, after the same time. */
   async matches(stored: string | undefined, password: string): Promise<boolean> {
     const against = stored ?? (await this.decoy);
     const same = await this.serialized(() => verify(against, password));

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 
-/** How somebody got in. */
+/** How a person or client signed in. */
 export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml';
 
 /**
@@ -29,19 +29,19 @@ export class Session {
   @Column('text')
   way: SignInWay;
 
-  /** The identity provider that the person came by. */
+  /** The identity provider by which the person signed in. */
   @Column('uuid', { nullable: true })
   providerId: string | null;
 
-  /** Its own name for the session: `sid` of OIDC, SessionIndex of SAML. */
+  /** The provider's name for the session: `sid` of OIDC, SessionIndex of SAML. */
   @Column('text', { nullable: true })
   externalSession: string | null;
 
-  /** What the provider wants to see when the person signs out there as well, sealed: ID token of OIDC, NameID of SAML as JSON. */
+  /** Needed to sign the person out at the provider as well, sealed: ID token of OIDC, NameID of SAML as JSON. */
   @Column('bytea', { name: 'id_token', nullable: true })
   logoutHint: Buffer | null;
 
-  /** What the tokens are limited to; null is everything that the person may do. */
+  /** Scopes of the tokens; null: everything that the person may do. */
   @Column('text', { array: true, nullable: true })
   scopes: Scope[] | null;
 
@@ -49,7 +49,7 @@ export class Session {
   @Column('bytea', { nullable: true })
   cookieHash: Buffer | null;
 
-  /** RFC 8176 words for how the person was recognised: pwd, otp, hwk, mfa. */
+  /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   @Column('text', { array: true, default: '{}' })
   methods: string[];
 
@@ -64,7 +64,7 @@ export class Session {
   @Column('timestamptz', { nullable: true })
   steppedUpAt: Date | null;
 
-  /** However often it is refreshed. */
+  /** Absolute end of the session; refreshing does not extend it. */
   @Column('timestamptz')
   expiresAt: Date;
 
@@ -87,4 +87,29 @@ export class Session {
 
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
+}
+
+/** One of the refresh tokens of a session, each the successor of the one before. A second use shows that a token was stolen. */
+@Entity('refresh_token')
+@Index('refresh_token_session', ['sessionId'])
+export class RefreshToken {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  sessionId: string;
+
+  /** SHA-256 of the token. */
+  @Index('refresh_token_hash', { unique: true })
+  @Column('bytea')
+  hash: Buffer;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  usedAt: Date | null;
 }

@@ -6,7 +6,7 @@ export class User {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** One canonical form: NFKC, trimmed, lower case. */
+  /** Canonical form: NFKC, trimmed, lower case. */
   @Index('user_account_email', { unique: true })
   @Column('text')
   email: string;
@@ -23,4 +23,28 @@ export class User {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** A link to set a new password: sent to the address of the account, valid once. */
+@Entity('password_reset')
+export class PasswordReset {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  /** SHA-256 of the token in the link. */
+  @Index('password_reset_token', { unique: true })
+  @Column('bytea')
+  tokenHash: Buffer;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  usedAt: Date | null;
 }

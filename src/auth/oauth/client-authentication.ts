@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { secretHashOf } from '../secrets/secret-text.js';
+import { secretHashOf } from '../model/secret-text.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
@@ -11,12 +11,12 @@ interface Shown {
   readonly secret: string | undefined;
 }
 
-/** Which client is calling? By HTTP Basic or in the body, never both (RFC 6749 section 2.3.1). */
+/** Client authentication by HTTP Basic or in the body, never both (RFC 6749 section 2.3.1). */
 @Injectable()
 export class ClientAuthentication {
   constructor(private readonly clients: OAuthClientsService) {}
 
-  /** The client that shows its secret, or the public client that shows none. Undefined when the request names no client. */
+  /** The authenticated client, or a public client without a secret. Undefined if the request names no client. */
   async clientOf(authorization: string | undefined, parameters: OAuthParameters): Promise<ActiveClient | undefined> {
     const shown = shownBy(authorization, parameters);
     if (shown === undefined) return undefined;
@@ -25,7 +25,7 @@ export class ClientAuthentication {
     return client;
   }
 
-  /** The same; a request that names no client is refused. */
+  /** The same, but refuses a request that names no client. */
   async requireClient(authorization: string | undefined, parameters: OAuthParameters): Promise<ActiveClient> {
     const client = await this.clientOf(authorization, parameters);
     if (client === undefined) throw unknown();
@@ -61,7 +61,7 @@ function basicOf(authorization: string): Shown {
   return { id: decoded(id), secret: decoded(secret) };
 }
 
-/** Both parts are form-encoded before they are joined (RFC 6749 section 2.3.1). */
+/** Reverses the form encoding of both parts (RFC 6749 section 2.3.1). */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -70,7 +70,7 @@ function decoded(text: string): string {
   }
 }
 
-/** One answer for a client that is unknown, revoked, or shows a wrong secret. */
+/** The same answer for a client that is unknown or revoked and for a wrong secret. */
 function unknown(): OAuthError {
   return new OAuthError('invalid_client', 'The client is not known, or its secret is wrong.');
 }

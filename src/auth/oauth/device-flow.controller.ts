@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fresh, Public, Person, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { DevicePageQuery, UserCodeParam, WaitingDeviceView } from './device-flow.dto.js';
+import { DevicePageQuery, UserCodeParam, WaitingDeviceView } from './oauth.dto.js';
 import { DeviceFlowService } from './device-flow.service.js';
 
 const POLICY =

@@ -8,12 +8,11 @@ import type { Origin } from '../../platform/http/origin.js';
 import { networkOf } from '../../platform/http/network-of.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { secretHashOf, newSecret } from '../secrets/secret-text.js';
+import { secretHashOf, newSecret } from '../model/secret-text.js';
 import { Session } from '../model/session.entity.js';
 import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
-import { DeviceAuthorization, type DeviceAuthorizationStatus } from './device-authorization.entity.js';
-import { OAuthClient } from './oauth-client.entity.js';
+import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from './oauth.entity.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
@@ -25,7 +24,7 @@ export const POLL_SECONDS = 5;
 export interface RedeemedDeviceCode {
   readonly userId: string;
   readonly scopes: Scope[];
-  /** When the person who said yes had last shown who they are. */
+  /** When the person who approved last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
 }
@@ -38,7 +37,7 @@ interface RedeemedRow {
   readonly external_session: string | null;
 }
 
-/** The device flow: a command line shows a code, a signed-in person looks at what it wants and says yes or no. */
+/** The device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
 @Injectable()
 export class DeviceFlowService {
   constructor(
@@ -47,7 +46,7 @@ export class DeviceFlowService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** A new pair of codes for a client that wants these scopes. Anybody may ask in the name of a public client, so it is slow at last. */
+  /** Starts a device flow: a new pair of codes. Anybody can call in the name of a public client, so calls are throttled per network. */
   async start(
     client: ActiveClient,
     scopes: readonly Scope[],
@@ -69,14 +68,14 @@ export class DeviceFlowService {
     return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
   }
 
-  /** What waits behind a code, for the person who was shown it. Guessing is slow. */
+  /** The request behind a user code, for the person who types it. Guesses are throttled. */
   async find(caller: Caller, userCode: string): Promise<{ clientName: string; scopes: Scope[]; expiresAt: Date }> {
     const waiting = await this.waiting(caller, userCode);
     const client = await this.db.manager.findOneByOrFail(OAuthClient, { id: waiting.clientId });
     return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
   }
 
-  /** The person's answer. A token never gets more than the person who says yes may do now. */
+  /** Approves or denies. A token never gets more than the approving person may do now. */
   async decide(caller: Caller, userCode: string, decision: 'APPROVED' | 'DENIED'): Promise<void> {
     const waiting = await this.waiting(caller, userCode);
     const scopes = grantable(caller, waiting.scopes);
@@ -91,11 +90,11 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // Not when a code is only looked at: a code of one's own, asked for again and again, would make guesses at others free.
+    // Not in `find`: looking at a code of one's own again and again would reset the count of guesses.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
-  /** Exchanges an approved device code, once, in the caller's transaction; says why not otherwise (RFC 8628 section 3.5). */
+  /** Exchanges an approved device code, once, in the caller's transaction; throws the errors of RFC 8628 section 3.5. */
   async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<RedeemedDeviceCode> {
     const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };
     const [rows]: [RedeemedRow[], number] = await tx.query(
@@ -117,7 +116,7 @@ export class DeviceFlowService {
     await this.db.manager.delete(DeviceAuthorization, { expiresAt: LessThan(new Date(Date.now() - 3600 * 1000)) });
   }
 
-  /** Notes the poll and throws: slow_down for one that came too soon, which also makes the next wait longer. */
+  /** Records the poll and throws: slow_down for a poll that came too soon, which also makes the next wait longer. */
   private async waitFor({ id }: DeviceAuthorization): Promise<never> {
     const [polls]: [{ soon: boolean }[], number] = await this.db.query(
       `UPDATE device_authorization d SET polled_at = now(), poll_seconds = d.poll_seconds + CASE WHEN soon THEN 5 ELSE 0 END
@@ -139,7 +138,7 @@ export class DeviceFlowService {
   }
 }
 
-/** What an older version let in says nothing of when its person showed who they are: that was long ago. */
+/** Rows of an older version do not have the time of authentication: the epoch stands for it. */
 function redeemed(row: RedeemedRow): RedeemedDeviceCode {
   const { user_id: userId, scopes, authenticated_at: at, provider_id: providerId, external_session: session } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };

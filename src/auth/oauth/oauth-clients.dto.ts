@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import type { OAuthClient } from './oauth-client.entity.js';
+import type { OAuthClient } from './oauth.entity.js';
 import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.js';
 
 const TYPES = ['confidential', 'public'] as const;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { DataSource, IsNull } from 'typeorm';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -10,8 +10,8 @@ import type { Caller } from '../../access/caller.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { newSecret } from '../secrets/secret-text.js';
-import { OAuthClient } from './oauth-client.entity.js';
+import { newSecret } from '../model/secret-text.js';
+import { OAuthClient } from './oauth.entity.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -21,24 +21,28 @@ export interface OAuthClientOrder {
   readonly type: OAuthClientType;
 }
 
-/** A client that can be used, with what it may do now. */
+/** A client that is not revoked, with its rights now. */
 export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash'> {
-  /** Its permissions, as far as the people behind it may do that. */
+  /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
 }
 
-/** Programs that get tokens. Their secret is shown once. */
+/** OAuth clients: programs that get tokens. Their secret is shown once. */
 @Injectable()
 export class OAuthClientsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly disclosures: SecretDisclosures,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('oauth-client');
+  }
 
-  /** Creates a client; a confidential one with a secret, which is seen in this answer alone. */
+  /** Creates a client. A confidential one gets a secret, which only this answer has. */
   async create(
     caller: Caller,
     order: OAuthClientOrder,
@@ -57,7 +61,7 @@ export class OAuthClientsService {
       if (secret !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
-      await this.record(tx, caller, 'oauth-client.created', { id, name, permissions });
+      await this.record(tx, caller, 'oauth-client.created', id, { name, permissions });
       return tx.findOneByOrFail(OAuthClient, { id });
     });
     return { row, ...(secret === undefined ? {} : { secret: secret.text }) };
@@ -68,8 +72,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Gives a confidential client another secret; the old one is of no use from now on. When somebody else than the owner gets it, the client
-   * does no more than they may do either, and they count as asking for whatever it asks for.
+   * Replaces the secret of a confidential client; the old one is invalid at once. If somebody else than the owner gets it, the client
+   * is limited to what they may do as well, and they count as requesters of whatever it requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
@@ -79,26 +83,27 @@ export class OAuthClientsService {
       throw new Problem('conflict', 'oauth-client.no-secret', 'A public or revoked client has no secret.');
     }
     await this.db.transaction(async (tx) => {
+      const { name, permissions } = row;
       const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
       const change = { secretHash: secret.hash, issuedTo };
       const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, change);
       if (affected !== 1) throw missing();
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
-      await this.record(tx, caller, 'oauth-client.secret-replaced', row);
+      await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
     return { row, secret: secret.text };
   }
 
-  /** Ends a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
+  /** Revokes a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const row = await this.read(id);
+    const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { revokedAt: () => 'now()' });
-      if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', row);
+      if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', id, { name, permissions });
     });
   }
 
-  /** The client with this client_id, unless it was revoked or somebody behind it is gone. Any text may be asked for. */
+  /** The client with this client_id, which may be any text; null if it was revoked or a person behind it is disabled. */
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
@@ -116,16 +121,6 @@ export class OAuthClientsService {
     if (row === null) throw missing();
     return row;
   }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    { id, name, permissions }: { id: string; name: string; permissions: readonly Scope[] },
-  ): Promise<void> {
-    const target = { kind: 'oauth-client', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail: { name, permissions } });
-  }
 }
 
 interface ClientRow extends OwnedRow {
@@ -139,7 +134,7 @@ function missing(): Problem {
   return new Problem('missing', 'oauth-client.missing', 'There is no such OAuth client.');
 }
 
-/** Nobody hands out what they do not hold. */
+/** Callers grant only scopes that they have. */
 function assertHeld(caller: Caller, permissions: readonly Scope[]): void {
   const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
   if (beyond.length === 0) return;

@@ -1,3 +1,9 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from '../../platform/errors/problem.js';
+import { ProblemFilter } from '../../platform/http/problem.filter.js';
+import { Refusals } from '../../platform/http/refusals.js';
+
 /** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1. */
 export type OAuthErrorCode =
   | 'invalid_request'
@@ -11,11 +17,11 @@ export type OAuthErrorCode =
   | 'access_denied'
   | 'expired_token';
 
-/** What the /oauth endpoints answer instead of a problem, because clients know this form. */
+/** An error of the /oauth endpoints, which OAuth clients understand instead of a problem. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
-    /** Printable ASCII without quotes, as the RFC wants it. */
+    /** Printable ASCII without quotes (RFC 6749 section 5.2). */
     message: string,
   ) {
     super(message);
@@ -25,4 +31,42 @@ export class OAuthError extends Error {
   get status(): number {
     return this.code === 'invalid_client' ? 401 : 400;
   }
+}
+
+/** Answers to polls that are no refusals, so that they are not audited. */
+const NO_EVENT = new Set(['authorization_pending', 'slow_down']);
+
+/** Answers errors of the /oauth endpoints in their own form (RFC 6749 section 5.2), and audits refusals like any other. */
+@Catch(OAuthError)
+@Injectable()
+export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
+  constructor(
+    private readonly refusals: Refusals,
+    private readonly problems: ProblemFilter,
+  ) {}
+
+  async catch(error: OAuthError, host: ArgumentsHost): Promise<void> {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    try {
+      if (!NO_EVENT.has(error.code)) await this.refusals.record(request, asProblem(error));
+    } catch (cause) {
+      await this.problems.catch(cause, host);
+      return;
+    }
+    if (error.status === 401) void reply.header('www-authenticate', 'Basic realm="sealwright"');
+    void reply
+      .status(error.status)
+      .header('content-type', 'application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('pragma', 'no-cache')
+      .send({ error: error.code, error_description: error.message });
+  }
+}
+
+/** The error as the audit log records it: `pointers` names the OAuth error. */
+function asProblem({ code, status, message }: OAuthError): Problem {
+  const errors = [{ pointer: code, detail: message }];
+  if (status === 401) return new Problem('unauthenticated', 'oauth.client', message, { errors });
+  return new Problem('malformed', 'oauth.refused', message, { errors });
 }

@@ -16,7 +16,7 @@ export class OAuthParameters {
     return new OAuthParameters(mediaType === FORM ? ofForm(bytes.toString('utf8')) : ofJson(bytes));
   }
 
-  /** Undefined when it is absent or empty. */
+  /** Undefined if it is absent or empty. */
   get(name: string): string | undefined {
     return this.values.get(name);
   }
@@ -39,7 +39,7 @@ function ofForm(text: string): Map<string, string> {
   return values;
 }
 
-/** A member that comes twice is refused by the reader of bodies. */
+/** Duplicate members are refused by `parseJsonBody`. */
 function ofJson(body: Buffer): Map<string, string> {
   const parsed = parsedJson(body);
   const isFlat = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);

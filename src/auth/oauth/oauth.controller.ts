@@ -9,8 +9,7 @@ import { SCOPE_NAMES } from '../../access/scopes.js';
 import { TokenView } from '../sign-in/sign-in.dto.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
-import { OAuthError } from './oauth-error.js';
-import { OAuthErrorFilter } from './oauth-error.filter.js';
+import { OAuthError, OAuthErrorFilter } from './oauth-error.js';
 import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {
   DeviceCodesView,
@@ -25,7 +24,7 @@ import { GRANT_TYPES, TokenEndpointService, wantedScopes } from './token-endpoin
 import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
 
 /** Bytes; a token request is far shorter. */
-const LONGEST = 16 * 1024;
+const MAX_REQUEST_BYTES = 16 * 1024;
 
 /** Answered with 200, never stored; the body is a form or JSON and is read by OAuthParameters. */
 const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
@@ -33,7 +32,7 @@ const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
     Post(path),
     HttpCode(200),
     Public(),
-    TakesRaw(LONGEST, [FORM, 'application/json']),
+    TakesRaw(MAX_REQUEST_BYTES, [FORM, 'application/json']),
     Header('cache-control', 'no-store'),
     Header('pragma', 'no-cache'),
     ApiConsumes('application/x-www-form-urlencoded', 'application/json'),

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { GRANT_TYPES } from './token-endpoint.service.js';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 
 /** Documents the parameters; OAuthParameters reads them. */
 export class TokenRequest {
@@ -101,4 +103,28 @@ export class OAuthMetadataView {
   revocation_endpoint_auth_methods_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   introspection_endpoint_auth_methods_supported: string[];
+}
+
+export class UserCodeParam {
+  /** What the device shows. @example WDJB-MJHT */
+  @IsString()
+  @Length(1, 20)
+  userCode: string;
+}
+
+/** The page reads it by itself: `verification_uri_complete` of RFC 8628 section 3.3.1. */
+export class DevicePageQuery {
+  @IsOptional()
+  @IsString()
+  @Length(1, 20)
+  user_code?: string;
+}
+
+export class WaitingDeviceView {
+  /** @example sealwrightctl */
+  client: string;
+  /** What it will be able to do: what it asks for, as far as you may do it yourself. */
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
+  scopes: Scope[];
+  expiresAt: Date;
 }

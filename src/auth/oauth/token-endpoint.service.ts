@@ -13,7 +13,7 @@ import type { OAuthParameters } from './oauth-parameters.js';
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', DEVICE_GRANT] as const;
 
-/** What /oauth/token gives for what (RFC 6749 section 4.4 and 6, RFC 8628 section 3.4). There is no password grant. */
+/** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4). There is no password grant. */
 @Injectable()
 export class TokenEndpointService {
   constructor(
@@ -23,7 +23,7 @@ export class TokenEndpointService {
     private readonly devices: DeviceFlowService,
   ) {}
 
-  /** `client` is who authenticated, if anybody did. */
+  /** `client`: the authenticated client, if any. */
   async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
     const grant = parameters.require('grant_type');
     if (grant === 'refresh_token') return this.refresh(client, parameters, origin);
@@ -69,7 +69,7 @@ export class TokenEndpointService {
   }
 }
 
-/** The scopes that a client asks for, all of its own when it names none. */
+/** The scopes that a client requests; all of its own if it names none. */
 export function wantedScopes(client: ActiveClient, scope: string | undefined): Scope[] {
   if (scope === undefined) return [...client.permissions];
   const held = new Set<string>(client.permissions);
@@ -82,7 +82,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   });
 }
 
-/** A refresh may ask for what there was, not for more; asking for less is not offered. */
+/** A refresh may name the granted scopes and no others; narrowing them is not supported. */
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {

@@ -12,7 +12,7 @@ import { OAuthError } from './oauth-error.js';
 /** RFC 7662 section 2.2. */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
 
-/** Ends tokens (RFC 7009) and tells what they are good for (RFC 7662). */
+/** Revocation (RFC 7009) and introspection (RFC 7662) of tokens. */
 @Injectable()
 export class TokenInspectionService {
   constructor(
@@ -22,7 +22,7 @@ export class TokenInspectionService {
     private readonly sessions: SessionsService,
   ) {}
 
-  /** Ends the session of a token, and with it all its tokens. A token that is unknown or another client's is left alone, silently. */
+  /** Ends the session of a token, and with it all its tokens. An unknown token or another client's is ignored (RFC 7009 section 2.2). */
   async revoke(client: ActiveClient | undefined, token: string, origin: Origin): Promise<void> {
     const session = await this.sessionOf(token, origin);
     if (session === undefined) return;
@@ -37,7 +37,7 @@ export class TokenInspectionService {
     await this.sessions.endFamily(actor, session.id, 'revoked');
   }
 
-  /** What a token is good for now; anything that is not an active token of ours is only inactive. */
+  /** The rights and claims of a token now; anything that is not an active token of ours is inactive. */
   async introspect(token: string, origin: Origin): Promise<Introspection> {
     const caller = await this.callerOf(token, origin);
     if (caller?.session === undefined) return { active: false };

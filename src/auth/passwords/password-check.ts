@@ -2,19 +2,43 @@ import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../platform/http/origin.js';
 import { networkOf } from '../../platform/http/network-of.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { FairShare } from '../throttle/fair-share.js';
 import { type ThrottledAttempt, Throttle } from '../throttle/throttle.js';
 import { Passwords } from '../model/passwords.js';
 import type { User } from '../model/user.entity.js';
 import { canonical, UsersService } from '../model/users.service.js';
 
-/** A tenth of the line that passwords.ts has: a flood from one address leaves room for people elsewhere. */
-const AT_ONCE_PER_ADDRESS = 20;
+/** Keeps one caller from filling a queue that all share. Counts within this process. */
+export class FairShare {
+  private readonly running = new Map<string, number>();
 
-/** Who has this password? Slow for guessers, and the same answer after the same time for people there are and there are not. */
+  /** `max`: pieces of work at once for each caller. */
+  constructor(private readonly max: number) {}
+
+  async run<T>(who: string, work: () => Promise<T>): Promise<T> {
+    const taken = this.running.get(who) ?? 0;
+    if (taken >= this.max) {
+      throw new Problem('overloaded', 'auth.too-many-attempts', 'Too many attempts at once; wait a second.', {
+        retryAfter: 1,
+      });
+    }
+    this.running.set(who, taken + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.running.get(who) ?? 1) - 1;
+      if (left > 0) this.running.set(who, left);
+      else this.running.delete(who);
+    }
+  }
+}
+
+/** A tenth of the queue of passwords.ts: a flood from one address does not keep other people out. */
+const MAX_PER_ADDRESS = 20;
+
+/** Verifies e-mail address and password. Throttles guesses, and answers alike, after the same time, for known and unknown people. */
 @Injectable()
 export class PasswordCheck {
-  private readonly share = new FairShare(AT_ONCE_PER_ADDRESS);
+  private readonly share = new FairShare(MAX_PER_ADDRESS);
 
   constructor(
     private readonly users: UsersService,
@@ -22,9 +46,9 @@ export class PasswordCheck {
     private readonly throttle: Throttle,
   ) {}
 
-  /** The user with this address and password, or a Problem that does not tell which of the two is wrong. */
+  /** The user with this address and password, or a Problem that does not reveal which of the two is wrong. */
   userWith(email: string, password: string, origin: Origin): Promise<User> {
-    return this.share.of(networkOf(origin.address), () => this.check(email, password, origin));
+    return this.share.run(networkOf(origin.address), () => this.check(email, password, origin));
   }
 
   private async check(email: string, password: string, origin: Origin): Promise<User> {
@@ -35,7 +59,7 @@ export class PasswordCheck {
     if (user === null || !matches || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     }
-    // One right password does not make up for guesses at other accounts: the count of the address stays.
+    // The count of the address stays: one right password must not reset guesses at other accounts.
     await this.throttle.succeeded(person);
     return user;
   }

@@ -4,11 +4,11 @@ import { mayDo, type Scope } from '../../access/scopes.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf, personNow } from './effective-rights.js';
 
 interface GiverRow extends OwnedRow {
-  /** Null for people: all that they may do. */
+  /** Null for people: everything that they may do. */
   readonly permissions: Scope[] | null;
 }
 
-/** $1 is the id of a person, an API key or an OAuth client. What was revoked gives nothing; what ran out or was replaced goes on to give. */
+/** $1 is the id of a person, an API key or an OAuth client. A revoked one has no rights; one that expired or was replaced keeps them. */
 const GIVER = `
   SELECT NULL::text[] AS permissions, u.id::text AS owner_id, ${personNow('u.id::text')} AS owner, NULL AS issued_to, NULL::json AS receiver
     FROM user_account u WHERE u.id::text = $1
@@ -16,26 +16,26 @@ const GIVER = `
   UNION ALL SELECT c.permissions, ${ownedColumns('c')} FROM oauth_client c WHERE c.id::text = $1 AND c.revoked_at IS NULL`;
 
 /**
- * What those may do now who ordered something that goes on without them, or gave what somebody takes later: schedules, rotation policies,
- * invitations. A person is named by their id; an API key or OAuth client by its own, and then the people behind it count.
+ * The rights that somebody has now who ordered something that goes on without them, or granted something for later: schedules, rotation policies,
+ * invitations. The id is that of a person, an API key or an OAuth client; the people behind a key or client count as well.
  */
 @Injectable()
 export class CredentialRights {
   constructor(private readonly db: DataSource) {}
 
-  /** Undefined: disabled, revoked, or no such person, key or client. */
+  /** Undefined if disabled or revoked, or if there is no such person, key or client. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     return row === undefined ? undefined : effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
   }
 
-  /** Whether all of these are held now. Who is gone holds nothing, not even an empty list. */
+  /** Whether all of these scopes are held now. False for a disabled or unknown one, also for an empty list. */
   async holds(id: string, scopes: Iterable<Scope>, tx?: EntityManager): Promise<boolean> {
     const held = await this.of(id, tx);
     return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
   }
 
-  /** The same; nobody can change the roles of the people behind it until the transaction ends. */
+  /** The same, and locks the roles of the people behind it until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const people = [row?.owner_id, row?.issued_to].filter((one) => typeof one === 'string');

@@ -1,27 +1,27 @@
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
-/** A person as their row is now. */
+/** Roles and state of a person now. */
 export interface PersonNow {
   readonly roles: readonly RoleName[];
   readonly disabled: boolean;
 }
 
-/** What decides about a credential, as of one moment. */
+/** The facts that decide about a credential, at one moment. */
 export interface CredentialStanding {
   /**
-   * Everybody whom it stands on: its owner, and whoever was shown its present secret. Null: an id that is no person's, be it that of an API
+   * The people behind it: its owner, and whoever was shown its present secret. Null: an id that is no person's, be it that of an API
    * key, `system`, or of a row that was deleted.
    */
   readonly people: readonly (PersonNow | null)[];
-  /** What it was given, by itself and by what it came through; null is everything that the people may do. */
+  /** Scopes that were granted to it, and to what it was obtained through; null: everything that the people may do. */
   readonly limits: readonly (Iterable<Scope> | null)[];
 }
 
 /**
- * What a credential may do now: the one rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation policies.
+ * The rights of a credential now: the one rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation policies.
  *
- * It never exceeds what any of the people behind it may do now, nor any of its limits. Undefined is no credential at all: one of the people
- * is disabled or no person, or there is nobody. A role that was lost leaves a smaller set, which may be empty.
+ * They never exceed what each of the people behind it may do now, nor any of its limits. Undefined: the credential is void, since one of the people
+ * is disabled or unknown, or there is none. A lost role leaves a smaller set, which may be empty.
  */
 export function effectiveRights({ people, limits }: CredentialStanding): ReadonlySet<Scope> | undefined {
   if (people.length === 0) return undefined;
@@ -39,7 +39,7 @@ export function personNow(id: string): string {
   return `(SELECT json_build_object('roles', p.roles, 'disabled', p.disabled) FROM user_account p WHERE p.id::text = ${id})`;
 }
 
-/** Who stands behind an API key or an OAuth client, as rows say it. */
+/** The people behind an API key or an OAuth client, as its row has them. */
 export interface OwnedRow {
   readonly owner_id: string;
   readonly owner: PersonNow | null;
@@ -57,7 +57,7 @@ export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): Cr
   return issuedTo === null ? [owner] : [owner, receiver];
 }
 
-/** What both sets allow; `admin:*` allows everything. */
+/** The intersection of two sets of scopes; `admin:*` includes everything. */
 function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet<Scope> {
   return new Set([
     ...[...one].filter((scope) => mayDo(other, scope)),

@@ -4,7 +4,7 @@ import { CredentialRights } from './credential-rights.js';
 import { SecretDisclosure } from './secret-disclosure.entity.js';
 import { SecretDisclosures } from './secret-disclosures.js';
 
-/** What credentials may do now, and who knows their secrets. */
+/** The rights of credentials now, and who was shown their secrets. */
 @Module({
   imports: [TypeOrmModule.forFeature([SecretDisclosure])],
   providers: [CredentialRights, SecretDisclosures],

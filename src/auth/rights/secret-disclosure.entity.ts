@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.js';
 
 export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client';
 
-/** Somebody was shown the secret of a credential. Rows are only ever added: what was seen stays known. */
+/** A caller was shown the secret of a credential. Rows are only ever added: a secret that was seen stays known. */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
 export class SecretDisclosure {

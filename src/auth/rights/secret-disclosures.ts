@@ -11,10 +11,10 @@ export interface Disclosure {
   readonly occasion: 'created' | 'rotated' | 'secret-replaced';
 }
 
-/** Who was ever shown the secret of a credential, and can therefore ask in its name. */
+/** Records who was ever shown the secret of a credential, and can therefore make requests in its name. */
 @Injectable()
 export class SecretDisclosures {
-  /** Notes that the caller's answer holds the secret, in the transaction that makes it. */
+  /** Records that the caller's answer has the secret, in the transaction that makes it. */
   async record(tx: EntityManager, caller: Caller, { kind, id, occasion }: Disclosure): Promise<void> {
     const common = { credentialKind: kind, credentialId: id, personId: caller.ownerId, occasion };
     const rows = askersOf(caller).map(([shownToKind, shownToId]) => ({
@@ -45,7 +45,7 @@ export class SecretDisclosures {
   }
 }
 
-/** A person who came by a client acts through it: whoever holds the client's secret holds their token. */
+/** A person may act through a client: whoever knows the client's secret can use their token. */
 function askersOf({ kind, id, session }: Caller): [Caller['kind'], string][] {
   const client = session?.clientId ?? null;
   return kind === 'user' && client !== null

@@ -14,14 +14,39 @@ import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
-import { PasskeyChallenges } from './passkey-challenges.js';
-import { SecondFactor } from './second-factor.entity.js';
+import { SecondFactor, PasskeyChallenge } from './second-factor.entity.js';
 import { SecondFactorsService } from './second-factors.service.js';
+import { secretHashOf } from '../model/secret-text.js';
 
-/** The password has shown who it is: a touch is enough, a PIN is welcome. */
+/** WebAuthn challenges that were sent and not answered yet. */
+@Injectable()
+export class PasskeyChallenges {
+  constructor(private readonly db: DataSource) {}
+
+  async sent(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<void> {
+    await this.db.query(`DELETE FROM passkey_challenge WHERE expires_at < now()`);
+    await this.db.manager.insert(PasskeyChallenge, {
+      hash: secretHashOf(challenge),
+      userId,
+      purpose,
+      expiresAt: () => `now() + interval '5 minutes'`,
+    });
+  }
+
+  /** Consumes a challenge: of concurrent answers only one gets it. */
+  async take(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<boolean> {
+    const [taken]: [unknown[], number] = await this.db.query(
+      `DELETE FROM passkey_challenge WHERE hash = $1 AND user_id = $2 AND purpose = $3 AND expires_at > now() RETURNING hash`,
+      [secretHashOf(challenge), userId, purpose],
+    );
+    return taken.length === 1;
+  }
+}
+
+/** The passkey is the second factor after the password, so user presence is enough. */
 const VERIFICATION = 'preferred';
 
-/** Passkeys and security keys as second factors (WebAuthn Level 3). What they sign is bound to the site and to one challenge. */
+/** Passkeys and security keys as second factors (WebAuthn Level 3). Their signatures are bound to the site and to one challenge. */
 @Injectable()
 export class PasskeysService {
   private readonly logger = new Logger(PasskeysService.name);
@@ -39,7 +64,7 @@ export class PasskeysService {
     this.origins = config.isProd ? [origin] : [origin, ...config.corsOrigins];
   }
 
-  /** What the browser needs to make a passkey for this site. */
+  /** Options for the browser to create a passkey for this site. */
   async begin(caller: Caller): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const known = await this.factors.assertBelowLimit(caller.id);
     const options = await generateRegistrationOptions({
@@ -55,7 +80,7 @@ export class PasskeysService {
     return options;
   }
 
-  /** Takes what the authenticator made. @returns recovery codes with the first factor */
+  /** Verifies and adds the new passkey. @returns recovery codes with the first factor */
   async confirm(caller: Caller, name: string, response: RegistrationResponseJSON): Promise<string[]> {
     const { registrationInfo } = await this.attempt(() =>
       verifyRegistrationResponse({
@@ -87,7 +112,7 @@ export class PasskeysService {
     });
   }
 
-  /** What the browser needs to ask one of the person's passkeys. */
+  /** Options for the browser to request an assertion of one of the person's passkeys. */
   async ask(userId: string): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const known = (await this.factors.listOf(userId)).filter(isPasskey);
     if (known.length === 0) throw new Problem('refused', 'second-factor.no-passkey', 'You have no passkey.');
@@ -101,7 +126,7 @@ export class PasskeysService {
     return options;
   }
 
-  /** Whether one of the person's passkeys has signed a challenge of ours, for the first time. */
+  /** Whether one of the person's passkeys has signed a challenge of ours that was not used before. */
   async isAnswerOf(userId: string, response: AuthenticationResponseJSON): Promise<boolean> {
     const known = (await this.factors.listOf(userId)).filter(isPasskey);
     const factor = known.find(({ credentialId }) => credentialId.toString('base64url') === response.id);
@@ -123,7 +148,7 @@ export class PasskeysService {
     return verified === true && this.counted(factor.id, authenticationInfo?.newCounter ?? 0);
   }
 
-  /** A counter that does not go up is that of a copy (WebAuthn section 6.1.1); authenticators without one always say 0. */
+  /** A counter that does not increase shows a cloned authenticator (WebAuthn section 6.1.1); those without a counter always send 0. */
   private async counted(id: string, counter: number): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `UPDATE second_factor SET last_step = $2, last_used_at = now()
@@ -133,7 +158,7 @@ export class PasskeysService {
     return taken.length === 1;
   }
 
-  /** The library throws at whatever does not fit; its reasons are for the log. */
+  /** The library throws if verification fails; the reason goes into the service's log only. */
   private async attempt<T extends object>(verify: () => Promise<T>): Promise<Partial<T>> {
     try {
       return await verify();

@@ -2,21 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { secretHashOf } from '../secrets/secret-text.js';
-import { RecoveryCode } from './recovery-code.entity.js';
+import { secretHashOf } from '../model/secret-text.js';
+import { RecoveryCode } from './second-factor.entity.js';
 
-const MANY = 10;
-/** Crockford's alphabet: nothing to confuse. */
+const CODE_COUNT = 10;
+/** Crockford's base32 alphabet, without look-alikes. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Ten codes of 80 bits for the day on which the authenticator is gone. */
+/** Ten recovery codes of 80 bits for people who lost their authenticator. */
 @Injectable()
 export class RecoveryCodes {
   constructor(private readonly db: DataSource) {}
 
-  /** New codes in place of all old ones; this is the only time that they are seen. */
+  /** Replaces all codes by new ones, which only this answer has. */
   async replace(tx: EntityManager, userId: string): Promise<string[]> {
-    const codes = Array.from({ length: MANY }, newCode);
+    const codes = Array.from({ length: CODE_COUNT }, newCode);
     await tx.delete(RecoveryCode, { userId });
     await tx.insert(
       RecoveryCode,
@@ -25,7 +25,7 @@ export class RecoveryCodes {
     return codes;
   }
 
-  /** Uses a code up; false when it is none of the person's, or used. */
+  /** Consumes a code; false if it is not one of the person's or was used before. */
   async use(userId: string, code: string): Promise<boolean> {
     const [used]: [unknown[], number] = await this.db.query(
       `UPDATE recovery_code SET used_at = now() WHERE user_id = $1 AND hash = $2 AND used_at IS NULL RETURNING id`,
@@ -40,7 +40,7 @@ function newCode(): string {
   return (text.match(/.{4}/g) ?? []).join('-');
 }
 
-/** Hyphens and case are for reading only. */
+/** The code without hyphens, in upper case. */
 function plain(code: string): string {
   return code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
 }

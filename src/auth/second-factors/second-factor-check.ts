@@ -14,7 +14,7 @@ export interface ShownFactors {
   readonly passkey?: AuthenticationResponseJSON | undefined;
 }
 
-/** Asks for a second factor where a person has one. */
+/** Requires a second factor of people who have one. */
 @Injectable()
 export class SecondFactorCheck {
   constructor(
@@ -24,7 +24,7 @@ export class SecondFactorCheck {
     private readonly throttle: Throttle,
   ) {}
 
-  /** To be called after the first factor was right. @returns how the person was recognised, in RFC 8176 words */
+  /** To be called after the first factor was verified. @returns the authentication methods (RFC 8176) */
   async methodsWith(userId: string, shown: ShownFactors): Promise<string[]> {
     if ((await this.factors.listOf(userId)).length === 0) return ['pwd'];
     const method = methodOf(shown);
@@ -32,7 +32,7 @@ export class SecondFactorCheck {
       const detail = 'Send "totp", a code of your authenticator app, as well; or "passkey", or "recoveryCode".';
       throw new Problem('unauthenticated', 'auth.second-factor-needed', detail);
     }
-    // Counted by itself: a right password does not take guesses of codes away.
+    // Has its own count: a right password does not reset guesses of codes.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
     if (!(await this.isRight(userId, shown)))
@@ -47,7 +47,7 @@ export class SecondFactorCheck {
   }
 }
 
-/** RFC 8176; undefined when nothing is shown. */
+/** RFC 8176; undefined without a factor. */
 function methodOf({ totp, passkey, recoveryCode }: ShownFactors): string | undefined {
   if (passkey !== undefined) return 'hwk';
   if (totp !== undefined) return 'otp';

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An authenticator app of a person (TOTP, RFC 6238), or a passkey (WebAuthn). It counts from when a first answer proved it. */
+/** An authenticator app of a person (TOTP, RFC 6238), or a passkey (WebAuthn). It is active once a first answer confirmed it. */
 @Entity('second_factor')
 @Index('second_factor_user', ['userId'])
 export class SecondFactor {
@@ -13,7 +13,7 @@ export class SecondFactor {
   @Column('text', { default: 'totp' })
   kind: 'totp' | 'passkey';
 
-  /** What the person calls it. */
+  /** The person's name for it. */
   @Column('text')
   name: string;
 
@@ -29,11 +29,11 @@ export class SecondFactor {
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
-  /** How the browser reaches the passkey: internal, usb, nfc … */
+  /** WebAuthn transports of the passkey: internal, usb, nfc … */
   @Column('text', { array: true, default: '{}' })
   transports: string[];
 
-  /** Time step of the last code that was taken, or signature counter of a passkey: what came before does not count again. */
+  /** Time step of the last accepted code, or signature counter of a passkey: earlier ones are refused as replays. */
   @Column('bigint', { default: 0 })
   lastStep: string;
 
@@ -45,4 +45,40 @@ export class SecondFactor {
 
   @Column('timestamptz', { nullable: true })
   lastUsedAt: Date | null;
+}
+
+/** A WebAuthn challenge for a passkey of a person; valid once, for some minutes. */
+@Entity('passkey_challenge')
+export class PasskeyChallenge {
+  /** SHA-256 of the challenge as it is sent (base64url). */
+  @PrimaryColumn('bytea')
+  hash: Buffer;
+
+  @Column('uuid')
+  userId: string;
+
+  @Column('text')
+  purpose: 'registration' | 'sign-in';
+
+  @Index('passkey_challenge_expires')
+  @Column('timestamptz')
+  expiresAt: Date;
+}
+
+/** Replaces a lost authenticator, once. */
+@Entity('recovery_code')
+export class RecoveryCode {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('recovery_code_user')
+  @Column('uuid')
+  userId: string;
+
+  /** SHA-256: 80 random bits need no slow hash. */
+  @Column('bytea')
+  hash: Buffer;
+
+  @Column('timestamptz', { nullable: true })
+  usedAt: Date | null;
 }

@@ -1,33 +1,36 @@
 import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import type { Caller } from '../../access/caller.js';
-import { AccountNotices } from '../notices/account-notices.js';
-import { RecoveryCode } from './recovery-code.entity.js';
+import { AccountNotices } from '../model/account-notices.js';
+import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
-import { SecondFactor } from './second-factor.entity.js';
 
 const SEAL = 'totp seed';
-/** One step to either side: clocks differ, and typing takes a moment. */
+/** One time step to either side: clocks differ, and typing takes a moment. */
 const TOLERANCE_SECONDS = 30;
 const MAX_AUTHENTICATORS = 5;
 
-/** People's authenticators: apps, and what passkeys.service.ts adds. Seeds of apps are sealed, and no code counts twice. */
+/** Authenticators of people: apps, and the passkeys that passkeys.service.ts adds. Seeds of apps are sealed, and no code is accepted twice. */
 @Injectable()
 export class SecondFactorsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
     private readonly seal: Seal,
     private readonly recovery: RecoveryCodes,
-    private readonly audit: AuditService,
     private readonly notices: AccountNotices,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('second-factor');
+  }
 
-  /** A new secret for an app. It counts once `confirm` has seen a code of it. */
+  /** Makes a secret for an app. It is active once `confirm` has verified a code. */
   async begin(caller: Caller, name: string): Promise<{ id: string; secret: string; uri: string }> {
     const id = newId();
     const secret = generateSecret();
@@ -38,7 +41,7 @@ export class SecondFactorsService {
     return { id, secret, uri: generateURI({ issuer: 'Sealwright', label: caller.name, secret }) };
   }
 
-  /** Makes the app count; answers recovery codes with the first one. */
+  /** Activates the app. @returns recovery codes with the first factor */
   async confirm(caller: Caller, id: string, code: string): Promise<string[]> {
     const factor = await this.db.manager.findOneBy(SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() });
     if (factor === null) throw missing();
@@ -52,7 +55,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Adds a factor that has proved itself already; answers recovery codes with the first one. */
+  /** Adds a factor that is verified already. @returns recovery codes with the first factor */
   async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       await tx.insert(SecondFactor, factor);
@@ -60,7 +63,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** The person's factors; refused when there is no room for one more. */
+  /** The person's active factors; refuses if they have the maximum. */
   async assertBelowLimit(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
     if (known.length < MAX_AUTHENTICATORS) return known;
@@ -71,7 +74,7 @@ export class SecondFactorsService {
     );
   }
 
-  /** Those that count. */
+  /** The active factors of a person. */
   async listOf(userId: string): Promise<SecondFactor[]> {
     return this.db.manager.find(SecondFactor, { where: { userId, confirmedAt: Not(IsNull()) }, order: { id: 'ASC' } });
   }
@@ -90,7 +93,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Takes all apps and recovery codes of somebody away who lost them; they sign in with the password alone until they add one. */
+  /** Removes all factors and recovery codes of a person who lost them; they sign in with the password alone until they add one. */
   async reset(caller: Caller, user: { id: string; email: string }): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });
@@ -100,7 +103,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** New recovery codes; the old ones are of no use any more. */
+  /** Replaces the recovery codes; the old ones are invalid. */
   async newRecoveryCodes(caller: Caller): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       const codes = await this.recovery.replace(tx, caller.id);
@@ -110,13 +113,13 @@ export class SecondFactorsService {
     });
   }
 
-  /** Whether this is a code of one of the person's apps, at this time, for the first time. */
+  /** Whether this is the current code of one of the person's apps and was not used before. */
   async isCodeOf(userId: string, code: string): Promise<boolean> {
     for (const factor of await this.listOf(userId)) if (await this.takes(factor, code)) return true;
     return false;
   }
 
-  /** The step is stored by compare-and-set: of ten that bring the same code at once, one is let in (RFC 6238 section 5.2). */
+  /** Stores the time step by compare-and-set: of concurrent uses of one code only one succeeds (RFC 6238 section 5.2). */
   private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
     if (seed === null || !/^\d{6}$/.test(code)) return false;
     const secret = this.seal.open(SEAL, id, seed).toString();
@@ -134,11 +137,6 @@ export class SecondFactorsService {
     await this.notices.accountChanged(tx, caller.name, 'An authenticator was added to your account', caller.origin);
     const isFirst = (await tx.countBy(SecondFactor, { userId: caller.id, confirmedAt: Not(IsNull()) })) === 1;
     return isFirst ? this.recovery.replace(tx, caller.id) : [];
-  }
-
-  private async record(tx: Parameters<AuditService['append']>[0], caller: Caller, action: string, id: string) {
-    const target = { kind: 'second-factor', id };
-    await this.audit.appendBy(tx, caller, { action, target });
   }
 }
 

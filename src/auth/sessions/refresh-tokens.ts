@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { secretHashOf, newSecret } from '../secrets/secret-text.js';
-import { RefreshToken } from './refresh-token.entity.js';
-import { Session } from '../model/session.entity.js';
+import { secretHashOf, newSecret } from '../model/secret-text.js';
+import { RefreshToken, Session } from '../model/session.entity.js';
 import { SessionsService } from './sessions.service.js';
 
-/** A refresh token that is not used for so long is of no use any more. */
+/** A refresh token expires if it is not used for this long. */
 const IDLE_SECONDS = 14 * 24 * 3600;
 
 export interface Refreshed {
@@ -18,8 +17,8 @@ export interface Refreshed {
 const ANYBODY = (origin: Origin) => ({ kind: 'anonymous', id: '', name: '', origin }) as const;
 
 /**
- * Refresh tokens (RFC 6749 section 6), rotated at every use (RFC 9700 section 4.14.2). One that comes a second time is in two
- * hands; nobody can tell which is the thief's, so the whole session ends.
+ * Refresh tokens (RFC 6749 section 6), rotated at every use (RFC 9700 section 4.14.2). A second use shows that two parties have it,
+ * and not which of them is the thief, so the whole session ends.
  */
 @Injectable()
 export class RefreshTokens {
@@ -37,18 +36,18 @@ export class RefreshTokens {
     return text;
   }
 
-  /** The session behind a token that could be used now, without using it. */
+  /** The session of a token, without using the token. */
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     return (token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }))) ?? undefined;
   }
 
   /**
-   * Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. A token is good in
-   * the hands of the client that got it alone (RFC 6749 section 6), and that of a sign-in in no client's: shown by anybody else it was
+   * Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. A token is valid only
+   * for the client that it was issued to (RFC 6749 section 6), and that of a sign-in for no client: presented by anybody else it was
    * stolen, and the session ends.
    *
-   * @param clientId the client that shows the token and has authenticated; null: none
+   * @param clientId the authenticated client that presents the token; null: none
    */
   async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
     const hash = secretHashOf(text);

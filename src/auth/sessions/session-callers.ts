@@ -6,7 +6,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller, CallerSession } from '../../access/caller.js';
-import { secretHashOf } from '../secrets/secret-text.js';
+import { secretHashOf } from '../model/secret-text.js';
 import {
   effectiveRights,
   type OwnedRow,
@@ -17,7 +17,7 @@ import {
 } from '../rights/effective-rights.js';
 import type { Scope } from '../../access/scopes.js';
 
-/** The session with the state of the person and of the client behind it, as of one moment. */
+/** The session with the state of the person and of the client behind it, at one moment. */
 interface Row extends Partial<OwnedRow> {
   readonly id: string;
   readonly user_id: string | null;
@@ -37,11 +37,11 @@ type Known = Omit<Caller, 'origin'> & { readonly session: CallerSession };
 
 interface KnownSession {
   readonly caller: Known;
-  /** Of the secret in the cookie, for browsers. */
+  /** SHA-256 of the secret in the cookie; null for sessions with tokens. */
   readonly cookieHash: Buffer | null;
 }
 
-/** Only what counts now: not ended, not expired, as a browser's used of late, client not revoked, provider not switched off. */
+/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled. */
 const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, s.stepped_up_at,
     u.email, ${personNow('s.user_id::text')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')}
@@ -53,7 +53,7 @@ const READ = `
     AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
     AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
 
-/** Turns the session that a token names into a caller, with the rights that person and client have now. */
+/** Turns sessions into callers, with the rights that person and client have now. */
 @Injectable()
 export class SessionCallers implements OnApplicationShutdown {
   private readonly logger = new Logger(SessionCallers.name);
@@ -66,13 +66,13 @@ export class SessionCallers implements OnApplicationShutdown {
     private readonly config: Config,
   ) {}
 
-  /** The caller whose token names this session; undefined when it is over, or a browser's. */
+  /** The caller whose token names this session; undefined if the session has ended or is a browser's. */
   async find(id: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     return known === null || known.cookieHash !== null ? undefined : this.use(known, origin);
   }
 
-  /** The caller whose cookie holds the secret of this session; undefined when it is another secret, or over. */
+  /** The caller whose cookie has the secret of this session; undefined for another secret or an ended session. */
   async inBrowser(id: string, secret: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, secretHashOf(secret));
@@ -84,12 +84,12 @@ export class SessionCallers implements OnApplicationShutdown {
     return { ...caller, origin };
   }
 
-  /** The next look reads the row again. */
+  /** Drops the session from the cache: the next call reads its row again. */
   forget(id: string): void {
     this.known.forget(id);
   }
 
-  /** Stores when sessions were last used: one statement for all, now and then. */
+  /** Stores when sessions were last used: one statement for all of them every few seconds. */
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
     const used = [...this.used];
@@ -107,13 +107,13 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
-  /** What the session is good for at this moment, read anew; undefined when it is over, or somebody behind it is gone. */
+  /** The rights of the session now, past the cache; undefined if it has ended or a person behind it is disabled. */
   async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
     return (await this.read(id))?.caller.scopes;
   }
 
-  /** Whether the session goes on, whoever asks: this is no credential. */
-  async goesOn(id: string): Promise<boolean> {
+  /** Whether the session is valid. An id is no credential: this admits nobody. */
+  async isValid(id: string): Promise<boolean> {
     return (await this.known.find(id)) !== null;
   }
 
@@ -124,7 +124,7 @@ export class SessionCallers implements OnApplicationShutdown {
   }
 }
 
-/** Undefined when somebody behind it is gone. */
+/** Undefined if a person behind it is disabled or was removed. */
 function callerOf(row: Row): Known | undefined {
   const scopes = effectiveRights({ people: peopleBehind(row), limits: [row.permissions, row.scopes] });
   if (scopes === undefined) return undefined;
@@ -138,7 +138,7 @@ function callerOf(row: Row): Known | undefined {
   return { kind: 'user', id: row.user_id, name: row.email ?? '', ownerId: row.user_id, scopes, session };
 }
 
-/** The person who signed in, and those behind the client that holds the token. */
+/** The person who signed in, and the people behind the client that has the token. */
 function peopleBehind({
   user_id: userId,
   person,

@@ -19,32 +19,32 @@ export interface NewSession {
   /** Absent: everything that the person may do. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
-  /** The identity provider that the person came by, and its name for the session. */
+  /** The identity provider by which the person signed in, and its name for the session. */
   readonly external?: {
     readonly providerId: string;
     readonly session: string | null;
     readonly logoutHint: string | null;
   };
-  /** When the person showed who they are, where it was not just now. */
+  /** When the person authenticated, if not just now. */
   readonly authenticatedAt?: Date;
   /** For browsers: SHA-256 of the secret in their cookie. */
   readonly cookieHash?: Buffer;
-  /** However often it is refreshed. */
+  /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
 }
 
-/** A person's sign-in ends after this time, however active it is. */
+/** Maximum life of a person's session, however active it is. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
 const SEAL = 'id token';
 
-/** A person showed once more who they are. */
+/** A step-up: the person authenticated again within a session. */
 export interface Renewal {
-  /** Of the session. */
+  /** Id of the session. */
   readonly id: string;
-  /** RFC 8176 words. */
+  /** Authentication methods (RFC 8176). */
   readonly methods: readonly string[];
-  /** Now, where it does not say. */
+  /** Absent: now. */
   readonly at?: Date;
 }
 
@@ -53,16 +53,16 @@ interface Ended {
   readonly user_id: string | null;
 }
 
-/** What a provider says is over: one of its sessions, all of one of its people, or both. */
+/** A logout at a provider: of one session, of all sessions of a person, or both. */
 export interface ExternalEnd {
   readonly providerId: string;
   readonly session?: string | undefined;
   readonly subject?: string | undefined;
-  /** Later sessions are not meant, so saying it again does no harm. */
+  /** Sessions that began later are not ended, so a replayed logout does no harm. */
   readonly before: Date;
 }
 
-/** Sign-ins: one row each, listed for their owner, ended at will. An ended one is refused everywhere within five seconds. */
+/** Sessions: one row per sign-in. An ended one is refused everywhere within five seconds. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -97,13 +97,11 @@ export class SessionsService {
     const action = order.way === 'client-credentials' ? 'auth.token-issued' : 'auth.signed-in';
     const detail = { way: order.way, session: session.id, scopes: order.scopes };
     const target = { kind: actor.kind, id: actor.id };
-    await this.audit.append(tx, [
-      { action, actor, target, correlation: origin.requestId, source: origin.address, detail },
-    ]);
+    await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
   }
 
-  /** Notes that the person has shown again who they are. */
+  /** Records a step-up. */
   async renewed(by: Actor & { origin: Origin }, { id, methods, at }: Renewal): Promise<void> {
     await this.db.transaction(async (tx) => {
       const since = at ?? this.clock.now();
@@ -119,7 +117,7 @@ export class SessionsService {
     this.callers.forget(id);
   }
 
-  /** The sign-ins of a person that still count, newest first. */
+  /** The valid sessions of a person, newest first. */
   async listOf(userId: string): Promise<Session[]> {
     return this.db
       .createQueryBuilder(Session, 'session')
@@ -131,7 +129,7 @@ export class SessionsService {
       .getMany();
   }
 
-  /** Ends one session of a person. What is not theirs is not there. */
+  /** Ends one session of a person; another person's counts as missing. */
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
     const ended = await this.endWhere(caller, because, 'user_id = $2 AND id = $3', [userId, id]);
     if (ended.length === 0 && !(await this.db.manager.existsBy(Session, { id, userId }))) {
@@ -139,7 +137,7 @@ export class SessionsService {
     }
   }
 
-  /** Ends the session of the caller's own token, whoever the caller is. */
+  /** Ends the caller's own session. */
   async endOwn(caller: Caller): Promise<void> {
     if (caller.session === undefined) {
       throw new Problem('refused', 'session.none', 'An API key has no session; revoke the key instead.');
@@ -147,7 +145,7 @@ export class SessionsService {
     await this.endWhere(caller, 'signed-out', 'id = $2', [caller.session.id]);
   }
 
-  /** Ends all sessions of a person, but for the one that is `kept`. */
+  /** Ends all sessions of a person except `kept`. */
   async endAllOf(caller: Caller, userId: string, because: string, kept?: string): Promise<void> {
     await this.db.transaction((tx) => this.endAllIn(tx, caller, { userId, because, kept }));
   }
@@ -159,13 +157,13 @@ export class SessionsService {
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
-    // What they have allowed a device and it has not fetched yet would be a session that nobody has ended.
+    // An approved device code that was not redeemed yet would still become a session.
     await tx.query(`UPDATE device_authorization SET status = 'DENIED' WHERE user_id = $1 AND status = 'APPROVED'`, [
       userId,
     ]);
   }
 
-  /** The provider that the caller came by, and what it wants to see for signing out there; undefined for everyone else. */
+  /** The provider by which the caller signed in, and the hint for its logout; undefined for other sign-ins. */
   async externalOf(caller: Caller): Promise<{ providerId: string; logoutHint: string | undefined } | undefined> {
     const session = await this.db.manager.findOneBy(Session, { id: caller.session?.id ?? '' });
     if (session === null || session.providerId === null) return undefined;
@@ -173,7 +171,7 @@ export class SessionsService {
     return { providerId, logoutHint: hint === null ? undefined : this.seal.open(SEAL, id, hint).toString() };
   }
 
-  /** Ends what a provider has ended: sessions that had begun by then. @returns how many */
+  /** Ends sessions after a logout at their provider. @returns how many */
   async endExternal(
     actor: Actor & { origin: Origin },
     { providerId, session, subject, before }: ExternalEnd,
@@ -188,7 +186,7 @@ export class SessionsService {
     return ended.length;
   }
 
-  /** Ends a session because of what was done with its tokens; `actor` is who they were issued to. */
+  /** Ends a session because of what was done with its tokens; `actor` is whom they were issued to. */
   async endFamily(actor: Actor & { origin: Origin }, id: string, because: string): Promise<void> {
     await this.endWhere(actor, because, 'id = $2', [id]);
   }

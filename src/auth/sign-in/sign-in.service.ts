@@ -8,7 +8,7 @@ import { type SignedInPerson, TokenGrants, type Tokens } from '../tokens/token-g
 import { PasswordCheck } from '../passwords/password-check.js';
 import type { User } from '../model/user.entity.js';
 
-/** How people get in with what they know. Further ways (single sign-on, devices) end in the same tokens. */
+/** Sign-in with password and second factor. Other ways (single sign-on, devices) end in the same tokens. */
 @Injectable()
 export class SignInService {
   constructor(
@@ -18,30 +18,30 @@ export class SignInService {
     private readonly grants: TokenGrants,
   ) {}
 
-  /** Who has this e-mail address and password, and a second factor where they have one. */
+  /** Authenticates by e-mail address, password, and a second factor if the person has one. */
   async personWith(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<SignedInPerson> {
     const user = await this.passwords.userWith(email, password, origin);
     return { user, way: 'password', methods: await this.secondFactor.methodsWith(user.id, factors) };
   }
 
-  /** Tokens for them. */
+  /** The same, and issues tokens. */
   async withPassword(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<Tokens> {
     return this.grants.forPerson(await this.personWith(email, password, factors, origin), origin);
   }
 
-  /** Lets a signed-in person show once more who they are, before something that matters. */
+  /** Step-up: a signed-in person authenticates again. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
     const user = await this.passwords.userWith(caller.name, password, caller.origin);
     const methods = await this.secondFactor.methodsWith(user.id, factors);
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
   }
 
-  /** Tokens for somebody who has just made an account. */
+  /** Issues tokens to a person who has just registered. */
   async registered(user: User, origin: Origin): Promise<Tokens> {
     return this.grants.forPerson({ user, way: 'registration', methods: ['pwd'] }, origin);
   }
 
-  /** New tokens for a refresh token. */
+  /** Exchanges a refresh token for new tokens. */
   async refresh(refreshToken: string, origin: Origin): Promise<Tokens> {
     const tokens = await this.grants.refresh(refreshToken, { clientId: null }, origin);
     if (tokens !== undefined) return tokens;

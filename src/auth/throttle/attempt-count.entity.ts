@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** How often something was tried of late, under a keyed hash: what people type is not kept. */
+/** Recent attempts of one kind, under a keyed hash: the text that people typed is not stored. */
 @Entity('attempt_count')
 @Index('attempt_count_updated', ['updatedAt'])
 export class AttemptCount {

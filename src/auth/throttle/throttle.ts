@@ -12,8 +12,8 @@ interface Rule {
 }
 
 /**
- * Per person and address it gets slow soon; per person alone late and mildly, so that a stranger cannot keep somebody out;
- * per address late, since many people may share one. An address is what `networkOf` makes of it: of IPv6 its /64.
+ * Limits per person and address are strict; per person alone they are mild, so that a stranger cannot lock somebody out;
+ * per address they are high, since many people may share one. Addresses are those of `networkOf`: of IPv6 the /64.
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },
@@ -32,17 +32,17 @@ export type ThrottleRule = keyof typeof RULES;
 
 export interface ThrottledAttempt {
   readonly rule: ThrottleRule;
-  /** Who or what is tried; any text, also what does not exist. */
+  /** The account or network; any text, also one that does not exist. */
   readonly subject: string;
 }
 
-/** Attempts so long ago are forgotten. */
+/** Attempts are forgotten after this time. */
 const MEMORY_SECONDS = 900;
 
 /**
  * Slows guessing down, for all processes together. An attempt is counted before its outcome is known, in one statement,
  * so that attempts made at once cannot slip through; success takes the count away.
- * It stands on PostgreSQL, without which nobody can be signed in anyway, so it needs no fallback.
+ * Counts are in PostgreSQL, without which nobody can sign in anyway, so no fallback is needed.
  */
 @Injectable()
 export class Throttle {
@@ -67,13 +67,13 @@ export class Throttle {
     }
   }
 
-  /** Forgets the attempts: the last one was right. */
+  /** Resets the counts after a successful attempt. */
   async succeeded(attempts: readonly ThrottledAttempt[]): Promise<void> {
     const keys = attempts.map((attempt) => this.keyOf(attempt));
     await this.db.query(`DELETE FROM attempt_count WHERE key = ANY($1::bytea[])`, [keys]);
   }
 
-  /** Removes counts that no longer matter. */
+  /** Removes expired counts. */
   async expire(): Promise<void> {
     await this.db.query(
       `DELETE FROM attempt_count WHERE updated_at < now() - make_interval(secs => $1) AND blocked_until < now()`,

@@ -7,7 +7,7 @@ import type { Session } from '../model/session.entity.js';
 
 export const ISSUER = 'sealwright';
 export const AUDIENCE = 'sealwright-api';
-/** RFC 9068: a token of another kind is never taken for an access token. */
+/** RFC 9068: tokens of other types are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
 /** HS256 with a key derived from SVC_JWT_SECRET for access tokens alone. */

@@ -11,7 +11,7 @@ import { accessTokenKey, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
 
 export const ACCESS_TOKEN = 'access-token';
 
-/** What the strategy reads of a request. */
+/** The part of a request that the strategy reads. */
 export interface Presented {
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
@@ -23,8 +23,8 @@ interface VerifiedToken {
 }
 
 /**
- * Reads access tokens: one algorithm, our issuer and audience, 30 s of clock skew; then the session that the token names
- * decides. `complete` hands over the header as well, because the library leaves `typ` to us.
+ * Verifies access tokens: one algorithm, our issuer and audience, 30 s of clock skew; then the session that the token names
+ * decides. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
@@ -43,7 +43,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     });
   }
 
-  /** Called by Passport with a token whose signature, times, issuer and audience are right. */
+  /** Called by Passport with a token whose signature, times, issuer and audience are verified. */
   async validate(presented: Presented, { header, payload }: VerifiedToken): Promise<Caller> {
     const { sub, sid, exp, iat } = payload;
     const isWhole = typeof exp === 'number' && typeof iat === 'number' && typeof sid === 'string' && isId(sid);

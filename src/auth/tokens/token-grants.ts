@@ -15,27 +15,27 @@ export interface Tokens {
   /** Seconds. */
   readonly expiresIn: number;
   readonly refreshToken?: string;
-  /** What the tokens are limited to; undefined is everything that the person may do. */
+  /** Scopes of the tokens; undefined: everything that the person may do. */
   readonly scopes?: readonly Scope[];
 }
 
 export interface SignedInPerson {
   readonly user: User;
   readonly way: SignInWay;
-  /** RFC 8176 words. */
+  /** Authentication methods (RFC 8176). */
   readonly methods: readonly string[];
-  /** The identity provider that the person came by. */
+  /** The identity provider by which the person signed in. */
   readonly external?: NewSession['external'];
-  /** When they showed who they are, where it was not just now. */
+  /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** The OAuth client that gets the tokens, and what they are limited to. */
+  /** The OAuth client that gets the tokens, and their scopes. */
   readonly client?: { readonly id: string; readonly scopes: readonly Scope[] };
 }
 
 /** Life of the access tokens of /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
-/** Where every way in ends: a session, an access token and, for people, a refresh token. */
+/** Issues what every sign-in ends with: a session, an access token and, for people, a refresh token. */
 @Injectable()
 export class TokenGrants {
   constructor(
@@ -46,7 +46,7 @@ export class TokenGrants {
     private readonly accessTokens: AccessTokens,
   ) {}
 
-  /** Tokens for a person who has shown who they are. */
+  /** Issues tokens to an authenticated person. */
   async forPerson(person: SignedInPerson, origin: Origin): Promise<Tokens> {
     return this.db.transaction((tx) => this.forPersonIn(tx, person, origin));
   }
@@ -77,7 +77,7 @@ export class TokenGrants {
     return { accessToken, expiresIn, refreshToken, ...(client === undefined ? {} : { scopes: client.scopes }) };
   }
 
-  /** A token for an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
+  /** Issues a token to an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
   async forClient(client: { id: string; name: string }, scopes: readonly Scope[], origin: Origin): Promise<Tokens> {
     const order = {
       clientId: client.id,
@@ -93,8 +93,8 @@ export class TokenGrants {
   }
 
   /**
-   * New tokens for a refresh token, which is of no use any more then; undefined when it is of none already, or when those behind its session
-   * are gone.
+   * Exchanges a refresh token for new tokens; undefined if it is not valid, or if a person behind its session
+   * is disabled.
    */
   async refresh(
     refreshToken: string,

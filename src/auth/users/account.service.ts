@@ -8,7 +8,7 @@ import { PasswordCheck } from '../passwords/password-check.js';
 import { PasswordResetsService } from './password-resets.service.js';
 import { canonical } from '../model/users.service.js';
 
-/** What people do with the password of their own account. */
+/** People change or reset the password of their own account. */
 @Injectable()
 export class AccountService {
   constructor(
@@ -18,13 +18,13 @@ export class AccountService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** Sets another password. Whoever else was signed in as this person is out. */
+  /** Sets a new password and ends the person's other sessions. */
   async changePassword(caller: Caller, current: string, next: string): Promise<void> {
     const user = await this.check.userWith(caller.name, current, caller.origin);
     await this.changes.set(caller, user, next, { kept: caller.session?.id });
   }
 
-  /** Has a link sent, if there is such an account; the answer is the same if not. */
+  /** Sends a reset link if there is such an account; the answer is the same if not. */
   async forgotPassword(email: string, origin: Origin): Promise<void> {
     const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
     const network = networkOf(origin.address);
@@ -32,7 +32,7 @@ export class AccountService {
     this.resets.forgot(email, origin);
   }
 
-  /** Sets the password of whom the link was sent to. All their sessions end; a second factor is still asked for. */
+  /** Sets the password of the person to whom the link was sent. All their sessions end; a second factor is still required. */
   async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
     const user = await this.resets.userOf(token);
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;

@@ -5,7 +5,7 @@ import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { CredentialRights } from '../rights/credential-rights.js';
 import { type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
-import { secretHashOf } from '../secrets/secret-text.js';
+import { secretHashOf } from '../model/secret-text.js';
 import { canonical } from '../model/users.service.js';
 
 interface OpenInvitation {
@@ -14,7 +14,7 @@ interface OpenInvitation {
   readonly inviter_id: string | null;
 }
 
-/** An invitation gives what its inviter may give: when it is made, when it is accepted, and while it waits. */
+/** The rights behind invitations: an invitation gives what its inviter may grant, when it is made, while it is open, and when it is accepted. */
 @Injectable()
 export class InvitationRights {
   constructor(
@@ -23,8 +23,8 @@ export class InvitationRights {
   ) {}
 
   /**
-   * Uses an invitation up, in the transaction that makes the account. Undefined when it is good for nothing (any more), be it that its inviter
-   * may not give its roles now.
+   * Consumes an invitation in the transaction that makes the account. Undefined if it is not valid (any more), for example because its inviter
+   * may not grant its roles now.
    */
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
     const found: OpenInvitation[] = await tx.query(
@@ -42,8 +42,8 @@ export class InvitationRights {
     return accepted[0]?.roles;
   }
 
-  /** Takes back the open invitations of a person whose roles were changed, as far as they may not give them any more. */
-  async takeBack(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
+  /** Revokes the open invitations of a person whose roles were changed, if they may not grant them any more. */
+  async revokeUngrantable(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
     const open: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation
        WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,
@@ -52,22 +52,14 @@ export class InvitationRights {
     for (const { id, roles, inviter_id: inviter } of open) {
       if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;
       await tx.query(`UPDATE invitation SET revoked_at = now() WHERE id = $1`, [id]);
-      const { kind, id: actorId, name, origin } = by;
-      await this.audit.append(tx, [
-        {
-          action: 'user.invitation-revoked',
-          actor: { kind, id: actorId, name },
-          target: { kind: 'invitation', id },
-          correlation: origin.requestId,
-          source: origin.address,
-          detail: { because: 'inviter-rights' },
-        },
-      ]);
+      const target = { kind: 'invitation', id };
+      const detail = { because: 'inviter-rights' };
+      await this.audit.appendBy(tx, by, { action: 'user.invitation-revoked', target, detail });
     }
   }
 }
 
-/** What it takes to give these roles. */
+/** The scopes that are needed to grant these roles. */
 function wanted(roles: readonly RoleName[]): Scope[] {
   return ['users:write', ...scopesOf(roles)];
 }

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
-/** Leave to make an account, sent to one address, good once. */
+/** An invitation to make an account: sent to one address, valid once. */
 @Entity('invitation')
 export class Invitation {
   @PrimaryColumn('uuid')
@@ -18,15 +18,15 @@ export class Invitation {
   @Column('bytea')
   tokenHash: Buffer;
 
-  /** Name of who invited. */
+  /** Name of the inviter. */
   @Column('text')
   invitedBy: string;
 
-  /** Id of who invited: a person, an API key or an OAuth client. Null in rows of an older version. */
+  /** Id of the inviter: a person, an API key or an OAuth client. Null in rows of an older version. */
   @Column('text', { nullable: true })
   inviterId: string | null;
 
-  /** The person behind them. */
+  /** The person behind the inviter. */
   @Index('invitation_inviter', { where: 'accepted_at IS NULL AND revoked_at IS NULL' })
   @Column('text', { nullable: true })
   inviterPerson: string | null;

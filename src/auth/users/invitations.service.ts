@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { DataSource, IsNull, MoreThan } from 'typeorm';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -8,28 +8,32 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../../access/caller.js';
 import type { RoleName } from '../../access/scopes.js';
-import { newSecret } from '../secrets/secret-text.js';
+import { newSecret } from '../model/secret-text.js';
 import { Invitation } from './invitation.entity.js';
-import { assertMayGrant } from './user-rules.js';
+import { assertMayGrant } from './user-administration.service.js';
 import { User } from '../model/user.entity.js';
 import { canonical } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
-/** Invites people: the link goes to their address, the password is theirs to choose. */
+/** Invites people: the link is sent to their address, and they choose the password themselves. */
 @Injectable()
 export class InvitationsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
     private readonly mailbox: Mailbox,
     private readonly config: Config,
     private readonly idempotency: IdempotencyKeys,
-  ) {}
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('invitation');
+  }
 
   /**
-   * Invites an address. An earlier invitation of the same address ends. The link is good for whoever has it, so where mails are sent nobody
-   * but the address gets it.
+   * Invites an address and revokes an earlier invitation of it. Whoever has the link can use it, so where mails are sent only the address
+   * gets it.
    */
   async invite(
     caller: Caller,
@@ -57,7 +61,7 @@ export class InvitationsService {
     return { row, link: this.config.sendsMail ? undefined : link };
   }
 
-  /** Those that can still be accepted, newest first. */
+  /** Open invitations, newest first. */
   async listOpen(): Promise<Invitation[]> {
     const open = { acceptedAt: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(new Date()) };
     return this.db.manager.find(Invitation, { where: open, order: { id: 'DESC' }, take: 200 });
@@ -71,19 +75,8 @@ export class InvitationsService {
         { revokedAt: () => 'now()' },
       );
       if (affected !== 1) throw new Problem('missing', 'invitation.missing', 'There is no such open invitation.');
-      await this.record(tx, caller, 'user.invitation-revoked', id, {});
+      await this.record(tx, caller, 'user.invitation-revoked', id);
     });
-  }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'invitation', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }
 

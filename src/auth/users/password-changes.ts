@@ -5,19 +5,19 @@ import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import { AccountNotices } from '../notices/account-notices.js';
+import { AccountNotices } from '../model/account-notices.js';
 import { assertGoodPassword } from '../model/password-rules.js';
 import { Passwords } from '../model/passwords.js';
 import { User } from '../model/user.entity.js';
 
 interface ChangeOptions {
-  /** The session that goes on. */
+  /** The session that is not ended. */
   readonly kept?: string | undefined;
-  /** What has to succeed in the same transaction. */
+  /** Runs first in the same transaction; the change fails if it does. */
   readonly first?: (tx: EntityManager) => Promise<void>;
 }
 
-/** Stores another password, ends the person's sessions, and tells them by mail. */
+/** Stores a new password, ends the person's sessions, and notifies them by mail. */
 @Injectable()
 export class PasswordChanges {
   constructor(
@@ -31,23 +31,14 @@ export class PasswordChanges {
   async set(by: Actor & { origin: Origin }, user: User, password: string, { kept, first }: ChangeOptions) {
     await assertGoodPassword(password, user.email);
     const passwordHash = await this.passwords.hash(password);
-    const { kind, id, name, origin } = by;
     await this.db.transaction(async (tx) => {
       await first?.(tx);
       const known = { id: user.id, passwordHash: user.passwordHash ?? IsNull() };
       const { affected } = await tx.update(User, known, { passwordHash });
       if (affected !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
-      await this.audit.append(tx, [
-        {
-          action: 'user.password-changed',
-          actor: { kind, id, name },
-          target: { kind: 'user', id: user.id },
-          correlation: origin.requestId,
-          source: origin.address,
-        },
-      ]);
+      await this.audit.appendBy(tx, by, { action: 'user.password-changed', target: { kind: 'user', id: user.id } });
       await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'password-changed', kept });
-      await this.notices.accountChanged(tx, user.email, 'Your password was changed', origin);
+      await this.notices.accountChanged(tx, user.email, 'Your password was changed', by.origin);
     });
   }
 }

@@ -7,14 +7,13 @@ import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import { secretHashOf, newSecret } from '../secrets/secret-text.js';
-import { PasswordReset } from './password-reset.entity.js';
-import type { User } from '../model/user.entity.js';
+import { secretHashOf, newSecret } from '../model/secret-text.js';
+import { PasswordReset, type User } from '../model/user.entity.js';
 import { UsersService } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 
-/** Lets people who forgot their password set another one: the link goes to the address of the account and nowhere else. */
+/** Links to set a new password. They are sent to the address of the account and nowhere else. */
 @Injectable()
 export class PasswordResetsService {
   private readonly logger = new Logger(PasswordResetsService.name);
@@ -27,7 +26,7 @@ export class PasswordResetsService {
     private readonly config: Config,
   ) {}
 
-  /** Sends a link if there is such an account. The caller is not told, and does not wait, so time tells nothing either. */
+  /** Sends a link if there is such an account, without waiting: neither the answer nor its time reveals whether there is one. */
   forgot(email: string, origin: Origin): void {
     const actor = { kind: 'anonymous', id: '', name: '' } as const;
     void this.users
@@ -39,7 +38,7 @@ export class PasswordResetsService {
   }
 
   /** Sends a link to a person; for administrators. */
-  async send(actor: Actor, user: User, { requestId: correlation, address: source }: Origin): Promise<void> {
+  async send(actor: Actor, user: User, origin: Origin): Promise<void> {
     const { text, hash } = newSecret('mail');
     const link = `${this.config.publicUrl}/account#reset=${text}`;
     await this.db.transaction(async (tx) => {
@@ -52,11 +51,11 @@ export class PasswordResetsService {
         goodForSeconds: GOOD_FOR_SECONDS,
       });
       const target = { kind: 'user', id: user.id };
-      await this.audit.append(tx, [{ action: 'user.password-reset-sent', actor, target, correlation, source }]);
+      await this.audit.appendBy(tx, { ...actor, origin }, { action: 'user.password-reset-sent', target });
     });
   }
 
-  /** The person behind a link that is still good, without using it up. */
+  /** The person of a valid link, without consuming it. */
   async userOf(token: string): Promise<User> {
     const rows: { email: string }[] = await this.db.query(
       `SELECT u.email FROM password_reset r JOIN user_account u ON u.id = r.user_id
@@ -68,7 +67,7 @@ export class PasswordResetsService {
     return user;
   }
 
-  /** Uses the link up, with all others of the person, in the transaction that sets the password. */
+  /** Consumes the link and all others of the person, in the transaction that sets the password. */
   async use(tx: { query(text: string, values: unknown[]): Promise<unknown> }, token: string, userId: string) {
     const [used] = (await tx.query(
       `UPDATE password_reset SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING id`,

@@ -16,7 +16,7 @@ export interface Newcomer {
   readonly invitation?: string;
 }
 
-/** Who may make an account by themselves. */
+/** Registration by people themselves. */
 @Injectable()
 export class RegistrationService {
   constructor(
@@ -26,7 +26,7 @@ export class RegistrationService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** With an invitation always, with its roles; without one, as a viewer, in dev while only this machine can call. */
+  /** Makes an account: with an invitation and its roles, or, where registration is open, as a viewer. */
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
     await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
     if (invitation === undefined && !this.config.isRegistrationOpen) {

@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
-import type { RoleName } from '../../access/scopes.js';
+import { type RoleName, mayDo, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
-import { assertMayGrant } from './user-rules.js';
 import { User } from '../model/user.entity.js';
 
 export interface UserChange {
@@ -17,7 +15,7 @@ export interface UserChange {
   readonly disabled?: boolean;
 }
 
-/** What administrators do with other people's accounts. They never see or choose a password. */
+/** Administration of other people's accounts. Administrators never see or choose a password. */
 @Injectable()
 export class UserAdministrationService {
   constructor(
@@ -38,10 +36,10 @@ export class UserAdministrationService {
     return user;
   }
 
-  /** Sets roles or disables. A disabled person is out everywhere within five seconds, with all their tokens and keys. */
+  /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
   async change(caller: Caller, id: string, change: UserChange): Promise<User> {
     return this.db.transaction(async (tx) => {
-      // All changes of administrators stand in one line, so that two cannot remove each other.
+      // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (user === null) throw missing();
@@ -57,7 +55,7 @@ export class UserAdministrationService {
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
       }
-      await this.invitations.takeBack(tx, caller, id);
+      await this.invitations.revokeUngrantable(tx, caller, id);
       const detail = { roles: change.roles, disabled: change.disabled };
       const target = { kind: 'user', id };
       await this.audit.appendBy(tx, caller, { action: 'user.changed', target, detail });
@@ -68,4 +66,19 @@ export class UserAdministrationService {
 
 function missing(): Problem {
   return new Problem('missing', 'user.missing', 'There is no such user.');
+}
+
+/** Locks the administrators and answers their ids. Changes run one after the other, so that two administrators cannot remove each other. */
+export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
+  const rows: { id: string }[] = await tx.query(
+    `SELECT id FROM user_account WHERE 'admin' = ANY(roles) AND NOT disabled ORDER BY id FOR UPDATE`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Callers grant only scopes that they have, and change only people who have no more. */
+export function assertMayGrant(caller: Caller, roles: readonly RoleName[]): void {
+  const beyond = [...scopesOf(roles)].filter((scope) => !mayDo(caller.scopes, scope));
+  if (beyond.length === 0) return;
+  throw new Problem('forbidden', 'user.beyond-caller', `This takes what you do not hold: ${beyond.join(', ')}.`);
 }

@@ -1,16 +1,17 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiTags, ApiExcludeController } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller, Public } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { SecondFactorsService } from '../second-factors/second-factors.service.js';
 import { SessionList } from '../sessions/sessions.dto.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { PasswordResetsService } from './password-resets.service.js';
-import { UserAdministrationService } from './user-administration.service.js';
-import { assertMayGrant } from './user-rules.js';
+import { UserAdministrationService, assertMayGrant } from './user-administration.service.js';
 import { ChangeUserBody, UserPage, UserView } from './users.dto.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 @ApiTags('Users')
 @Controller('api/settings/users')
@@ -86,5 +87,30 @@ export class UsersController {
     const user = await this.users.read(id);
     assertMayGrant(caller, user.roles);
     await this.resets.send({ kind: caller.kind, id: caller.id, name: caller.name }, user, caller.origin);
+  }
+}
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', name), 'utf8');
+
+/** The page that links in mails lead to. What is secret in them stands behind the #, so it is in no log and no referrer. */
+@ApiExcludeController()
+@Controller('account')
+export class AccountController {
+  @Get()
+  @Public()
+  @Header('content-type', 'text/html; charset=utf-8')
+  @Header('content-security-policy', POLICY)
+  @Header('cache-control', 'no-store')
+  page(): string {
+    return page('account.html');
+  }
+
+  @Get('account.js')
+  @Public()
+  @Header('content-type', 'text/javascript; charset=utf-8')
+  script(): string {
+    return page('account.js');
   }
 }

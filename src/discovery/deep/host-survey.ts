@@ -1,5 +1,5 @@
 import {
-  type Account,
+  type UnixAccount,
   keyFilesOf,
   type KeyFileSettings,
   readConfigured,
@@ -15,7 +15,7 @@ export interface HostSurvey {
   /** The host's clock, and how far its local time is ahead of UTC, in minutes. */
   readonly clock: Date;
   readonly ahead: number;
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly UnixAccount[];
   /** Directives of the effective configuration (`sshd -T`), or of its text: the first value of each. */
   readonly directives: Readonly<Record<string, string>>;
   readonly confidence: 'high' | 'low';
@@ -38,7 +38,7 @@ export function readSurvey(output: readonly ScriptLine[]): HostSurvey {
       .map((one): [string, KeyFileSettings] => [fieldTextOf(one, 0), readEffective(fieldTextOf(one, 1))]),
   );
   const accounts = accountsOf(fieldTextOf(find('accounts'), 0));
-  const settingsOf = ({ name }: Account) => own.get(name) ?? general;
+  const settingsOf = ({ name }: UnixAccount) => own.get(name) ?? general;
   return {
     user: shown(fieldTextOf(find('who'), 0)),
     isRoot: fieldTextOf(find('who'), 1).trim() === '0',
@@ -54,8 +54,8 @@ export function readSurvey(output: readonly ScriptLine[]): HostSurvey {
 }
 
 /** getent passwd. Names and homes with a tab or line feed would be no such file. */
-function accountsOf(passwd: string): Account[] {
-  const accounts = passwd.split('\n').flatMap((line): Account[] => {
+function accountsOf(passwd: string): UnixAccount[] {
+  const accounts = passwd.split('\n').flatMap((line): UnixAccount[] => {
     const [name = '', , uid = '', , , home = ''] = line.split(':');
     return name === '' || !/^\d+$/.test(uid) || !home.startsWith('/') || home.includes('\t')
       ? []

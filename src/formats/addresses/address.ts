@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 /** An IP address as a number, so that spellings cannot differ. */
 export interface Address {
@@ -82,6 +82,36 @@ export function formatNetwork(network: Network): string {
   return `${formatAddress({ family: network.family, value: network.base })}/${network.bits}`;
 }
 
+/** The addresses of these blocks, for Node's own check. A rule for IPv4 matches addresses that are mapped into IPv6 as well. */
+export function blockListOf(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = '', bits] = block.split('/');
+    const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+    list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family);
+  }
+  return list;
+}
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** The addresses that a credential may be used from. */
+export class AddressList {
+  private readonly list: BlockList;
+
+  /** `blocks`: addresses and blocks in CIDR notation. */
+  constructor(blocks: readonly string[]) {
+    this.list = blockListOf(blocks);
+  }
+
+  /** An IPv4 address that arrives over an IPv6 socket is the IPv4 address. What is no address is not in the list. */
+  includes(address: string): boolean {
+    const plain = MAPPED.exec(address)?.[1] ?? address;
+    const family = isIP(plain);
+    return family !== 0 && this.list.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
 function ipv4Value(text: string): bigint {
   return text.split('.').reduce((value, part) => value * 256n + BigInt(part), 0n);
 }
@@ -100,4 +130,13 @@ function withoutDots(text: string): string {
   const at = text.lastIndexOf(':') + 1;
   const value = ipv4Value(text.slice(at));
   return `${text.slice(0, at)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
+}
+
+/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+export function isAddressBlock(text: unknown): boolean {
+  if (typeof text !== 'string') return false;
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
+import { blockListOf } from '../../formats/addresses/address.js';
 
 /**
  * IPv4 that no service on the internet has (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, which is
@@ -47,7 +48,7 @@ export class OutboundAddressGuard {
 
   /** `allowed`: addresses and blocks in CIDR notation that are reachable although they are not of the internet. */
   constructor(allowed: readonly string[]) {
-    this.named = blockList(allowed);
+    this.named = blockListOf(allowed);
   }
 
   /** What kind of address it is that may not be reached, or undefined when it may. What is no address is refused. */
@@ -68,11 +69,11 @@ export class OutboundAddressGuard {
 }
 
 const CLOSED = [...CLOSED_4, ...CLOSED_6].map(([block, kind]) => ({
-  list: blockList([block]),
+  list: blockListOf([block]),
   kind,
   family: isIP(block.split('/')[0] ?? '') === 4 ? 'ipv4' : 'ipv6',
 }));
-const OPEN = blockList(OPEN_6);
+const OPEN = blockListOf(OPEN_6);
 
 function refusalOf6(address: string): string | undefined {
   return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');
@@ -81,14 +82,4 @@ function refusalOf6(address: string): string | undefined {
 /** A rule for IPv4 would match mapped addresses too; they have a kind of their own. */
 function closedAs(rules: typeof CLOSED, address: string, family: Family): string | undefined {
   return rules.find((rule) => rule.family === family && rule.list.check(address, family))?.kind;
-}
-
-function blockList(blocks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const block of blocks) {
-    const [address = '', bits] = block.split('/');
-    const version = isIP(address);
-    list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
-  }
-  return list;
 }

@@ -1,5 +1,5 @@
 /** Who logs in, as the tokens of AuthorizedKeysFile see them. */
-export interface Account {
+export interface UnixAccount {
   readonly name: string;
   readonly uid: number;
   readonly home: string;
@@ -39,7 +39,7 @@ export function readConfigured(text: string): KeyFileSettings {
 }
 
 /** The files that sshd opens for an account: tokens filled in, relative ones under its home. */
-export function keyFilesOf({ patterns }: KeyFileSettings, account: Account): string[] {
+export function keyFilesOf({ patterns }: KeyFileSettings, account: UnixAccount): string[] {
   const tokens: Record<string, string> = { h: account.home, u: account.name, U: String(account.uid), '%': '%' };
   const paths = patterns
     .map((pattern) => pattern.replaceAll(/%([huU%])/g, (_, token: string) => tokens[token] ?? ''))

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit, UnsupportedMediaTypeException } from '@n
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
+import { bearerOfBasic } from '../../auth/callers/credentials.js';
 import { ArrivingBodies } from '../../platform/http/arriving-bodies.js';
 import { useErrorShape } from '../../platform/http/error-shapes.js';
 import { parseJsonBody } from '../../platform/http/json-body.js';

@@ -1,9 +1,9 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
-import { AddressList } from '../../auth/api-keys/address-list.js';
-import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
-import { admitAsGuest } from '../../access/guest-callers.js';
+import { AddressList } from '../../formats/addresses/address.js';
+import { bearerOfBasic } from '../../auth/callers/credentials.js';
+import { admitAsGuest } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { mediaTypeOf } from '../../platform/http/raw-body.js';
 import type { Caller } from '../../access/caller.js';

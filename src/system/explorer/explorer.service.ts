@@ -47,7 +47,7 @@ export class ExplorerService {
       );
     }
     const holder = this.pass.holderOf(/(?:^|;\s*)sealwright_explorer=([\w.-]+)/.exec(cookie)?.[1]);
-    return holder !== undefined && (await this.credentials.goesOn(holder));
+    return holder !== undefined && (await this.credentials.isValid(holder));
   }
 
   cookieFor({ id, session }: Caller): string {

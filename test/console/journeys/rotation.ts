@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { unique } from '../../approvals/approvers.js';
-import { Field, logIn } from '../../support/rotations.js';
+import { SshFleet, logIn } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
 import { foundKey, handOverKeys } from '../../support/ssh-key-sightings.js';
 import { lookedAt } from '../console.js';
@@ -14,7 +14,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     ['through a proxy that holds events back', true],
   ])('a dry run of a rotation shows line by line what would be changed, %s', async (_, isDeaf) => {
     const { service, stage, apiKey, asAdmin } = at();
-    const field = new Field(() => service, apiKey);
+    const field = new SshFleet(() => service, apiKey);
     const host = await field.addHost({}, { name: unique('host') });
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -53,7 +53,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     'the private half of a key that the service holds is taken out, and opens the host',
     async () => {
       const { service, apiKey, asAdmin } = at();
-      const field = new Field(() => service, apiKey);
+      const field = new SshFleet(() => service, apiKey);
       const host = await field.addHost({}, { name: unique('host') });
       const key = await field.newKey();
       host.sshd.authorize('deploy', key.publicKey);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FileState, HostFiles } from '../../../hosts/connections/host-files.service.js';
 import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
-import { type Account, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
+import { type UnixAccount, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
 import { expirySupport, type ExpirySupport } from '../../../formats/ssh/line-options.js';
 import type { Limit } from '../../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
@@ -20,7 +20,7 @@ export interface KeyFile {
 
 export interface Survey {
   readonly settings: KeyFileSettings;
-  readonly account: Account;
+  readonly account: UnixAccount;
   readonly files: readonly KeyFile[];
   readonly expiry: ExpirySupport;
 }
@@ -77,7 +77,7 @@ export class AccountSurvey {
     throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
   }
 
-  private async file(session: SshSession, account: Account, path: string): Promise<KeyFile | undefined> {
+  private async file(session: SshSession, account: UnixAccount, path: string): Promise<KeyFile | undefined> {
     // A file under the home belongs to the account, and root must not follow its links; any other one belongs to root.
     const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
     const state = await this.files.state(session, path, as);

@@ -1,6 +1,6 @@
 import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { type Account, type KeyFileSettings, readConfigured, readEffective } from '../../../platform/ssh/key-files.js';
+import { type UnixAccount, type KeyFileSettings, readConfigured, readEffective } from '../../../platform/ssh/key-files.js';
 import { FIND_SSHD } from '../../../platform/ssh/sshd-script.js';
 import { StepFailure } from '../model/rotation-work.js';
 
@@ -25,7 +25,7 @@ exit 0
 
 export interface SshdSettings {
   readonly settings: KeyFileSettings;
-  readonly account: Account;
+  readonly account: UnixAccount;
 }
 
 /** Reads the settings that sshd of the host has for keys of an account. Changes nothing. Throws StepFailure `rotation.no-account`. */

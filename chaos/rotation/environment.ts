@@ -1,0 +1,23 @@
+import type { Stage } from '../../test/support/stage.js';
+
+/** The environment of both runs. */
+export interface Environment {
+  readonly stage: Stage;
+  readonly apiKey: string;
+  /** Lines of sshd_config for every host. */
+  readonly config: string[];
+  readonly say: (line: string) => void;
+}
+
+/** The hammers ask which key is in force before every login. */
+export const SETTINGS = {
+  SVC_ALLOW_LOOPBACK: 'yes',
+  SVC_RATE_LIMIT_PER_MINUTE: '1000000',
+  SVC_SSH_ROTATION_LEASE_SECONDS: '3',
+  SVC_SSH_ROTATION_CONCURRENCY: '24',
+};
+
+/** The median. */
+export function median(figures: readonly number[]): number {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
+}

@@ -1,0 +1,57 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { type Environment, median, SETTINGS } from './environment.js';
+
+/** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
+const PAUSE_MS = 250;
+
+/** Rotates so often, on so many hosts at once, while a login hammer runs against each. @returns the failures */
+export async function rotateUnderHammer(
+  { stage, apiKey, config, say }: Environment,
+  { rotations, hosts }: { rotations: number; hosts: number },
+): Promise<string[]> {
+  if (rotations === 0) return [];
+  const service = await stage.start({ settings: SETTINGS });
+  const field = new SshFleet(() => service, apiKey, 'hammered');
+  const faults: string[] = [];
+  const seconds: number[] = [];
+  let [logins, left, done] = [0, rotations, 0];
+  try {
+    for (let i = 0; i < Math.min(hosts, rotations); i += 1) await field.addHost({ config });
+    const lane = async (at: ManagedHost): Promise<void> => {
+      const first = await field.newKey();
+      at.sshd.authorize('deploy', `environment="A=b c",no-agent-forwarding ${first.publicKey}`);
+      const hammer = new Hammer(new KeyHolder(field, at, first), PAUSE_MS);
+      let before: { id: string; file: string } = first;
+      while (left > 0) {
+        left -= 1;
+        const start = performance.now();
+        const id = await field.rotate(before.id, [at], { overlapSeconds: 4 });
+        const { status } = await field.ended(id, 180);
+        seconds.push((performance.now() - start) / 1000);
+        const next = await field.released(first.id);
+        const file = field.keep(`next-${id}`, next?.privateKey ?? '');
+        const ends = [status, await logIn(at, before.file), await logIn(at, file)].join(' ');
+        const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
+        if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends}`);
+        if (files !== 'authorized_keys') faults.push(`rotation ${id} left ${files}`);
+        before = { id: next?.id ?? '', file };
+        done += 1;
+        if (done % 25 === 0) say(`  ${done} of ${rotations} rotations`);
+      }
+      const turnedAway = await hammer.stop();
+      logins += hammer.results.length;
+      faults.push(...turnedAway.map((result) => `a login at ${at.sshd.address} was ${result}`));
+    };
+    await Promise.all(field.hosts.map(lane));
+  } finally {
+    await field.close();
+    await service.kill();
+  }
+  say(
+    `${done} rotations on ${field.hosts.length} hosts under ${logins} logins: ${faults.length} faults. ` +
+      `Each took ${median(seconds).toFixed(1)} s (median), ${Math.max(...seconds).toFixed(1)} s at most, 4 s of them overlap.`,
+  );
+  return faults;
+}

@@ -1,0 +1,193 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { childrenOf, signal } from './processes.js';
+import type { Random } from './random.js';
+
+const STARTED = /listening on (http:\/\/\S+)|working in the background/;
+/** How long a stop may take before it counts as hanging: SVC_STOP_SECONDS and a margin. */
+const STOP_LIMIT_MS = 25_000;
+const LOOK_MS = 100;
+/** Characters that are kept of the log of a process that ended by itself. */
+const LAST_LINES = 60;
+const LAST_WORDS_MS = 100;
+
+export type Role = 'api' | 'worker';
+
+/** One place in the cluster: a process of the service, and another one after it died. */
+export class Slot {
+  readonly logFile: string;
+  /** Address of the process that runs now; undefined until it listens. */
+  url: string | undefined;
+  starts = 0;
+  /** True while the present process is ready. */
+  up = false;
+  frozen = false;
+  private child: ChildProcess | undefined;
+
+  constructor(
+    readonly role: Role,
+    readonly name: string,
+    private readonly cluster: Cluster,
+  ) {
+    this.logFile = join(cluster.logs, `${name}.log`);
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  /** The key process: the service has no other child. */
+  get keyProcess(): number | undefined {
+    return this.pid === undefined ? undefined : childrenOf(this.pid)[0];
+  }
+
+  start(): void {
+    const { dist, environment } = this.cluster;
+    const child = spawn(process.execPath, [join(dist, this.role === 'worker' ? 'worker.js' : 'main.js')], {
+      env: { ...environment, SVC_ROLE: this.role },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    this.starts += 1;
+    let said = '';
+    const note = (chunk: Buffer): void => {
+      appendFileSync(this.logFile, chunk);
+      if (this.up || child !== this.child) return;
+      said += chunk.toString();
+      const found = STARTED.exec(said);
+      if (found === null) return;
+      this.url = found[1];
+      this.up = true;
+    };
+    child.stdout.on('data', note);
+    child.stderr.on('data', note);
+    child.once('exit', (code, how) => this.ended(code, how));
+    child.once('error', (error) => this.cluster.ownEnds.push(`${this.name} cannot be started: ${error.message}`));
+  }
+
+  /** kill -9. */
+  kill(): void {
+    this.cluster.expected.add(this.pid ?? 0);
+    signal(this.pid, 'SIGKILL');
+  }
+
+  /** A graceful stop; one that hangs is noted and ended. */
+  async stop(): Promise<void> {
+    const { child } = this;
+    if (child?.pid === undefined) return;
+    this.cluster.expected.add(child.pid);
+    const gone = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    child.kill('SIGTERM');
+    let awakeMs = 0; // a process that is frozen does not even hear the signal
+    const patience = setInterval(() => {
+      if (!this.frozen) awakeMs += LOOK_MS;
+      if (awakeMs < STOP_LIMIT_MS) return;
+      clearInterval(patience);
+      this.cluster.hungStops.push(`${this.name} (${child.pid}) did not stop within ${STOP_LIMIT_MS} ms of SIGTERM`);
+      child.kill('SIGKILL');
+    }, LOOK_MS);
+    const [code] = await gone;
+    clearInterval(patience);
+    // A graceful stop ends by its signal; a status is that of a process that failed on its way out.
+    if (code !== null)
+      await this.cluster.noteEnd(`${this.name} (${child.pid}) failed as it was stopped: status ${code}`, this);
+  }
+
+  private ended(code: number | null, how: NodeJS.Signals | null): void {
+    const wasUp = this.up;
+    const pid = this.pid ?? 0;
+    this.up = false;
+    this.frozen = false;
+    this.url = undefined;
+    this.child = undefined;
+    void this.cluster.replace(this, { pid, wasUp, how: how ?? `status ${code}` });
+  }
+}
+
+interface Death {
+  readonly pid: number;
+  readonly wasUp: boolean;
+  readonly how: string;
+}
+
+/** Two api and two worker processes, each replaced a short while after it died, as a service manager does. */
+export class Cluster {
+  readonly slots: readonly Slot[];
+  /** Processes that were meant to end. */
+  readonly expected = new Set<number>();
+  /** Processes that ended although nobody ended them. */
+  readonly ownEnds: string[] = [];
+  readonly hungStops: string[] = [];
+  private closing = false;
+
+  constructor(
+    readonly dist: string,
+    readonly environment: NodeJS.ProcessEnv,
+    readonly logs: string,
+    private readonly random: Random,
+  ) {
+    this.slots = (['api', 'api', 'worker', 'worker'] as const).map(
+      (role, index) => new Slot(role, `${role}-${(index % 2) + 1}`, this),
+    );
+  }
+
+  of(role: Role): Slot[] {
+    return this.slots.filter((slot) => slot.role === role);
+  }
+
+  /** Addresses of the apis that listen, as far as a client can know. */
+  urls(): string[] {
+    return this.of('api').flatMap(({ url }) => (url === undefined ? [] : [url]));
+  }
+
+  async start(): Promise<void> {
+    for (const slot of this.slots) slot.start();
+    await this.allUp(180_000);
+  }
+
+  async allUp(limitMs: number): Promise<void> {
+    const deadline = Date.now() + limitMs;
+    while (!this.slots.every(({ up }) => up)) {
+      if (Date.now() > deadline) {
+        const missing = this.slots.filter(({ up }) => !up).map(({ name }) => name);
+        throw new Error(`these processes did not start within ${limitMs} ms: ${missing.join(', ')}`);
+      }
+      await sleep(50);
+    }
+  }
+
+  async replace(slot: Slot, { pid, wasUp, how }: Death): Promise<void> {
+    if (this.closing) return;
+    if (!this.expected.has(pid)) {
+      const when = wasUp ? 'while it worked' : 'while it started';
+      await this.noteEnd(`${slot.name} (${pid}) ended by itself ${when}: ${how}`, slot);
+    }
+    await sleep(this.random.between(200, 1500));
+    if (!this.closing) slot.start();
+  }
+
+  /** With the last lines of its log, for the logs themselves go with the run. */
+  async noteEnd(what: string, { logFile }: Slot): Promise<void> {
+    await sleep(LAST_WORDS_MS); // what it said last may still be on its way here
+    const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+    this.ownEnds.push([what, ...lines].join('\n    '));
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    for (const slot of this.slots) {
+      signal(slot.pid, 'SIGCONT');
+      slot.kill();
+    }
+    while (this.slots.some(({ pid }) => pid !== undefined)) await sleep(20);
+  }
+}
+
+/** Runs a command of the built command line to its end. */
+export async function runCli(dist: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], { env, timeout: 180_000 });
+}

@@ -1,0 +1,90 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { LeafKind } from '../../verifier/exported-log.js';
+
+/** An audit entry that has no leaf yet. The row commits with the entry; the sequencer removes it. */
+@Entity('log_waiting')
+export class LogWaiting {
+  @PrimaryColumn('uuid')
+  entryId: string;
+}
+
+/** The entry of a leaf. Leaves are numbered without gaps, from 0. */
+@Entity('log_leaf')
+@Index('log_leaf_entry', ['entryId'])
+export class LogLeaf {
+  @PrimaryColumn('bigint')
+  index: string;
+
+  @Column('uuid')
+  entryId: string;
+
+  @Column('text')
+  kind: LeafKind;
+}
+
+/** Up to 256 consecutive hashes of a level, 32 bytes each; see log-tiles.ts. */
+@Entity('log_tile')
+export class LogTile {
+  @PrimaryColumn('int')
+  level: number;
+
+  @PrimaryColumn('bigint')
+  index: string;
+
+  @Column('bytea')
+  hashes: Buffer;
+}
+
+/** Number of leaves of the tree: one row. */
+@Entity('log_head')
+export class LogHead {
+  /** Always true. */
+  @PrimaryColumn('boolean', { default: true })
+  only: boolean;
+
+  @Column('bigint')
+  size: string;
+}
+
+/** A key that signs checkpoints. Its row is inserted before the HSM makes the key; without a public key it was never made. */
+@Entity('log_key')
+export class LogKey {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('bytea')
+  ckaId: Buffer;
+
+  /** Permanent name of the log in checkpoints: `host:port/log` of SVC_PUBLIC_URL when the key was made. */
+  @Column('text')
+  origin: string;
+
+  /** SubjectPublicKeyInfo, DER. */
+  @Column('bytea', { nullable: true })
+  publicKey: Buffer | null;
+
+  /** Attributes of the key in the token (KeyEvidence). */
+  @Column('jsonb', { nullable: true })
+  evidence: object | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
+
+/** A signed checkpoint. They are never removed: each proves what the log was at that time. */
+@Entity('log_checkpoint')
+export class LogCheckpoint {
+  /** Number of leaves. */
+  @PrimaryColumn('bigint')
+  size: string;
+
+  @Column('bytea')
+  root: Buffer;
+
+  /** Signed note (C2SP tlog-checkpoint). */
+  @Column('text')
+  note: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+}

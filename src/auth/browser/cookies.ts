@@ -1,0 +1,103 @@
+import type { FastifyRequest, FastifyReply } from 'fastify';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/errors/problem.js';
+
+export interface HostCookieOptions {
+  readonly name: string;
+  /** Strict: never sent with requests that another site starts. Lax: sent when another site links or redirects here. */
+  readonly sameSite: 'Strict' | 'Lax';
+  readonly maxAgeSeconds: number;
+}
+
+/** A cookie for this host alone that scripts cannot read. Over https the prefix `__Host-` makes browsers enforce it (RFC 6265bis). */
+export class HostCookie {
+  private readonly name: string;
+  private readonly attributes: string;
+  private readonly maxAgeSeconds: number;
+
+  constructor(publicUrl: string, { name, sameSite, maxAgeSeconds }: HostCookieOptions) {
+    const https = publicUrl.startsWith('https:');
+    this.name = https ? `__Host-${name}` : name;
+    this.attributes = `Path=/; HttpOnly; SameSite=${sameSite}${https ? '; Secure' : ''}`;
+    this.maxAgeSeconds = maxAgeSeconds;
+  }
+
+  /** The value of a Set-Cookie header. */
+  with(value: string): string {
+    return `${this.name}=${value}; Max-Age=${this.maxAgeSeconds}; ${this.attributes}`;
+  }
+
+  gone(): string {
+    return `${this.name}=; Max-Age=0; ${this.attributes}`;
+  }
+
+  of(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+    return new RegExp(`(?:^|;\\s*)${this.name}=([\\w.-]+)`).exec(request.headers.cookie ?? '')?.[1];
+  }
+}
+
+/** The credential of a browser. SameSite=Strict: browsers do not send it with requests that another site starts. */
+@Injectable()
+export class SessionCookie extends HostCookie {
+  constructor(config: Config) {
+    const maxAgeSeconds = config.browserSessionHours * 3600;
+    super(config.publicUrl, { name: 'sealwright-session', sameSite: 'Strict', maxAgeSeconds });
+  }
+}
+
+/** Where to send a browser that signs in at an identity provider. */
+export interface Redirect {
+  readonly url: string;
+  /** Value of the SSO cookie: the browser that comes back must have it. */
+  readonly browser: string;
+}
+
+/**
+ * Marks the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, and not when another site posts.
+ * It is no credential: it only binds the ticket to this browser.
+ */
+@Injectable()
+export class SsoCookie extends HostCookie {
+  constructor(config: Config) {
+    super(config.publicUrl, { name: 'sealwright-sso', sameSite: 'Lax', maxAgeSeconds: 660 });
+  }
+
+  /** Redirects the browser to the provider, with the cookie. */
+  async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
+    await reply.header('set-cookie', this.with(browser)).header('cache-control', 'no-store').redirect(url, 302);
+  }
+}
+
+/** Pages of other sites cannot send this header without our consent (CORS), so it shows that one of our own pages makes the call. */
+const HEADER = 'x-csrf-protection';
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Accepts calls with a cookie only from our own pages (CSRF, CWE-352). SameSite compares sites and not origins, so the header above and
+ * what the browser says of the caller's origin are checked as well.
+ */
+@Injectable()
+export class CsrfProtection {
+  private readonly origins: ReadonlySet<string>;
+
+  constructor(config: Config) {
+    const others = config.isProd ? [] : config.corsOrigins;
+    this.origins = new Set([new URL(config.publicUrl).origin, ...others]);
+  }
+
+  assertSameOrigin(request: FastifyRequest): void {
+    if (SAFE.has(request.method)) return;
+    if (request.headers[HEADER] !== undefined && this.isOwn(request)) return;
+    const detail = `A call with a cookie must come from a page of this service and bring the header "${HEADER}: 1".`;
+    throw new Problem('forbidden', 'auth.cross-site', detail);
+  }
+
+  /** Fetch Metadata decides where the browser sends it; it does not over plain http, except to the same machine. */
+  private isOwn({ headers, host }: FastifyRequest): boolean {
+    const { origin, 'sec-fetch-site': site } = headers;
+    if (site !== undefined) return site === 'same-origin';
+    if (origin === undefined || !URL.canParse(origin)) return false;
+    return this.origins.has(origin) || new URL(origin).host === host;
+  }
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Origin } from '../../platform/http/origin.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+
+/** Notifies people by mail of changes to their account, in case somebody else made them. */
+@Injectable()
+export class AccountNotices {
+  constructor(private readonly mailbox: Mailbox) {}
+
+  /** Queues the mail. `what` is a sentence without its full stop. */
+  async accountChanged(tx: EntityManager, recipient: string, what: string, { address }: Origin): Promise<void> {
+    const from = address === '' ? '' : ` from the address ${address}`;
+    await this.mailbox.put(tx, {
+      recipient,
+      subject: `Sealwright: ${what}`,
+      text: `${what}${from}.\n\nIf it was you, there is nothing to do. If it was not, tell your administrator at once.\n`,
+      goodForSeconds: 3 * 24 * 3600,
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import { Column, Entity, PrimaryColumn, Check, Index } from 'typeorm';
+import type { Scope } from '../../access/scopes.js';
+
+/** A program that gets tokens at /oauth/token. Its id is the client_id. */
+@Entity('oauth_client')
+export class OAuthClient {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  /** Maximum scopes of its tokens. */
+  @Column('text', { array: true })
+  permissions: Scope[];
+
+  /** SHA-256; null for a public client, which cannot keep a secret and only acts for people (RFC 6749 section 2.1). */
+  @Column('bytea', { nullable: true })
+  secretHash: Buffer | null;
+
+  /** The person who created it. */
+  @Column('text')
+  ownerId: string;
+
+  /** The person who was shown the present secret, if not the owner: the client is limited to what they may do as well. */
+  @Column('text', { nullable: true })
+  issuedTo: string | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  revokedAt: Date | null;
+}
+
+export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
+
+/** A device that waits for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
+@Entity('device_authorization')
+@Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
+@Index('device_authorization_expires', ['expiresAt'])
+export class DeviceAuthorization {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  clientId: string;
+
+  /** SHA-256 of the device code. */
+  @Index('device_authorization_device_code', { unique: true })
+  @Column('bytea')
+  deviceCodeHash: Buffer;
+
+  /** The code that the person types, without the hyphen. */
+  @Index('device_authorization_user_code', { unique: true })
+  @Column('text')
+  userCode: string;
+
+  /** The requested scopes; after the approval, the granted ones. */
+  @Column('text', { array: true })
+  scopes: Scope[];
+
+  @Column('text')
+  status: DeviceAuthorizationStatus;
+
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  /** When the person who approved last authenticated; approving is no authentication. */
+  @Column('timestamptz', { nullable: true })
+  authenticatedAt: Date | null;
+
+  /** The identity provider of the person's session and its name for it: a logout there ends the device's session too. */
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  @Column('text', { nullable: true })
+  externalSession: string | null;
+
+  /** Seconds between two polls. */
+  @Column('int')
+  pollSeconds: number;
+
+  @Column('timestamptz', { nullable: true })
+  polledAt: Date | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}

@@ -1,0 +1,97 @@
+import { Body, Controller, Header, HttpCode, Post, Req, Res, Delete, Get, Param } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../platform/http/origin.js';
+import { PersonOrDevice, Public, SignedIn, TheCaller, Person } from '../../access/access.js';
+import { BrowserSessions } from '../browser/browser-sessions.js';
+import { CsrfProtection, SessionCookie } from '../browser/cookies.js';
+import type { Caller } from '../../access/caller.js';
+import { CallerView, LoginBody, StepUpBody } from './sign-in.dto.js';
+import { SignInService } from './sign-in.service.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { SessionList } from '../sessions/sessions.dto.js';
+
+/** The session that a call belongs to; a browser's lives in a cookie. */
+@ApiTags('Authentication')
+@Controller('api/auth')
+export class CurrentSessionController {
+  constructor(
+    private readonly signIn: SignInService,
+    private readonly sessions: SessionsService,
+    private readonly browsers: BrowserSessions,
+    private readonly cookie: SessionCookie,
+    private readonly csrf: CsrfProtection,
+  ) {}
+
+  /** Signs a browser in: as login does, with a cookie instead of tokens. Needs the header `X-CSRF-Protection: 1`. */
+  @Post('session')
+  @Public()
+  @Header('cache-control', 'no-store')
+  async openSession(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: LoginBody,
+  ): Promise<CallerView> {
+    this.csrf.assertSameOrigin(request);
+    const origin = originOf(request);
+    const person = await this.signIn.personWith(body.email, body.password, body, origin);
+    const secret = await this.browsers.open(person, origin);
+    void reply.header('set-cookie', this.cookie.with(secret));
+    return CallerView.of(await this.browsers.callerOf(secret, origin));
+  }
+
+  /** Ends the session of this access token, with its refresh tokens, or of this browser. */
+  @Post('logout')
+  @HttpCode(204)
+  @SignedIn()
+  async logout(@TheCaller() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
+    await this.sessions.endOwn(caller);
+    if (caller.session?.inBrowser === true) void reply.header('set-cookie', this.cookie.gone());
+  }
+
+  /**
+   * Shows once more who you are. What matters asks for it five minutes after sign-in, and always where a client holds your session.
+   */
+  @Post('step-up')
+  @HttpCode(204)
+  @PersonOrDevice()
+  async stepUp(
+    @TheCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: StepUpBody,
+  ): Promise<void> {
+    await this.signIn.stepUp(caller, body.password, body);
+    const secret = await this.browsers.renew(caller.session?.id ?? '');
+    if (secret !== undefined) void reply.header('set-cookie', this.cookie.with(secret));
+  }
+}
+
+@ApiTags('Authentication')
+@Controller('api/auth/sessions')
+export class SessionsController {
+  constructor(private readonly sessions: SessionsService) {}
+
+  /** Lists your sign-ins, newest first. */
+  @Get()
+  @Person()
+  async listSessions(@TheCaller() caller: Caller): Promise<SessionList> {
+    return SessionList.of(await this.sessions.listOf(caller.id), caller.session?.id);
+  }
+
+  /** Ends one of your sign-ins. It is refused everywhere within five seconds. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Person()
+  async endSession(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.sessions.end(caller, caller.id, id, 'ended');
+  }
+
+  /** Ends all your sign-ins but this one. */
+  @Delete()
+  @HttpCode(204)
+  @Person()
+  async endOtherSessions(@TheCaller() caller: Caller): Promise<void> {
+    await this.sessions.endAllOf(caller, caller.id, 'ended', caller.session?.id);
+  }
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { importJWK, type JWK } from 'jose';
+import type { IdentityProvider, OidcSettings, SamlSettings } from '../providers/identity-provider.entity.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { clientAuthenticationFor } from '../oidc/oidc-client-authentication.js';
+import { OidcProviders, oidcReasonOf } from '../oidc/oidc-providers.js';
+import { readSamlCertificates } from '../providers/saml-certificates.js';
+
+export interface ProviderFinding {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+const EXPIRES_SOON_MS = 30 * 24 * 3600_000;
+
+/** Checks whether a provider is usable, as far as that is possible without signing in. */
+@Injectable()
+export class IdentityProviderCheck {
+  constructor(
+    private readonly providers: IdentityProvidersService,
+    private readonly oidc: OidcProviders,
+  ) {}
+
+  async of(name: string): Promise<ProviderFinding[]> {
+    const provider = await this.providers.named(name);
+    return provider.kind === 'oidc' ? this.ofOidc(provider) : ofSaml(provider.settings as SamlSettings);
+  }
+
+  private async ofOidc(provider: IdentityProvider): Promise<ProviderFinding[]> {
+    const settings = provider.settings as OidcSettings;
+    try {
+      const metadata = (await this.oidc.discover(provider)).serverMetadata();
+      const { end_session_endpoint: logout, token_endpoint_auth_methods_supported: methods } = metadata;
+      const used = clientAuthenticationFor(settings, metadata, this.providers.secretOf(provider) !== undefined);
+      return [
+        { check: 'discovery', ok: true, detail: `It calls itself ${metadata.issuer}.` },
+        { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },
+        {
+          check: 'client authentication',
+          // A provider may accept a method that it does not list, for clients that are registered for it.
+          ok: true,
+          detail: `${used} is used; it takes ${methods?.join(', ') ?? 'what it does not say, so client_secret_basic'}.`,
+        },
+        scopesOf(settings, metadata.scopes_supported),
+        {
+          check: 'sign-out',
+          ok: true,
+          detail: logout ?? 'It names no end_session_endpoint; people stay signed in there.',
+        },
+        await this.keysOf(provider),
+      ];
+    } catch (error) {
+      return [{ check: 'discovery', ok: false, detail: oidcReasonOf(error) }];
+    }
+  }
+
+  private async keysOf(provider: IdentityProvider): Promise<ProviderFinding> {
+    const check = 'signing keys';
+    try {
+      const { keys } = await this.oidc.keysOf(provider);
+      const usable = await Promise.all(keys.map(isUsable));
+      const count = usable.filter(Boolean).length;
+      return { check, ok: count > 0, detail: `It publishes ${keys.length}, of which ${count} can be used.` };
+    } catch (error) {
+      return { check, ok: false, detail: oidcReasonOf(error) };
+    }
+  }
+}
+
+/** A provider may refuse scopes that it does not list, or accept them. */
+function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): ProviderFinding {
+  const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
+  const detail =
+    unlisted.length === 0 ? scopes.join(' ') : `It does not list ${unlisted.join(' ')}, and may refuse to be asked.`;
+  return { check: 'scopes', ok: true, detail };
+}
+
+async function isUsable(key: unknown): Promise<boolean> {
+  const { alg, kty, crv } = (key ?? {}) as JWK;
+  const guess = kty === 'RSA' ? 'RS256' : crv === 'P-384' ? 'ES384' : crv === 'P-521' ? 'ES512' : 'ES256';
+  return importJWK(key as JWK, alg ?? (kty === 'OKP' ? 'EdDSA' : guess)).then(
+    () => (key as JWK).use !== 'enc',
+    () => false,
+  );
+}
+
+function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
+  const usable = certificates.flatMap((text, index) => ofCertificates(text, `certificate ${index + 1}`));
+  const secure = entryPoint.startsWith('https:');
+  return [
+    ...usable,
+    {
+      check: 'entry point',
+      ok: true,
+      detail: secure ? entryPoint : `${entryPoint}: people are sent there without TLS.`,
+    },
+  ];
+}
+
+/** Judges as sign-in does: an expired certificate still verifies, since it was pinned by hand. */
+function ofCertificates(text: string, check: string): ProviderFinding[] {
+  try {
+    return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {
+      const left = validToDate.getTime() - Date.now();
+      const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
+      const soon = left < EXPIRES_SOON_MS ? `${until}: ends within 30 days` : until;
+      const expired = `${until}: expired; people can sign in still, but ask the provider for its new certificate`;
+      return { check, ok: true, detail: left < 0 ? expired : soon };
+    });
+  } catch (error) {
+    return [{ check, ok: false, detail: oidcReasonOf(error) }];
+  }
+}

@@ -1,0 +1,291 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform, Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsOptional,
+  IsString,
+  IsUrl,
+  Length,
+  Matches,
+  ValidateNested,
+} from 'class-validator';
+import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
+import { Nullable } from '../../../platform/http/body-shape.js';
+import type { ProviderFinding } from './identity-provider-check.js';
+import {
+  CLIENT_AUTHENTICATIONS,
+  type ClientAuthenticationMethod,
+  type IdentityProvider,
+  type IdentityProviderKind,
+  type OidcSettings,
+  type SamlSettings,
+} from '../providers/identity-provider.entity.js';
+import type { IdentityProviderOrder } from '../providers/identity-providers.service.js';
+import { storedCertificates } from '../providers/saml-certificates.js';
+
+/** RFC 3986, of an attribute in XML. */
+const URI = /^[a-z][a-z0-9+.-]{0,20}:[!#-;=?-~]{1,300}$/i;
+const COMPARISONS = ['exact', 'minimum', 'maximum', 'better'] as const;
+const LOCAL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
+
+export class ClaimRuleBody {
+  /** @example groups */
+  @IsString()
+  @Length(1, 200)
+  claim: string;
+
+  @ApiProperty({ enum: ['equals', 'prefix'] })
+  @IsIn(['equals', 'prefix'])
+  op: 'equals' | 'prefix';
+
+  /** @example release-managers */
+  @IsString()
+  @Length(1, 200)
+  value: string;
+
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true })
+  @IsIn(ROLE_NAMES, { each: true })
+  @ArrayMinSize(1)
+  @ArrayMaxSize(ROLE_NAMES.length)
+  roles: RoleName[];
+}
+
+class IdentityProviderBody {
+  /** What stands on the button. @example 'Sign in with Example' */
+  @IsString()
+  @Length(1, 60)
+  label: string;
+
+  @IsBoolean()
+  enabled: boolean;
+
+  /** From claims or attributes to roles; all that match count. Applied at every sign-in. */
+  @IsArray()
+  @ArrayMaxSize(100)
+  @ValidateNested({ each: true })
+  @Type(() => ClaimRuleBody)
+  rules: ClaimRuleBody[];
+
+  /** For people whom no rule knows; leave it out to keep them out. */
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false })
+  @IsOptional()
+  @IsIn(ROLE_NAMES, { each: true })
+  @ArrayUnique()
+  @ArrayMaxSize(ROLE_NAMES.length)
+  defaultRoles?: RoleName[];
+}
+
+export class OidcProviderBody extends IdentityProviderBody {
+  /** What the provider calls itself, or the address of its discovery document. @example https://login.example.com/realms/main */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
+  @IsUrl({ ...LOCAL, disallow_auth: true, allow_fragments: false })
+  @Length(1, 300)
+  issuer: string;
+
+  /** @example sealwright */
+  @IsString()
+  @Length(1, 200)
+  clientId: string;
+
+  /** Write-only; leave it out to keep the one there is. @example 5e7a0c */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  clientSecret?: string;
+
+  /**
+   * How we show the provider who we are (OpenID Connect core section 9); leave it out for the way that the provider publishes. With
+   * private_key_jwt the service makes a key: the provider finds it at /api/auth/oidc/jwks?provider=<name>.
+   */
+  @ApiProperty({ enum: CLIENT_AUTHENTICATIONS, required: false })
+  @IsOptional()
+  @IsIn(CLIENT_AUTHENTICATIONS)
+  clientAuthentication?: ClientAuthenticationMethod;
+
+  /** With private_key_jwt: whom an assertion is for. Auth0 wants issuer. */
+  @ApiProperty({ enum: ['token-endpoint', 'issuer'], required: false, default: 'token-endpoint' })
+  @IsOptional()
+  @IsIn(['token-endpoint', 'issuer'])
+  assertionAudience?: 'token-endpoint' | 'issuer';
+
+  /** With private_key_jwt: make another key. The provider has to know it at the same time. */
+  @IsOptional()
+  @IsBoolean()
+  newKey?: boolean;
+
+  @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
+  scopes?: string[];
+
+  toOrder(name: string): IdentityProviderOrder {
+    const { label, enabled, issuer, clientId, clientSecret, rules, defaultRoles } = this;
+    const scopes = [...new Set(['openid', ...(this.scopes ?? ['profile', 'email'])])];
+    const common = { name, kind: 'oidc' as const, label, enabled, rules, defaultRoles: defaultRoles ?? null };
+    return {
+      ...common,
+      newKey: this.newKey ?? false,
+      settings: { issuer, clientId, scopes, ...this.authentication() },
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+    };
+  }
+
+  private authentication(): Pick<OidcSettings, 'clientAuthentication' | 'assertionAudience'> {
+    const { clientAuthentication, assertionAudience } = this;
+    return {
+      ...(clientAuthentication == null ? {} : { clientAuthentication }),
+      ...(assertionAudience == null ? {} : { assertionAudience }),
+    };
+  }
+}
+
+export class RequestedAuthnContextBody {
+  /** URIs of authentication context classes. @example ["urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(10)
+  @IsString({ each: true })
+  @Matches(URI, { each: true })
+  classes: string[];
+
+  @ApiProperty({ enum: COMPARISONS, required: false, default: 'exact' })
+  @IsOptional()
+  @IsIn(COMPARISONS)
+  comparison?: (typeof COMPARISONS)[number];
+}
+
+export class SamlProviderBody extends IdentityProviderBody {
+  /** The provider's name for itself. @example https://idp.example.com/metadata */
+  @IsString()
+  @Length(1, 300)
+  entityId: string;
+
+  /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
+  @IsUrl(LOCAL)
+  @Length(1, 500)
+  entryPoint: string;
+
+  /** Certificates that sign its assertions, in PEM or as bare base64 of DER; several, also in one text, while it changes its key. */
+  @ApiProperty({ example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'] })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(5)
+  @IsString({ each: true })
+  @Length(1, 20_000, { each: true })
+  certificates: string[];
+
+  /** SingleLogoutService with the HTTP-Redirect binding; leave it out where people stay signed in there. @example https://idp.example.com/slo */
+  @IsOptional()
+  @IsUrl(LOCAL)
+  @Length(1, 500)
+  logoutUrl?: string;
+
+  /** Sign what asks the provider to sign somebody in. What is said about signing out is always signed. */
+  @IsOptional()
+  @IsBoolean()
+  signRequests?: boolean;
+
+  /** Format that the NameIDPolicy asks for; null asks for none. Left out, a persistent name is asked for. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  @ApiProperty({ type: String, required: false, nullable: true })
+  @Nullable()
+  @IsOptional()
+  @Matches(URI)
+  nameIdFormat?: string | null;
+
+  /** How people have to show who they are (RequestedAuthnContext); left out, the provider decides. */
+  @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true, example: null })
+  @Nullable()
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => RequestedAuthnContextBody)
+  requestedAuthnContext?: RequestedAuthnContextBody | null;
+
+  /** Make another key to sign with. The provider has to be told of its certificate (the metadata has it) at the same time. */
+  @IsOptional()
+  @IsBoolean()
+  newKey?: boolean;
+
+  toOrder(name: string): IdentityProviderOrder {
+    const { label, enabled, entityId, entryPoint, rules, defaultRoles } = this;
+    const common = { name, kind: 'saml' as const, label, enabled, rules, defaultRoles: defaultRoles ?? null };
+    const { logoutUrl = null, signRequests = false, newKey = false } = this;
+    const certificates = storedCertificates(this.certificates);
+    const settings = { entityId, entryPoint, certificates, logoutUrl, signRequests, ...this.request() };
+    return { ...common, newKey, settings };
+  }
+
+  /** What the AuthnRequest asks for. */
+  private request(): Pick<SamlSettings, 'nameIdFormat' | 'requestedAuthnContext'> {
+    const { nameIdFormat, requestedAuthnContext: context } = this;
+    return {
+      ...(nameIdFormat === undefined ? {} : { nameIdFormat }),
+      ...(context == null
+        ? {}
+        : { requestedAuthnContext: { classes: context.classes, comparison: context.comparison ?? 'exact' } }),
+    };
+  }
+}
+
+export class ProviderNameParam {
+  /** @example example */
+  @Matches(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/)
+  name: string;
+}
+
+export class IdentityProviderView {
+  /** @example example */
+  name: string;
+  @ApiProperty({ enum: ['oidc', 'saml'] })
+  kind: IdentityProviderKind;
+  /** @example 'Sign in with Example' */
+  label: string;
+  enabled: boolean;
+  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to the provider. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { issuer: 'https://login.example.com', clientId: 'sealwright', scopes: ['openid'] },
+  })
+  settings: OidcSettings | SamlSettings;
+  rules: ClaimRuleBody[];
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, nullable: true, example: ['viewer'] })
+  defaultRoles: RoleName[] | null;
+
+  static of({ name, kind, label, enabled, settings, rules, defaultRoles }: IdentityProvider): IdentityProviderView {
+    const shown = rules.map((rule) => ({ ...rule, roles: [...rule.roles] }));
+    return { name, kind, label, enabled, settings, rules: shown, defaultRoles };
+  }
+}
+
+export class IdentityProviderList {
+  items: IdentityProviderView[];
+
+  static of(rows: IdentityProvider[]): IdentityProviderList {
+    return { items: rows.map((row) => IdentityProviderView.of(row)) };
+  }
+}
+
+export class FindingView {
+  /** What was looked at. @example discovery */
+  check: string;
+  ok: boolean;
+  /** @example 'It calls itself https://login.example.com.' */
+  detail: string;
+}
+
+export class IdentityProviderTestView {
+  /** Nothing that was looked at is wrong. */
+  ok: boolean;
+  findings: FindingView[];
+
+  static of(findings: ProviderFinding[]): IdentityProviderTestView {
+    return { ok: findings.every(({ ok }) => ok), findings };
+  }
+}

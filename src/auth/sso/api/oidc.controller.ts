@@ -1,0 +1,88 @@
+import { Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../../platform/http/origin.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/raw-body.js';
+import { Public } from '../../../access/access.js';
+import { FORM } from '../../oauth/oauth-parameters.js';
+import { SsoCookie } from '../../browser/cookies.js';
+import { OidcLogout } from '../oidc/oidc-logout.js';
+import { OidcService } from '../oidc/oidc.service.js';
+import { SsoBeginnings } from '../sign-in/sso-transactions.js';
+import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
+
+/** Bytes of a logout token. */
+const MAX_TOKEN_BYTES = 16 * 1024;
+
+/** OpenID Connect, as browsers see it. */
+@ApiTags('Authentication')
+@Controller('api/auth/oidc')
+export class OidcController {
+  constructor(
+    private readonly cookie: SsoCookie,
+    private readonly oidc: OidcService,
+    private readonly beginnings: SsoBeginnings,
+    private readonly logout: OidcLogout,
+  ) {}
+
+  /** Sends the browser to an OpenID Connect provider. */
+  @Get('login')
+  @Public()
+  @ApiResponse({ status: 302 })
+  async oidcLogin(
+    @Req() request: FastifyRequest,
+    @Query() query: SsoLoginQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.beginnings.assertMayBegin(originOf(request));
+    await this.cookie.leave(reply, await this.oidc.begin(query));
+  }
+
+  /** Takes the answer of an OpenID Connect provider. */
+  @Get('callback')
+  @Public()
+  @ApiResponse({ status: 303 })
+  async oidcCallback(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query() answer: object,
+  ): Promise<void> {
+    const query = new URLSearchParams(answer as Record<string, string>).toString();
+    const place = await this.oidc.finish(query, this.cookie.of(request), originOf(request));
+    await reply.header('cache-control', 'no-store').redirect(place, 303);
+  }
+
+  /** Publishes the key that we authenticate with to the provider (private_key_jwt), as a JWK Set. Empty where there is none. */
+  @Get('jwks')
+  @Public()
+  getOidcKeys(@Query() { provider }: OidcKeysQuery): Promise<OidcKeySetView> {
+    return this.oidc.keySet(provider);
+  }
+
+  /** Ends the sessions that the provider has ended (OpenID Connect Back-Channel Logout). */
+  @Post('backchannel-logout')
+  @HttpCode(200)
+  @Public()
+  @TakesRaw(MAX_TOKEN_BYTES, [FORM])
+  @ApiConsumes(FORM)
+  @ApiBody({
+    schema: {
+      type: 'object',
+      properties: { logout_token: { type: 'string', example: 'eyJ0eXAiOiJsb2dvdXQrand0In0.e30.c2ln' } },
+      required: ['logout_token'],
+    },
+  })
+  @Header('cache-control', 'no-store')
+  async backChannelLogout(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
+    const [token, ...others] = new URLSearchParams(body.bytes.toString('utf8')).getAll('logout_token');
+    await this.logout.byToken(others.length === 0 ? token : undefined, originOf(request));
+  }
+
+  /** Ends the session that the provider has ended, told by way of the browser (OpenID Connect Front-Channel Logout). */
+  @Get('frontchannel-logout')
+  @Public()
+  @Header('cache-control', 'no-store')
+  async frontChannelLogout(@Req() request: FastifyRequest, @Query() { iss, sid }: FrontChannelQuery): Promise<void> {
+    await this.logout.bySession(iss, sid, originOf(request));
+  }
+}

@@ -1,0 +1,115 @@
+import { Controller, Get, Header, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../../platform/http/origin.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/raw-body.js';
+import { Public } from '../../../access/access.js';
+import { FORM } from '../../oauth/oauth-parameters.js';
+import { SsoCookie } from '../../browser/cookies.js';
+import { fromForm, fromRedirect } from '../saml/saml-logout-message.js';
+import { SamlLogout } from '../saml/saml-logout.js';
+import { SamlService } from '../saml/saml.service.js';
+import { SsoBeginnings } from '../sign-in/sso-transactions.js';
+import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
+
+/** Bytes of a posted response; providers with hundreds of groups write long ones. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+
+/** SAML 2.0, as browsers and identity providers see it. */
+@ApiTags('Authentication')
+@Controller('api/auth/saml')
+export class SamlController {
+  constructor(
+    private readonly cookie: SsoCookie,
+    private readonly saml: SamlService,
+    private readonly beginnings: SsoBeginnings,
+    private readonly logout: SamlLogout,
+  ) {}
+
+  /** Sends the browser to a SAML 2.0 provider. */
+  @Get('login')
+  @Public()
+  @ApiResponse({ status: 302 })
+  async samlLogin(
+    @Req() request: FastifyRequest,
+    @Query() query: SsoLoginQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.beginnings.assertMayBegin(originOf(request));
+    await this.cookie.leave(reply, await this.saml.begin(query));
+  }
+
+  /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */
+  @Post('callback')
+  @Public()
+  @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
+  @ApiConsumes('application/x-www-form-urlencoded')
+  @ApiBody({
+    schema: {
+      type: 'object',
+      properties: { SAMLResponse: { type: 'string', example: 'PHNhbWxwOlJlc3BvbnNl' } },
+      required: ['SAMLResponse'],
+    },
+  })
+  @ApiResponse({ status: 303 })
+  async samlCallback(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @TheRawBody() body: RawBody,
+  ): Promise<void> {
+    const values = new URLSearchParams(body.bytes.toString('utf8')).getAll('SAMLResponse');
+    const place = await this.saml.finish(values.length === 1 ? values[0] : undefined, originOf(request));
+    await reply.header('cache-control', 'no-store').redirect(place, 303);
+  }
+
+  /** Takes what a SAML 2.0 provider says about signing out, by way of the browser (HTTP-Redirect binding). */
+  @Get('logout')
+  @Public()
+  @ApiResponse({ status: 303 })
+  async samlLogout(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query() _message: SamlLogoutQuery,
+  ): Promise<void> {
+    // The signature is over the text of the query as it came.
+    const query = request.url.slice(request.url.indexOf('?') + 1);
+    const place = await this.logout.take(fromRedirect(query), originOf(request));
+    await reply.header('cache-control', 'no-store').redirect(place, 303);
+  }
+
+  /** Takes the same as a form (HTTP-POST binding). */
+  @Post('logout')
+  @Public()
+  @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
+  @ApiConsumes(FORM)
+  @ApiBody({
+    schema: {
+      type: 'object',
+      properties: {
+        SAMLRequest: { type: 'string', example: 'PHNhbWxwOkxvZ291dFJlcXVlc3Q+' },
+        SAMLResponse: { type: 'string', example: 'PHNhbWxwOkxvZ291dFJlc3BvbnNlPg==' },
+        RelayState: { type: 'string', example: '_6f5e' },
+      },
+    },
+  })
+  @ApiResponse({ status: 303 })
+  async samlPostedLogout(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @TheRawBody() body: RawBody,
+  ): Promise<void> {
+    const message = fromForm(new URLSearchParams(body.bytes.toString('utf8')));
+    await reply.header('cache-control', 'no-store').redirect(await this.logout.take(message, originOf(request)), 303);
+  }
+
+  /** Describes this service to a SAML 2.0 provider. */
+  @Get('metadata')
+  @Public()
+  @Header('content-type', 'application/samlmetadata+xml')
+  @ApiOkResponse({
+    content: { 'application/samlmetadata+xml': { schema: { type: 'string', example: '<EntityDescriptor/>' } } },
+  })
+  getSamlMetadata(@Query() { provider }: SamlMetadataQuery): Promise<string> {
+    return this.saml.metadata(provider);
+  }
+}

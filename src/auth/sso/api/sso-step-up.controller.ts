@@ -1,0 +1,63 @@
+import { Body, Controller, Header, HttpCode, Post, Res, Injectable } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Person, TheCaller } from '../../../access/access.js';
+import type { Caller } from '../../../access/caller.js';
+import { SsoCookie, type Redirect } from '../../browser/cookies.js';
+import { SsoStepUpBody, SsoStepUpView } from './sso.dto.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { OidcService } from '../oidc/oidc.service.js';
+import { SamlService } from '../saml/saml.service.js';
+import type { SsoOrder } from '../sign-in/sso-transactions.js';
+
+/** Step-up of people without a password here: their provider authenticates them again. */
+@Injectable()
+export class SsoStepUp {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly providers: IdentityProvidersService,
+    private readonly oidc: OidcService,
+    private readonly saml: SamlService,
+  ) {}
+
+  /** Where to lead the browser. */
+  async begin(caller: Caller, returnTo: string | undefined): Promise<Redirect> {
+    const external = await this.sessions.externalOf(caller);
+    if (external === undefined) {
+      throw new Problem(
+        'refused',
+        'sso.no-provider',
+        'You did not come by an identity provider: POST /api/auth/step-up.',
+      );
+    }
+    const { kind, name: provider } = await this.providers.enabledById(external.providerId);
+    const order: SsoOrder = { provider, returnTo, answer: 'cookie', stepUp: caller.session?.id };
+    return kind === 'oidc' ? this.oidc.begin(order) : this.saml.begin(order);
+  }
+}
+
+@ApiTags('Authentication')
+@Controller('api/auth/step-up')
+export class SsoStepUpController {
+  constructor(
+    private readonly cookie: SsoCookie,
+    private readonly stepUps: SsoStepUp,
+  ) {}
+
+  /** Begins a step-up at the identity provider that you came by: lead the browser to where it says. It comes back to `returnTo`. */
+  @Post('sso')
+  @HttpCode(200)
+  @Person()
+  @Header('cache-control', 'no-store')
+  async stepUpAtProvider(
+    @TheCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() { returnTo }: SsoStepUpBody,
+  ): Promise<SsoStepUpView> {
+    const { url, browser } = await this.stepUps.begin(caller, returnTo);
+    void reply.header('set-cookie', this.cookie.with(browser));
+    return { redirect: url };
+  }
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../../platform/http/origin.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { BrowserSessions } from '../../browser/browser-sessions.js';
+import { SessionCookie } from '../../browser/cookies.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import { TokenGrants, type Tokens } from '../../tokens/token-grants.js';
+import { type Returned, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
+
+/** Exchanges a ticket, once and in the browser that began, for tokens or for a session in a cookie. */
+@Injectable()
+export class SsoTickets {
+  constructor(
+    private readonly signIn: SsoSignInService,
+    private readonly grants: TokenGrants,
+    private readonly browsers: BrowserSessions,
+    private readonly cookie: SessionCookie,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  async tokens(ticket: string, browser: string | undefined, origin: Origin): Promise<Tokens> {
+    const { person, sessionId } = await this.signIn.personWith(ticket, browser);
+    if (sessionId === null) return this.grants.forPerson(person, origin);
+    throw new Problem('unauthenticated', 'sso.unknown', 'This is no ticket for tokens; begin again.');
+  }
+
+  /** @returns the Set-Cookie header, and the path to go to */
+  async session(
+    ticket: string,
+    browser: string | undefined,
+    origin: Origin,
+  ): Promise<{ cookie: string | undefined; returnTo: string }> {
+    const { person, returnTo, sessionId } = await this.signIn.personWith(ticket, browser);
+    const secret = await (sessionId === null
+      ? this.browsers.open(person, origin)
+      : this.steppedUp(sessionId, person, origin));
+    return { cookie: secret === undefined ? undefined : this.cookie.with(secret), returnTo };
+  }
+
+  /** A session with tokens keeps them; a browser's gets a new secret. */
+  private async steppedUp(
+    id: string,
+    { user, methods, authenticatedAt }: Returned['person'],
+    origin: Origin,
+  ): Promise<string | undefined> {
+    const actor = { kind: 'user', id: user.id, name: user.email, origin } as const;
+    await this.sessions.renewed(actor, { id, methods, at: authenticatedAt });
+    return this.browsers.renew(id);
+  }
+}

@@ -1,0 +1,98 @@
+import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../../platform/http/origin.js';
+import { Public, Person, TheCaller } from '../../../access/access.js';
+import { TokenView } from '../../sign-in/sign-in.dto.js';
+import { SsoCookie, SessionCookie } from '../../browser/cookies.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { SsoChoices, CompleteQuery, TicketBody, SignOutView } from './sso.dto.js';
+import { SsoTickets } from './sso-tickets.js';
+import type { Caller } from '../../../access/caller.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import { OidcLogout } from '../oidc/oidc-logout.js';
+import { SamlLogout } from '../saml/saml-logout.js';
+
+/** Single sign-on before and after the provider. */
+@ApiTags('Authentication')
+@Controller('api/auth')
+export class SsoController {
+  constructor(
+    private readonly cookie: SsoCookie,
+    private readonly tickets: SsoTickets,
+    private readonly providers: IdentityProvidersService,
+  ) {}
+
+  /** Lists the ways to sign in elsewhere. */
+  @Get('providers')
+  @Public()
+  async listSignInChoices(): Promise<SsoChoices> {
+    const enabled = (await this.providers.list()).filter((provider) => provider.enabled);
+    return {
+      items: enabled.map(({ name, kind, label }) => ({
+        name,
+        kind,
+        label,
+        login: `/api/auth/${kind}/login?provider=${name}`,
+      })),
+    };
+  }
+
+  /** Exchanges the ticket for tokens, in the browser that began. */
+  @Post('sso/tokens')
+  @HttpCode(200)
+  @Public()
+  @Header('cache-control', 'no-store')
+  async exchangeTicket(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() { ticket }: TicketBody,
+  ): Promise<TokenView> {
+    const tokens = await this.tickets.tokens(ticket, this.cookie.of(request), originOf(request));
+    void reply.header('set-cookie', this.cookie.gone());
+    return TokenView.of(tokens);
+  }
+
+  /** Exchanges the ticket for a session in a cookie, and leads the browser to where it wanted to go. */
+  @Get('sso/complete')
+  @Public()
+  @ApiResponse({ status: 303 })
+  async completeSignIn(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query() { ticket }: CompleteQuery,
+  ): Promise<void> {
+    const { cookie, returnTo } = await this.tickets.session(ticket, this.cookie.of(request), originOf(request));
+    await reply
+      .header('set-cookie', [this.cookie.gone(), ...(cookie === undefined ? [] : [cookie])])
+      .header('cache-control', 'no-store')
+      .redirect(returnTo, 303);
+  }
+}
+
+@ApiTags('Authentication')
+@Controller('api/auth/sso')
+export class SsoLogoutController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly providers: IdentityProvidersService,
+    private readonly oidc: OidcLogout,
+    private readonly saml: SamlLogout,
+    private readonly cookie: SessionCookie,
+  ) {}
+
+  /** Ends your session, and tells where to sign out at the provider that you came by. */
+  @Post('logout')
+  @HttpCode(200)
+  @Person()
+  async signOut(@TheCaller() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply): Promise<SignOutView> {
+    const external = await this.sessions.externalOf(caller);
+    await this.sessions.endOwn(caller);
+    if (caller.session?.inBrowser === true) void reply.header('set-cookie', this.cookie.gone());
+    if (external?.logoutHint === undefined) return { redirect: null };
+    const provider = await this.providers.enabledById(external.providerId);
+    const logout = provider.kind === 'oidc' ? this.oidc : this.saml;
+    // The session is over here in any case, also when the provider is away.
+    return { redirect: (await logout.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
+  }
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { discoveryAddresses, readMetadata } from './oidc-discovery.js';
+
+const GUID = '9188040d-6c67-4c5b-b112-36a304b66dad';
+
+/** A provider that publishes its document at these addresses, as `issuer`. */
+function publishing(issuer: string, ...addresses: string[]) {
+  const document = {
+    issuer,
+    authorization_endpoint: 'https://idp.example/a',
+    token_endpoint: 'https://idp.example/t',
+    jwks_uri: 'https://idp.example/j',
+  };
+  return (url: string) =>
+    Promise.resolve(
+      addresses.includes(url) ? { status: 200, body: JSON.stringify(document) } : { status: 404, body: '' },
+    );
+}
+
+describe('where a provider publishes what it is', () => {
+  it.each([
+    ['https://IDP.example', ['https://idp.example/.well-known/openid-configuration']],
+    ['https://idp.example:443/', ['https://idp.example/.well-known/openid-configuration']],
+    [
+      'https://idp.example/t/',
+      [
+        'https://idp.example/t/.well-known/openid-configuration',
+        'https://idp.example/.well-known/openid-configuration/t',
+        'https://idp.example/.well-known/oauth-authorization-server/t',
+      ],
+    ],
+  ])('%s', (typed, expected) => {
+    expect(discoveryAddresses(typed)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it.each([
+    'https://idp.example/t/.well-known/openid-configuration',
+    'https://idp.example/.well-known/openid-configuration/t',
+    'https://idp.example/.well-known/oauth-authorization-server/t',
+  ])('%s is asked first when it was typed, for the issuer that it belongs to', async (typed) => {
+    expect(discoveryAddresses(typed)[0]).toBe(typed);
+    const { issuer } = await readMetadata(typed, publishing('https://idp.example/t', typed));
+    expect(issuer).toBe('https://idp.example/t');
+  });
+});
+
+describe('Microsoft Entra ID', () => {
+  const at = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`;
+  const document = (tenant: string) => `${at(tenant)}/.well-known/openid-configuration`;
+
+  it('calls a tenant by its GUID, also where the name of its domain was typed', async () => {
+    const read = publishing(at(GUID), document('contoso.onmicrosoft.com'));
+    expect((await readMetadata(at('contoso.onmicrosoft.com'), read)).issuer).toBe(at(GUID));
+  });
+
+  it.each(['common', 'organizations', 'consumers'])(
+    '%s is for people of every organisation: refused',
+    async (tenant) => {
+      const read = publishing(at('{tenantid}'), document(tenant));
+      await expect(readMetadata(at(tenant), read)).rejects.toThrow(/every organisation/);
+      const pretender = publishing(at(GUID), document(tenant));
+      await expect(readMetadata(at(tenant), pretender)).rejects.toThrow(/every organisation/);
+    },
+  );
+
+  it('with an issuer of version 1: the error names that of version 2', async () => {
+    const typed = `https://login.microsoftonline.com/${GUID}`;
+    const read = publishing(`https://sts.windows.net/${GUID}/`, `${typed}/.well-known/openid-configuration`);
+    await expect(readMetadata(typed, read)).rejects.toThrow(/ends in \/v2\.0/);
+  });
+
+  it('alone may call itself by a GUID', async () => {
+    const typed = 'https://idp.example/contoso.example/v2.0';
+    const read = publishing(`https://idp.example/${GUID}/v2.0`, `${typed}/.well-known/openid-configuration`);
+    await expect(readMetadata(typed, read)).rejects.toThrow(/it calls itself/);
+  });
+});

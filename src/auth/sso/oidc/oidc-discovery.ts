@@ -1,0 +1,93 @@
+import type { ServerMetadata } from 'openid-client';
+import { ASYMMETRIC_ALGORITHMS } from './oidc-token-signature.js';
+import { issuerKey } from '../providers/identity-provider.entity.js';
+
+/** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */
+const ENTRA = new Set(['login.microsoftonline.com', 'login.microsoftonline.us', 'login.partner.microsoftonline.cn']);
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Tenant names of Entra that admit people of every organisation. */
+const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
+
+/** Reads one document. Rejects if the address cannot be called. */
+export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
+
+/** Addresses at which an issuer may publish its metadata: with the well-known part behind its path, or before it. */
+export function discoveryAddresses(issuer: string): string[] {
+  const key = issuerKey(issuer);
+  const { origin } = new URL(key);
+  const path = key.slice(origin.length);
+  const pasted = issuer.trim();
+  return [
+    ...new Set([
+      ...(pasted.includes('/.well-known/') ? [pasted] : []),
+      `${key}/.well-known/openid-configuration`,
+      `${origin}/.well-known/openid-configuration${path}`,
+      `${origin}/.well-known/oauth-authorization-server${path}`,
+    ]),
+  ];
+}
+
+/**
+ * Reads the provider's metadata. The issuer that was typed decides where that is read, and may differ from the issuer in the metadata
+ * only in spelling.
+ *
+ * @throws Error with the reason if there is no such document, or if it has another issuer.
+ */
+export async function readMetadata(issuer: string, read: DocumentReader): Promise<ServerMetadata> {
+  const failures: string[] = [];
+  for (const url of discoveryAddresses(issuer)) {
+    const { status, body } = await read(url);
+    if (status !== 200) failures.push(`${url} answers ${status}`);
+    else return checked(issuer, url, body);
+  }
+  throw new Error(`there is no discovery document: ${failures.join(', ')}`);
+}
+
+function checked(typed: string, url: string, body: string): ServerMetadata {
+  const metadata = objectIn(body, url);
+  const { issuer } = metadata;
+  if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw new Error(`${url} names no issuer`);
+  if (!isMeant(typed, issuer)) throw new Error(`it calls itself ${issuer}, not ${typed.trim()}${hintFor(typed)}`);
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) assertAddress(metadata, name);
+  const algorithms = metadata['id_token_signing_alg_values_supported'];
+  return {
+    ...metadata,
+    issuer,
+    // Without this field (RFC 8414 does not have it) the keys decide how ID tokens are signed.
+    id_token_signing_alg_values_supported: Array.isArray(algorithms) ? (algorithms as string[]) : ASYMMETRIC_ALGORITHMS,
+  };
+}
+
+function isMeant(typed: string, issuer: string): boolean {
+  const [wanted, said] = [new URL(issuerKey(typed)), new URL(issuerKey(issuer))];
+  if (wanted.href === said.href) return true;
+  const [[, tenant = '', ...rest], [, known = '', ...same]] = [wanted.pathname.split('/'), said.pathname.split('/')];
+  const isEntra = ENTRA.has(wanted.hostname) && wanted.origin === said.origin && !EVERY_TENANT.has(tenant);
+  return isEntra && tenant.includes('.') && GUID.test(known) && rest.join('/') === same.join('/');
+}
+
+function hintFor(typed: string): string {
+  const { hostname, pathname } = new URL(issuerKey(typed));
+  if (!ENTRA.has(hostname)) return '; enter the issuer as the provider writes it';
+  return EVERY_TENANT.has(pathname.split('/')[1] ?? '')
+    ? '; that is for the people of every organisation: enter https://login.microsoftonline.com/<your tenant>/v2.0'
+    : '; for version 2.0 the issuer ends in /v2.0';
+}
+
+function objectIn(body: string, url: string): Record<string, unknown> {
+  let read: unknown;
+  try {
+    read = JSON.parse(body.replace(/^\uFEFF/, ''));
+  } catch {
+    throw new Error(`${url} is no JSON`);
+  }
+  if (typeof read !== 'object' || read === null || Array.isArray(read)) throw new Error(`${url} is no JSON object`);
+  return read as Record<string, unknown>;
+}
+
+/** Browsers are redirected and secrets are sent to these addresses, so only http(s) is accepted. */
+function assertAddress(metadata: Record<string, unknown>, name: string): void {
+  const value = metadata[name];
+  const isGood = typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+  if (!isGood) throw new Error(`its ${name} is missing, or no http(s) address`);
+}

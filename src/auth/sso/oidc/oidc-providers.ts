@@ -1,0 +1,176 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { JWTVerifyOptions, JWTVerifyResult } from 'jose';
+import * as oidc from 'openid-client';
+import { Config } from '../../../platform/config/config.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
+import { issuerKey, type IdentityProvider, type OidcSettings } from '../providers/identity-provider.entity.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
+import { readMetadata } from './oidc-discovery.js';
+import { isSignedBySecret, verifyToken, verifyWithSecret } from './oidc-token-signature.js';
+
+const CACHE_MS = 10 * 60_000;
+const TIMEOUT_SECONDS = 10;
+/** Accepted clock skew, in seconds. */
+const SKEW_SECONDS = 30;
+
+interface Cached<T> {
+  readonly until: number;
+  readonly value: Promise<T>;
+}
+
+/** Metadata and keys of OpenID Connect providers, read by the guarded outbound client. */
+@Injectable()
+export class OidcProviders {
+  private readonly logger = new Logger(OidcProviders.name);
+  private readonly discovered = new Map<string, Cached<oidc.Configuration>>();
+  private readonly keys = new Map<string, Cached<{ keys: unknown[] }>>();
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly outbound: OutboundClient,
+  ) {}
+
+  /** The provider's configuration, cached for ten minutes; failures are not cached. */
+  async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
+    try {
+      return await cached(this.discovered, cacheKeyOf(provider), () => this.discover(provider));
+    } catch (error) {
+      this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
+      throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
+        retryAfter: 5,
+      });
+    }
+  }
+
+  /** Reads the provider's metadata now. Rejects with the reason if it cannot be used as it is configured. */
+  async discover(provider: IdentityProvider): Promise<oidc.Configuration> {
+    const settings = provider.settings as OidcSettings;
+    const metadata = await readMetadata(settings.issuer, (url) => this.read(url));
+    const secret = this.providers.secretOf(provider);
+    const method = clientAuthenticationFor(settings, metadata, secret !== undefined);
+    const authentication = await clientAuthenticationOf(method, settings, secret);
+    const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
+    const configuration = new oidc.Configuration(metadata, settings.clientId, client, authentication);
+    configuration.timeout = TIMEOUT_SECONDS;
+    const send = (url: string, options: oidc.CustomFetchOptions) => this.fetch(url, options);
+    const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
+    configuration[oidc.customFetch] =
+      isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
+    // Plain HTTP is for providers on the developer's machine.
+    if (!this.config.isProd) oidc.allowInsecureRequests(configuration);
+    return configuration;
+  }
+
+  /** The signing keys that the provider publishes now. */
+  async keysOf(provider: IdentityProvider): Promise<{ keys: unknown[] }> {
+    const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
+    const { status, body } = await this.read(url);
+    if (status !== 200) throw new Error(`${url} answers ${status}`);
+    const { keys } = JSON.parse(body) as { keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
+    return { keys };
+  }
+
+  /** Verifies a token that the provider issued to us with one of its keys. Rejects with the reason. */
+  async verified(provider: IdentityProvider, token: string, options: JWTVerifyOptions = {}): Promise<JWTVerifyResult> {
+    const { issuer } = (await this.configurationOf(provider)).serverMetadata();
+    const { clientId: audience } = provider.settings as OidcSettings;
+    const expected = { issuer, audience, clockTolerance: SKEW_SECONDS, ...options };
+    return verifyToken(token, (fresh) => this.cachedKeysOf(provider, fresh), expected);
+  }
+
+  /** Whether the provider signed an ID token whose claims openid-client has checked: with a key of its own, or with the client secret where it announces that. */
+  async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
+    const secret = this.providers.secretOf(provider);
+    const isSecret = (provider.settings as OidcSettings).clientAuthentication !== 'private_key_jwt';
+    if (isSignedBySecret(idToken) && isSecret && secret !== undefined) await verifyWithSecret(idToken, secret);
+    else await this.verified(provider, idToken);
+  }
+
+  /** The enabled provider with this issuer, also if its configured issuer is spelled differently. */
+  async withIssuer(issuer: string): Promise<IdentityProvider | undefined> {
+    if (!URL.canParse(issuer)) return undefined;
+    const all = await this.providers.enabledOidc();
+    const meant = all.filter(
+      ({ settings }) => new URL((settings as OidcSettings).issuer).host === new URL(issuer).host,
+    );
+    const exact = meant.find(({ settings }) => issuerKey((settings as OidcSettings).issuer) === issuerKey(issuer));
+    if (exact !== undefined) return exact;
+    for (const provider of meant) {
+      const configuration = await this.configurationOf(provider).catch(() => undefined);
+      if (configuration?.serverMetadata().issuer === issuer) return provider;
+    }
+    return undefined;
+  }
+
+  private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
+    const place = cacheKeyOf(provider);
+    if (fresh) this.keys.delete(place);
+    return cached(this.keys, place, () => this.keysOf(provider));
+  }
+
+  private async read(url: string): Promise<{ status: number; body: string }> {
+    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
+    const headers = { accept: 'application/json' };
+    return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_SECONDS * 1000 });
+  }
+
+  /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), to whatever address the provider names. */
+  private async fetch(url: string, { method, headers, body }: oidc.CustomFetchOptions): Promise<Response> {
+    if (method !== 'GET' && method !== 'POST') throw new Error(`openid-client does not use ${method}`);
+    const answer = await this.outbound.send({
+      method,
+      url,
+      headers,
+      timeoutMs: TIMEOUT_SECONDS * 1000,
+      ...(typeof body === 'string' || body instanceof URLSearchParams ? { body: body.toString() } : {}),
+    });
+    const contentType = answer.headers['content-type'];
+    return new Response(answer.body, {
+      status: answer.status,
+      headers: contentType === undefined ? {} : { 'content-type': contentType },
+    });
+  }
+}
+
+/** Cache key of a provider with its present configuration. */
+function cacheKeyOf({ id, updatedAt }: IdentityProvider): string {
+  return `${id} ${updatedAt.getTime()}`;
+}
+
+/** Answers from the cache, with one read at a time for each key; failures are not cached. */
+async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () => Promise<T>): Promise<T> {
+  const found = known.get(place);
+  if (found !== undefined && found.until > Date.now()) return found.value;
+  const value = read();
+  known.set(place, { until: Date.now() + CACHE_MS, value });
+  try {
+    return await value;
+  } catch (error) {
+    known.delete(place);
+    throw error;
+  }
+}
+
+export function oidcReasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  const text = typeof code === 'string' ? `${code} ${error.message}` : error.message;
+  const words = providerErrorOf(error);
+  const full = words === undefined ? text : `${text} (${words})`;
+  return cause instanceof Error ? `${full}: ${cause.message}` : full;
+}
+
+const MAX_ERROR_LENGTH = 200;
+
+/** `error` and `error_description` of an OAuth answer (RFC 6749 sections 4.1.2.1 and 5.2), as text of one line. */
+export function providerErrorOf(error: unknown): string | undefined {
+  const { error: name, error_description: description } = error as { error?: unknown; error_description?: unknown };
+  if (typeof name !== 'string') return undefined;
+  const text = typeof description === 'string' ? `${name}: ${description}` : name;
+  const shown = Array.from(text.replaceAll(/[\p{C}\s]+/gu, ' ').trim());
+  return shown.length > MAX_ERROR_LENGTH ? `${shown.slice(0, MAX_ERROR_LENGTH).join('')}…` : shown.join('');
+}

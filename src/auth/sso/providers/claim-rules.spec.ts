@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { rolesOf, type Claims, assertNothingLeftOut } from './claim-rules.js';
+
+const gives = (claims: Record<string, unknown>, claim: string, value: string): boolean =>
+  rolesOf(claims, [{ claim, op: 'equals', value, roles: ['viewer'] }], null) !== undefined;
+
+describe('a rule looks for its claim', () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ['by its name', { groups: 'a' }, 'groups'],
+    ['in a list', { groups: ['b', 'a'] }, 'groups'],
+    ['behind a path', { realm_access: { roles: ['a'] } }, 'realm_access.roles'],
+    [
+      'behind names with dots',
+      { resource_access: { 'my.client': { roles: ['a'] } } },
+      'resource_access.my.client.roles',
+    ],
+    ['in each of a list', { groups: [{ name: 'b' }, 'x', { name: 'a' }] }, 'groups.name'],
+    ['of a name with dots', { 'https://x.example/groups': ['a'] }, 'https://x.example/groups'],
+  ])('%s', (_, claims, claim) => expect(gives(claims, claim, 'a')).toBe(true));
+
+  it('that is a truth value or a number, by its text', () => {
+    expect(gives({ email_verified: true }, 'email_verified', 'true')).toBe(true);
+    expect(gives({ email_verified: 'true' }, 'email_verified', 'true')).toBe(true);
+    expect(gives({ level: 3 }, 'level', '3')).toBe(true);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['another name', { group: 'a' }, 'groups'],
+    ['a part of a name', { 'realm_access.roles': 'b', realm_access: { roles: 'a' } }, 'realm_access.roles'],
+    ['objects', { groups: { a: 'a' } }, 'groups'],
+    ['what every object has', {}, 'constructor.name'],
+    ['an empty path', { '': 'a' }, '.'],
+  ])('and not in %s', (_, claims, claim) => expect(gives(claims, claim, 'a')).toBe(false));
+});
+
+const SAML_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
+const LINK = 'http://schemas.microsoft.com/claims/groups.link';
+
+function judge(claims: Claims, claim: string): () => void {
+  return () => assertNothingLeftOut(claims, [{ claim, op: 'equals', value: 'x', roles: ['viewer'] }]);
+}
+
+describe('a claim that is elsewhere', () => {
+  it.each<[Claims, string]>([
+    [{ _claim_names: { groups: 'src1' } }, 'groups'],
+    [{ hasgroups: true }, 'groups'],
+    [{ hasgroups: 'true' }, 'groups'],
+    [{ [LINK]: 'https://graph.example/x' }, SAML_GROUPS],
+  ])('is missed by a rule that needs it: %j', (claims, claim) => {
+    expect(judge(claims, claim)).toThrow(`left "${claim}" out`);
+  });
+
+  it.each<[Claims, string]>([
+    [{ _claim_names: { groups: 'src1' } }, 'email'],
+    [{ _claim_names: { groups: 'src1' }, groups: ['a'] }, 'groups'],
+    [{ _claim_names: 'groups' }, 'groups'],
+    [{ hasgroups: false }, 'groups'],
+    [{}, 'groups'],
+  ])('is missed by no other: %j', (claims, claim) => {
+    expect(judge(claims, claim)).not.toThrow();
+  });
+});

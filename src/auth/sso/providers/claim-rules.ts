@@ -1,0 +1,103 @@
+import type { RoleName } from '../../../access/scopes.js';
+import { Problem } from '../../../platform/errors/problem.js';
+
+/** `groups equals release-managers → operator`. */
+export interface ClaimRule {
+  readonly claim: string;
+  readonly op: 'equals' | 'prefix';
+  readonly value: string;
+  readonly roles: readonly RoleName[];
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** All roles of all rules that match, else the default roles; undefined without either. */
+export function rolesOf(
+  claims: Claims,
+  rules: readonly ClaimRule[],
+  fallback: readonly RoleName[] | null,
+): RoleName[] | undefined {
+  const matching = rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
+  if (matching.length > 0) return [...new Set(matching.flatMap(({ roles }) => roles))];
+  return fallback === null ? undefined : [...fallback];
+}
+
+function matches({ op, value }: ClaimRule, claim: string): boolean {
+  return op === 'equals' ? claim === value : claim.startsWith(value);
+}
+
+/** A claim may be one text or a list of texts; numbers and booleans count as their text. Anything else matches nothing. */
+function valuesOf(claim: unknown): string[] {
+  return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [],
+  );
+}
+
+/** Maximum nesting of a claim. */
+const MAX_DEPTH = 10;
+
+/**
+ * The claim of this name; without one, the value at a path with dots, like `realm_access.roles` of Keycloak, also in each item of a list
+ * (`groups.name` of Oracle). A name may have dots itself (`https://example.com/groups`, a client in `resource_access`), so the longest
+ * one that exists is tried first.
+ */
+function valueAt(claims: unknown, path: string, depth = 0): unknown {
+  if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
+  if (Array.isArray(claims)) return claims.flatMap((item: unknown) => valueAt(item, path, depth + 1));
+  const known = claims as Claims;
+  if (Object.hasOwn(known, path)) return known[path];
+  const parts = path.split('.');
+  for (let length = parts.length - 1; length > 0; length -= 1) {
+    const name = parts.slice(0, length).join('.');
+    if (Object.hasOwn(known, name)) return valueAt(known[name], parts.slice(length).join('.'), depth + 1);
+  }
+  return undefined;
+}
+
+/** The text of the first of these claims that has one. */
+export function claimTextOf(claims: Claims, ...names: string[]): string | undefined {
+  return names.flatMap((name) => valuesOf(claims[name]))[0];
+}
+
+/** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
+const GROUP_CLAIMS = [
+  'groups',
+  'memberOf',
+  'http://schemas.xmlsoap.org/claims/Group',
+  'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
+];
+const MAX_GROUPS = 1000;
+const MAX_GROUP_LENGTH = 256;
+
+/** The groups of the person according to the provider. */
+export function groupsOf(claims: Claims): string[] {
+  const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(
+    ({ length }) => length <= MAX_GROUP_LENGTH,
+  );
+  return [...new Set(named)].slice(0, MAX_GROUPS);
+}
+
+/** The attribute in which Microsoft Entra ID says in SAML that the groups are elsewhere, and the one that it omits then. */
+const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
+const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
+
+/**
+ * Providers omit the groups of a person in very many groups, and say that the claim is elsewhere (`_claim_names`, OpenID Connect core
+ * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then.
+ *
+ * @throws Problem `sso.claims-left-out`.
+ */
+export function assertNothingLeftOut(claims: Claims, rules: readonly ClaimRule[]): void {
+  const missing = leftOut(claims);
+  const needed = rules.find(({ claim }) => claims[claim] === undefined && missing.includes(claim));
+  if (needed === undefined) return;
+  const detail = `The identity provider left "${needed.claim}" out, since there are too many; have it send fewer, for example only those that are assigned to the application.`;
+  throw new Problem('forbidden', 'sso.claims-left-out', detail);
+}
+
+function leftOut(claims: Claims): string[] {
+  const { _claim_names: elsewhere, hasgroups } = claims;
+  const named = typeof elsewhere === 'object' && elsewhere !== null ? Object.keys(elsewhere) : [];
+  const hasMore = hasgroups === true || hasgroups === 'true';
+  return [...named, ...(hasMore ? ['groups'] : []), ...(claims[ENTRA_GROUPS_LINK] === undefined ? [] : [ENTRA_GROUPS])];
+}

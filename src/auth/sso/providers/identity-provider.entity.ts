@@ -1,0 +1,117 @@
+import { trimEndOf } from '../../../formats/encoding/trim-end.js';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { ClaimRule } from './claim-rules.js';
+import type { RoleName } from '../../../access/scopes.js';
+
+/** RFC 8414 puts the well-known part before the path of an issuer, OpenID Connect Discovery behind it. */
+const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
+const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
+
+export type IdentityProviderKind = 'oidc' | 'saml';
+
+/** Client authentication at the token endpoint (OpenID Connect core section 9). */
+export const CLIENT_AUTHENTICATIONS = [
+  'client_secret_basic',
+  'client_secret_post',
+  'client_secret_jwt',
+  'private_key_jwt',
+  'none',
+] as const;
+export type ClientAuthenticationMethod = (typeof CLIENT_AUTHENTICATIONS)[number];
+
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** How the service authenticates to the provider; null or absent: the way that the provider publishes. */
+  readonly clientAuthentication?: ClientAuthenticationMethod | null;
+  /** private_key_jwt: audience of an assertion; absent: the token endpoint (OpenID Connect core section 9). */
+  readonly assertionAudience?: 'token-endpoint' | 'issuer';
+  /** private_key_jwt: PEM certificate of the key that signs our assertions. */
+  readonly ourCertificate?: string;
+}
+
+/** RequestedAuthnContext (SAML core section 3.3.2.2.1). */
+export interface RequestedAuthnContext {
+  /** URIs of context classes. */
+  readonly classes: readonly string[];
+  readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
+}
+
+export interface SamlSettings {
+  readonly entityId: string;
+  /** SingleSignOnService (HTTP-Redirect binding). */
+  readonly entryPoint: string;
+  /** PEM, one certificate each; several while the provider changes its key. */
+  readonly certificates: readonly string[];
+  /** SingleLogoutService (HTTP-Redirect binding); null where people stay signed in at the provider. */
+  readonly logoutUrl?: string | null;
+  /** AuthnRequests are signed. Messages about signing out always are. */
+  readonly signRequests?: boolean;
+  /** Format in the NameIDPolicy; null sends none, absent asks for a persistent name. */
+  readonly nameIdFormat?: string | null;
+  /** Required authentication contexts; null or absent: the provider decides. */
+  readonly requestedAuthnContext?: RequestedAuthnContext | null;
+  /** PEM certificate of the key that signs our messages; absent until a provider of an older version is stored again. */
+  readonly ourCertificate?: string;
+}
+
+/**
+ * The form in which issuers are compared: scheme and host in lower case, no default port, no slash at the end, and without the well-known part
+ * that people paste along with it (OpenID Connect Discovery section 4, RFC 8414 section 3).
+ *
+ * @throws TypeError if it is not a URL.
+ */
+export function issuerKey(issuer: string): string {
+  const url = new URL(issuer.trim());
+  const path = trimEndOf(url.pathname.replace(WELL_KNOWN, '/'), '/').replace(APPENDED, '');
+  return `${url.origin}${trimEndOf(path, '/')}`;
+}
+
+/** Whether the sealed secret is a private key of ours and not a client secret. */
+export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
+  return 'entityId' in settings || settings.clientAuthentication === 'private_key_jwt';
+}
+
+/** An identity provider: where people of an organisation sign in. */
+@Entity('identity_provider')
+export class IdentityProvider {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** Short name in URLs. */
+  @Index('identity_provider_name', { unique: true })
+  @Column('text')
+  name: string;
+
+  @Column('text')
+  kind: IdentityProviderKind;
+
+  /** Label of the sign-in button. */
+  @Column('text')
+  label: string;
+
+  @Column('boolean')
+  enabled: boolean;
+
+  @Column('jsonb')
+  settings: OidcSettings | SamlSettings;
+
+  /** Client secret of OIDC, or the private key that signs our messages to the provider (PEM; SAML, and private_key_jwt of OIDC); sealed. */
+  @Column('bytea', { nullable: true })
+  secret: Buffer | null;
+
+  /** Rules that map claims or attributes to roles. */
+  @Column('jsonb')
+  rules: ClaimRule[];
+
+  /** Roles of people whom no rule matches; null refuses them. */
+  @Column('text', { array: true, nullable: true })
+  defaultRoles: RoleName[] | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt: Date;
+}

@@ -1,0 +1,161 @@
+import { getVerifiedXml, parseDomFromString, xpath } from '@node-saml/node-saml/lib/xml.js';
+import { createPublicKey, verify } from 'node:crypto';
+import { inflateRawSync } from 'node:zlib';
+import { usableCertificates } from '../providers/saml-certificates.js';
+import { fromSamlBase64, isAllowed, MAX_DOCUMENT_BYTES, plainDocument } from './saml-document.js';
+
+const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+const FIELDS = { SAMLRequest: 'LogoutRequest', SAMLResponse: 'LogoutResponse' } as const;
+
+/** The part of the DOM that is used here; its types belong to browsers. */
+interface XmlElement {
+  readonly localName: string | null;
+  readonly namespaceURI: string | null;
+  readonly textContent: string | null;
+  getAttribute(name: string): string | null;
+}
+
+/** A received message of either binding; nothing of it is verified yet. */
+export interface ArrivedMessage {
+  readonly kind: 'LogoutRequest' | 'LogoutResponse';
+  readonly xml: string;
+  readonly relayState: string | undefined;
+  /** Signature over the query, of the HTTP-Redirect binding; undefined where the XML itself is signed (HTTP-POST). */
+  readonly query: { readonly text: string; readonly algorithm: string; readonly signature: Buffer } | undefined;
+}
+
+/** The verified content of a message. */
+export interface LogoutMessage {
+  readonly id: string;
+  readonly issuer: string;
+  readonly destination: string;
+  readonly issuedAt: number;
+  /** NaN if it is not a time; undefined if absent. */
+  readonly notOnOrAfter: number | undefined;
+  readonly inResponseTo: string;
+  readonly nameId: string;
+  readonly sessions: readonly string[];
+  /** Responses: every session has ended, also at other service providers. */
+  readonly isComplete: boolean;
+}
+
+/** Reads a message of the HTTP-Redirect binding. `query` is the text behind the question mark. Undefined if it is no such message. */
+export function fromRedirect(query: string): ArrivedMessage | undefined {
+  const pairs = query.split('&').map((pair) => [pair.split('=', 1)[0] ?? '', pair] as const);
+  const parts = new Map(pairs);
+  const value = (name: string): string | undefined => decoded(parts.get(name)?.slice(name.length + 1));
+  const field = parts.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
+  const [bytes, signature] = [fromSamlBase64(value(field)), fromSamlBase64(value('Signature'))];
+  if (parts.size !== pairs.length || bytes === undefined || signature === undefined) return undefined;
+  const xml = inflated(bytes);
+  if (xml === undefined) return undefined;
+  const signed = [field, 'RelayState', 'SigAlg'].flatMap((name) => parts.get(name) ?? []);
+  const proof = { text: signed.join('&'), algorithm: value('SigAlg') ?? '', signature };
+  return { kind: FIELDS[field], xml, relayState: value('RelayState'), query: proof };
+}
+
+/** Reads a message of the HTTP-POST binding. Undefined if it is no such message. */
+export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
+  const field = form.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
+  const [encoded, ...others] = form.getAll(field);
+  const bytes = fromSamlBase64(encoded);
+  if (bytes === undefined || others.length > 0) return undefined;
+  return {
+    kind: FIELDS[field],
+    xml: bytes.toString('utf8'),
+    relayState: form.get('RelayState') ?? undefined,
+    query: undefined,
+  };
+}
+
+/** The unverified Issuer, by which the certificates are found. */
+export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
+  const document = plainDocument(xml, kind);
+  const [, issuer = ''] = /<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</.exec(document?.xml ?? '') ?? [];
+  return issuer.replaceAll('&amp;', '&');
+}
+
+/** Verifies a message with one of these certificates and reads only the signed part. Throws with the reason if none has signed it. */
+export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
+  const certificates = usableCertificates(trusted);
+  const document = plainDocument(arrived.xml, arrived.kind);
+  if (document === undefined) throw new Error('it is not what an honest provider sends');
+  const xml = arrived.query === undefined ? await signedXml(document.xml, certificates) : document.xml;
+  if (arrived.query !== undefined) assertQuerySigned(arrived.query, certificates);
+  const root: XmlElement = (await parseDomFromString(xml)).documentElement;
+  if (root.localName !== arrived.kind || root.namespaceURI !== PROTOCOL) throw new Error(`it is no ${arrived.kind}`);
+  const attribute = (name: string): string => root.getAttribute(name) ?? '';
+  const notOnOrAfter = attribute('NotOnOrAfter');
+  return {
+    id: attribute('ID'),
+    issuer: only(textOf(root, ASSERTION, 'Issuer')),
+    destination: attribute('Destination'),
+    issuedAt: Date.parse(attribute('IssueInstant')),
+    notOnOrAfter: notOnOrAfter === '' ? undefined : Date.parse(notOnOrAfter),
+    inResponseTo: attribute('InResponseTo'),
+    nameId: only(textOf(root, ASSERTION, 'NameID')),
+    sessions: textOf(root, PROTOCOL, 'SessionIndex'),
+    isComplete: statusOf(root).join() === SUCCESS,
+  };
+}
+
+/** The signed XML, by node-saml's verification; its own methods for logout messages read unsigned parts as well. */
+async function signedXml(xml: string, certificates: readonly string[]): Promise<string> {
+  const { documentElement: root } = await parseDomFromString(xml);
+  const signed = getVerifiedXml(xml, root, [...certificates]);
+  if (signed === null) throw new Error('no certificate of the provider has signed it');
+  return signed;
+}
+
+function assertQuerySigned(
+  { text, algorithm, signature }: NonNullable<ArrivedMessage['query']>,
+  certificates: readonly string[],
+): void {
+  const [, family, bits] = /#(rsa|ecdsa)-sha(256|384|512)$/.exec(algorithm) ?? [];
+  if (!isAllowed(algorithm) || bits === undefined) throw new Error('its signature algorithm is not allowed');
+  const isSigned = certificates.some((certificate) => {
+    const key = createPublicKey(certificate);
+    const isKind = key.asymmetricKeyType === (family === 'rsa' ? 'rsa' : 'ec');
+    return isKind && verify(`sha${bits}`, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, signature);
+  });
+  if (!isSigned) throw new Error('no certificate of the provider has signed it');
+}
+
+/** Status codes of both levels: a partial logout is a success with a second code. */
+function statusOf(root: XmlElement): string[] {
+  const code = `*[local-name()='StatusCode' and namespace-uri()='${PROTOCOL}']`;
+  const codes: XmlElement[] = xpath.selectElements(root, `./*[local-name()='Status']/descendant::${code}`);
+  return codes.map((element) => element.getAttribute('Value') ?? '');
+}
+
+function textOf(root: XmlElement, namespace: string, name: string): string[] {
+  const found: XmlElement[] = xpath.selectElements(
+    root,
+    `./*[local-name()='${name}' and namespace-uri()='${namespace}']`,
+  );
+  return found.map((element) => (element.textContent ?? '').trim());
+}
+
+/** The single item; empty if there are several. */
+function only([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? first : '';
+}
+
+function decoded(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Inflates at most the maximum size of a message: a few bytes may inflate to gigabytes. */
+function inflated(bytes: Buffer): string | undefined {
+  try {
+    return inflateRawSync(bytes, { maxOutputLength: MAX_DOCUMENT_BYTES }).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}

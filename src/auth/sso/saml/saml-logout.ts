@@ -1,0 +1,112 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { Actor } from '../../../access/caller.js';
+import { Config } from '../../../platform/config/config.js';
+import type { Origin } from '../../../platform/http/origin.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import { ourSamlAddresses } from './saml-metadata.js';
+import { type ArrivedMessage, issuerSaidBy, type LogoutMessage, verifiedMessage } from './saml-logout-message.js';
+import { SamlMessageMarks } from './saml-message-marks.js';
+import { isSameAddress } from './saml-response.js';
+import { logoutRequest, logoutResponse, type NameId, signedRedirect } from './saml-messages.js';
+
+const MAX_AGE_MS = 5 * 60_000;
+const SKEW_MS = 60_000;
+
+/** Stored at sign-in for a logout at the provider. */
+export interface SamlLogoutHint {
+  readonly who: NameId;
+  readonly sessionIndex: string | null;
+}
+
+/** Single logout of SAML 2.0 (profiles section 4.4): at the provider if it began here, here if it began at the provider. */
+@Injectable()
+export class SamlLogout {
+  private readonly logger = new Logger(SamlLogout.name);
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly sessions: SessionsService,
+    private readonly marks: SamlMessageMarks,
+  ) {}
+
+  /** URL for the browser; undefined if the provider has no logout URL. */
+  async redirectTo(provider: IdentityProvider, hint: string): Promise<string | undefined> {
+    const { logoutUrl } = provider.settings as SamlSettings;
+    const privateKey = this.providers.secretOf(provider);
+    if (typeof logoutUrl !== 'string' || privateKey === undefined) return undefined;
+    const { who, sessionIndex } = JSON.parse(hint) as SamlLogoutHint;
+    const envelope = this.envelopeTo(logoutUrl);
+    await this.marks.sent(provider.id, envelope.id);
+    return signedRedirect(logoutUrl, 'SAMLRequest', { xml: logoutRequest(envelope, who, sessionIndex), privateKey });
+  }
+
+  /** Handles a logout message of a provider. @returns the URL for the browser */
+  async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
+    try {
+      if (arrived === undefined) throw new Error('it cannot be read');
+      const { provider, message } = await this.verified(arrived);
+      if (arrived.kind === 'LogoutResponse') return await this.answered(provider, message);
+      await this.end(provider, message, origin);
+      return this.answerTo(provider, message, arrived.relayState);
+    } catch (error) {
+      this.logger.warn(
+        `a message about signing out was refused: ${error instanceof Error ? error.message : 'unknown'}`,
+      );
+      throw new Problem('malformed', 'sso.logout-message', 'This message of the identity provider cannot be trusted.');
+    }
+  }
+
+  private async verified(arrived: ArrivedMessage): Promise<{ provider: IdentityProvider; message: LogoutMessage }> {
+    const provider = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
+    if (provider === undefined) throw new Error('no provider has this entity id');
+    const { entityId, certificates } = provider.settings as SamlSettings;
+    const message = await verifiedMessage(arrived, certificates);
+    const { logoutUrl } = ourSamlAddresses(this.config);
+    if (message.issuer !== entityId) throw new Error('the Issuer is another one');
+    if (!isSameAddress(message.destination, logoutUrl)) throw new Error('the Destination is not our address');
+    if (message.id === '' || !isOfNow(message)) throw new Error('it is not of now, or has no ID');
+    return { provider, message };
+  }
+
+  /** Ends the sessions that a logout request names; a request works once. */
+  private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
+    if (message.nameId === '') throw new Error('it names nobody');
+    if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was taken already');
+    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id: provider.id, name: provider.name, origin };
+    const before = new Date(message.issuedAt + SKEW_MS);
+    const what = { providerId: provider.id, subject: message.nameId, before };
+    if (message.sessions.length === 0) await this.sessions.endExternal(actor, what);
+    for (const session of message.sessions) await this.sessions.endExternal(actor, { ...what, session });
+  }
+
+  private answerTo(provider: IdentityProvider, { id }: LogoutMessage, relayState: string | undefined): string {
+    const { logoutUrl } = provider.settings as SamlSettings;
+    const privateKey = this.providers.secretOf(provider);
+    if (typeof logoutUrl !== 'string' || privateKey === undefined) return '/';
+    const xml = logoutResponse(this.envelopeTo(logoutUrl), id);
+    return signedRedirect(logoutUrl, 'SAMLResponse', { xml, relayState, privateKey });
+  }
+
+  private async answered(provider: IdentityProvider, { inResponseTo, isComplete }: LogoutMessage): Promise<string> {
+    if (!(await this.marks.isAnswer(provider.id, inResponseTo))) throw new Error('it answers nothing that was asked');
+    if (isComplete) return '/';
+    const problem = new Problem('conflict', 'sso.still-signed-in', 'You are still signed in at other services.');
+    return `/#error=${problem.code}`;
+  }
+
+  private envelopeTo(destination: string) {
+    return { id: `_${randomBytes(20).toString('hex')}`, issuer: ourSamlAddresses(this.config).entityId, destination };
+  }
+}
+
+/** Whether the message is recent and not expired; NaN never is. */
+function isOfNow({ issuedAt, notOnOrAfter }: LogoutMessage): boolean {
+  const now = Date.now();
+  const isFresh = issuedAt > now - MAX_AGE_MS - SKEW_MS && issuedAt < now + SKEW_MS;
+  return isFresh && (notOnOrAfter === undefined || notOnOrAfter > now - SKEW_MS);
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { secretHashOf } from '../../model/secret-text.js';
+import { SamlMessageMark } from '../sign-in/sso.entity.js';
+
+/** Longer than any message is valid, with clock skew. */
+const MINUTES = 15;
+
+/** Logout messages that wait for a response or were received already, for all processes. */
+@Injectable()
+export class SamlMessageMarks {
+  constructor(private readonly db: DataSource) {}
+
+  async sent(providerId: string, id: string): Promise<void> {
+    await this.mark(providerId, 'sent', id);
+  }
+
+  /** Whether this is the first response to a request of ours. */
+  async isAnswer(providerId: string, id: string): Promise<boolean> {
+    const sent = { providerId, direction: 'sent' as const, idHash: secretHashOf(id) };
+    const { affected } = await this.db
+      .createQueryBuilder()
+      .delete()
+      .from(SamlMessageMark)
+      .where(sent)
+      .andWhere('expiresAt > now()')
+      .execute();
+    return affected === 1;
+  }
+
+  /** Whether a message is received for the first time; of concurrent copies only one is. */
+  async isFirst(providerId: string, id: string): Promise<boolean> {
+    return this.mark(providerId, 'taken', id);
+  }
+
+  async expire(): Promise<void> {
+    await this.db.query(`DELETE FROM saml_message WHERE expires_at < now()`);
+  }
+
+  private async mark(providerId: string, direction: SamlMessageMark['direction'], id: string): Promise<boolean> {
+    const added: unknown[] = await this.db.query(
+      `INSERT INTO saml_message (provider_id, direction, id_hash, expires_at)
+       VALUES ($1, $2, $3, now() + interval '${MINUTES} minutes') ON CONFLICT DO NOTHING RETURNING direction`,
+      [providerId, direction, secretHashOf(id)],
+    );
+    return added.length === 1;
+  }
+}

@@ -1,0 +1,88 @@
+import type { Profile } from '@node-saml/passport-saml';
+import { Problem } from '../../../platform/errors/problem.js';
+import { attributeOf, fromSamlBase64, isAllowed, plainDocument } from './saml-document.js';
+
+export interface SamlResponse {
+  readonly encoded: string;
+  readonly xml: string;
+  /** Id of the request that it claims to answer. */
+  readonly inResponseTo: string;
+  readonly destination: string;
+  /** It has an EncryptedAssertion (SAML core section 2.3.4). */
+  readonly isEncrypted: boolean;
+}
+
+const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
+
+/** Reads as much of a response as is needed to find its request, and refuses documents that no honest provider sends. */
+export function readSamlResponse(encoded: string | undefined): SamlResponse {
+  const text = fromSamlBase64(encoded)?.toString('utf8') ?? '';
+  const isEncrypted = ENCRYPTED.test(text);
+  // An encrypted assertion is refused with its own reason, whatever the algorithm.
+  const document = plainDocument(text, 'Response', isEncrypted ? () => true : isAllowed);
+  if (document === undefined) throw unreadable();
+  const { xml, root } = document;
+  return {
+    encoded: encoded ?? '',
+    xml,
+    inResponseTo: attributeOf(root, 'InResponseTo'),
+    destination: attributeOf(root, 'Destination'),
+    isEncrypted,
+  };
+}
+
+/** Checks that response and signed assertion are addressed to us, and that every Issuer in them is the provider that was asked. */
+export function assertAddressedTo(
+  { xml, destination, inResponseTo }: SamlResponse,
+  profile: Profile,
+  { acsUrl, entityId }: { acsUrl: string; entityId: string },
+): void {
+  if (!isSameAddress(destination, acsUrl)) throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
+  const issuers = Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, issuer]) => issuer);
+  const expected = entityId.replaceAll('&', '&amp;');
+  if (profile.issuer !== entityId || issuers.length === 0 || issuers.some((issuer) => issuer !== expected)) {
+    throw new Error(`the Issuer is ${issuers[0]}, not the entity id ${entityId}`);
+  }
+  const confirmations = confirmationsOf(profile.getAssertion?.());
+  const isOurs = confirmations.some(
+    (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo,
+  );
+  if (!isOurs) throw new Error('no SubjectConfirmation has our address as Recipient');
+}
+
+/** Whether two addresses are the same, also with an explicit default port or a host in upper case. */
+export function isSameAddress(stated: unknown, ours: string): boolean {
+  return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
+}
+
+/** AuthnInstant of the signed assertion: when the person authenticated at the provider; null if absent. */
+export function authenticatedAt(profile: Profile): Date | null {
+  const statement = first(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  const instant = (statement?.['$'] as Element | undefined)?.['AuthnInstant'];
+  const time = typeof instant === 'string' ? Date.parse(instant) : NaN;
+  return Number.isNaN(time) ? null : new Date(time);
+}
+
+type Element = Record<string, unknown>;
+
+/** Attributes of every SubjectConfirmationData of the signed assertion, as node-saml parsed it. */
+function confirmationsOf(parsed: Element | undefined): Element[] {
+  const assertion = first(parsed?.['Assertion']) ?? {};
+  const subject = first(assertion['Subject']) ?? {};
+  return listOf(subject['SubjectConfirmation'])
+    .flatMap((confirmation) => listOf(confirmation['SubjectConfirmationData']))
+    .map((data) => (data['$'] ?? {}) as Element);
+}
+
+function listOf(value: unknown): Element[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((item): item is Element => typeof item === 'object' && item !== null);
+}
+
+function first(value: unknown): Element | undefined {
+  return listOf(value)[0];
+}
+
+function unreadable(): Problem {
+  return new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+}

@@ -1,0 +1,62 @@
+import {
+  AbstractStrategy,
+  type Profile,
+  SAML,
+  type SamlConfig,
+  type VerifyWithoutRequest,
+} from '@node-saml/passport-saml';
+
+type Outcome = { readonly url: string } | { readonly profile: Profile };
+type SamlRequest = Parameters<AbstractStrategy['authenticate']>[0];
+
+/** URL with an AuthnRequest (HTTP-Redirect binding). */
+export async function requestUrl(config: SamlConfig): Promise<string> {
+  const outcome = await new OneAttempt(config).outcomeOf({});
+  if ('url' in outcome) return outcome.url;
+  throw new Error('passport-saml answers a request with a profile');
+}
+
+/**
+ * The profile in a response (HTTP-POST binding, base64).
+ *
+ * @throws Error with the reason if passport-saml refuses it.
+ */
+export async function profileIn(config: SamlConfig, encoded: string): Promise<Profile> {
+  const outcome = await new OneAttempt(config).outcomeOf({ SAMLResponse: encoded });
+  if ('profile' in outcome) return outcome.profile;
+  throw new Error('passport-saml answers a response with a redirect');
+}
+
+/** node-saml without the NameIDPolicy that it always sends. */
+class Requests extends SAML {
+  /** Omits the NameIDPolicy if no format is set: AD FS refuses a policy that it cannot satisfy, even one without a format (MSIS7070). */
+  protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
+    const xml = await super.generateAuthorizeRequestAsync(isPassive, isPost);
+    return this.options.identifierFormat === null ? xml.replace(/<samlp:NameIDPolicy [^<>]*\/>/, '') : xml;
+  }
+}
+
+const takeProfile: VerifyWithoutRequest = (profile, done) => done(null, profile ?? undefined);
+/** Logout messages are read by saml-logout-message.ts: passport-saml reads unsigned parts of them as well. */
+const refuseLogout: VerifyWithoutRequest = (_profile, done) => done(new Error('this is a message about signing out'));
+
+/** passport-saml's strategy for one attempt at one provider; Passport's middleware would share one strategy. */
+class OneAttempt extends AbstractStrategy {
+  static override readonly newSamlProviderOnConstruct = false;
+
+  constructor(config: SamlConfig) {
+    super(config, takeProfile, refuseLogout);
+    this._saml = new Requests(config);
+  }
+
+  outcomeOf(body: Record<string, string>): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.success = (profile) => resolve({ profile: profile as Profile });
+      this.redirect = (url) => resolve({ url });
+      this.fail = () => reject(new Error('there is no profile'));
+      this.error = reject;
+      this.pass = () => reject(new Error('this is a message about signing out'));
+      this.authenticate({ body, query: {}, headers: {} } as SamlRequest, {});
+    });
+  }
+}

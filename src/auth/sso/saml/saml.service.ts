@@ -1,0 +1,167 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { type Profile, type SamlConfig, ValidateInResponseTo } from '@node-saml/passport-saml';
+import { randomBytes } from 'node:crypto';
+import { Config } from '../../../platform/config/config.js';
+import type { Origin } from '../../../platform/http/origin.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { newSecret } from '../../model/secret-text.js';
+import { type Claims, assertNothingLeftOut } from '../providers/claim-rules.js';
+import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
+import { IdentityProvidersService } from '../providers/identity-providers.service.js';
+import type { Redirect } from '../../browser/cookies.js';
+import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
+import { ourSamlAddresses, metadataOf } from './saml-metadata.js';
+import { usableCertificates } from '../providers/saml-certificates.js';
+import type { SamlLogoutHint } from './saml-logout.js';
+import { assertAddressedTo, authenticatedAt, readSamlResponse, type SamlResponse } from './saml-response.js';
+import { profileIn, requestUrl } from './saml-strategy.js';
+import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
+import type { SsoTransaction } from '../sign-in/sso.entity.js';
+
+const MAX_ASSERTION_AGE_MS = 5 * 60_000;
+const SKEW_MS = 60_000;
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+/** A transient NameID changes with every sign-in, so it does not identify a person. */
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+
+/**
+ * SAML 2.0 as a service provider. node-saml checks signature, audience and times; the rest is checked here: which request
+ * is answered, once, by which issuer, for which recipient, with which algorithms (docs/decisions/0007).
+ */
+@Injectable()
+export class SamlService {
+  private readonly logger = new Logger(SamlService.name);
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly transactions: SsoTransactions,
+    private readonly signIn: SsoSignInService,
+  ) {}
+
+  /** Begins a sign-in. */
+  async begin(order: SsoOrder): Promise<Redirect> {
+    const returnTo = returnPath(order.returnTo, this.config.publicUrl);
+    const provider = await this.providers.enabled('saml', order.provider);
+    const requestId = `_${randomBytes(20).toString('hex')}`;
+    const browser = newSecret('session').text;
+    const forBrowser = order.answer === 'cookie';
+    await this.transactions.start({
+      providerId: provider.id,
+      key: requestId,
+      browser,
+      secrets: {},
+      returnTo,
+      forBrowser,
+      sessionId: order.stepUp ?? null,
+    });
+    const url = await requestUrl(this.configFor(provider, requestId, order.stepUp !== undefined));
+    return { url, browser };
+  }
+
+  /** Handles the response, which arrives without the browser's cookie. @returns the URL for the browser */
+  async finish(encoded: string | undefined, origin: Origin): Promise<string> {
+    const response = readSamlResponse(encoded);
+    const { row } = await this.transactions.waiting(response.inResponseTo);
+    return this.signIn.conclude(row, () => this.assertionOf(row, response), origin);
+  }
+
+  private async assertionOf(row: SsoTransaction, response: SamlResponse): Promise<Assertion> {
+    const provider = await this.providers.enabledById(row.providerId);
+    const profile = await this.profileOf(provider, response);
+    assertNothingLeftOut(claimsOf(profile), provider.rules);
+    return {
+      transactionId: row.id,
+      provider,
+      subject: profile.nameID,
+      claims: claimsOf(profile),
+      methods: [],
+      externalSession: profile.sessionIndex ?? null,
+      logoutHint: JSON.stringify(logoutHintOf(profile)),
+      authenticatedAt: authenticatedAt(profile),
+    };
+  }
+
+  /** Metadata of this service for an identity provider. */
+  async metadata(name: string | undefined): Promise<string> {
+    const provider = await this.providers.enabled('saml', name);
+    const {
+      signRequests = false,
+      ourCertificate: certificate,
+      nameIdFormat = PERSISTENT,
+    } = provider.settings as SamlSettings;
+    return metadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate, nameIdFormat });
+  }
+
+  private async profileOf(provider: IdentityProvider, response: SamlResponse): Promise<Profile> {
+    try {
+      const { entityId } = provider.settings as SamlSettings;
+      if (response.isEncrypted)
+        throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
+      const profile = await profileIn(this.configFor(provider, response.inResponseTo), response.encoded);
+      assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
+      if (!profile.nameID || profile.nameIDFormat === TRANSIENT) throw new Error('the NameID is transient or empty');
+      return profile;
+    } catch (error) {
+      this.logger.warn(
+        `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,
+      );
+      throw new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+    }
+  }
+
+  private configFor(provider: IdentityProvider, requestId: string, forceAuthn = false): SamlConfig {
+    const settings = provider.settings as SamlSettings;
+    const idpCert = usableCertificates(settings.certificates);
+    if (idpCert.length === 0) {
+      const detail = 'This identity provider has no certificate that can be used; an administrator can test it.';
+      throw new Problem('unavailable', 'sso.provider-away', detail);
+    }
+    const us = ourSamlAddresses(this.config);
+    const privateKey = settings.signRequests === true ? this.providers.secretOf(provider) : undefined;
+    return {
+      issuer: us.entityId,
+      audience: us.entityId,
+      callbackUrl: us.acsUrl,
+      ...(privateKey === undefined ? {} : { privateKey }),
+      entryPoint: settings.entryPoint,
+      forceAuthn,
+      idpIssuer: settings.entityId,
+      idpCert,
+      ...requestOptionsOf(settings),
+      // Either the response or the assertion must be signed: node-saml reads only what is signed.
+      wantAssertionsSigned: false,
+      wantAuthnResponseSigned: false,
+      signatureAlgorithm: 'sha256',
+      digestAlgorithm: 'sha256',
+      maxAssertionAgeMs: MAX_ASSERTION_AGE_MS,
+      acceptedClockSkewMs: SKEW_MS,
+      validateInResponseTo: ValidateInResponseTo.always,
+      generateUniqueId: () => requestId,
+      // The row of the attempt is the cache of requests: it is consumed by compare-and-set, which this interface cannot do.
+      cacheProvider: {
+        saveAsync: (_key, value) => Promise.resolve({ value, createdAt: Date.now() }),
+        getAsync: (key) => Promise.resolve(key === requestId ? new Date().toISOString() : null),
+        removeAsync: () => Promise.resolve(null),
+      },
+    };
+  }
+}
+
+/** NameIDPolicy and RequestedAuthnContext of a request (SAML core sections 3.4.1.1 and 3.3.2.2.1). */
+function requestOptionsOf({ nameIdFormat, requestedAuthnContext }: SamlSettings): Partial<SamlConfig> {
+  const identifierFormat = nameIdFormat === undefined ? PERSISTENT : nameIdFormat;
+  if (requestedAuthnContext == null) return { identifierFormat, disableRequestedAuthnContext: true };
+  const { classes, comparison } = requestedAuthnContext;
+  return { identifierFormat, authnContext: [...classes], racComparison: comparison };
+}
+
+function logoutHintOf(profile: Profile): SamlLogoutHint {
+  const { nameID: name, nameIDFormat: format, nameQualifier: qualifier, spNameQualifier: spQualifier } = profile;
+  return { who: { name, format, qualifier, spQualifier }, sessionIndex: profile.sessionIndex ?? null };
+}
+
+function claimsOf(profile: Profile): Claims {
+  const attributes: unknown = profile['attributes'];
+  return { ...(typeof attributes === 'object' ? attributes : {}), nameID: profile.nameID };
+}

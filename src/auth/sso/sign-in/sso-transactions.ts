@@ -1,0 +1,192 @@
+import { Injectable } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { newId } from '../../../platform/database/new-id.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { Seal } from '../../../platform/sealing/seal.js';
+import { secretHashOf, newSecret } from '../../model/secret-text.js';
+import { SsoTransaction } from './sso.entity.js';
+import { networkOf } from '../../../platform/http/network-of.js';
+import type { Origin } from '../../../platform/http/origin.js';
+import { Throttle } from '../../throttle/throttle.js';
+
+/** A wish to sign in at an identity provider. */
+export interface SsoOrder {
+  /** Name of the provider; not needed when there is one of the kind. */
+  readonly provider?: string | undefined;
+  /** Path on this site to go to afterwards. */
+  readonly returnTo?: string | undefined;
+  /** What the browser gets at the end; absent: a ticket. */
+  readonly answer?: 'ticket' | 'cookie' | undefined;
+  /** The session to step up: the provider has to authenticate the person again. */
+  readonly stepUp?: string | undefined;
+}
+
+const SEAL = 'sso transaction';
+const MINUTES = 10;
+const TICKET_SECONDS = 60;
+
+export interface NewTransaction {
+  readonly providerId: string;
+  /** Links the response to the attempt: `state` of OIDC, or the id of the SAML request. */
+  readonly key: string;
+  /** Cookie of the browser. */
+  readonly browser: string;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly returnTo: string;
+  readonly forBrowser: boolean;
+  /** The session to step up; null for a new one. */
+  readonly sessionId: string | null;
+}
+
+export interface Arrived {
+  readonly userId: string;
+  readonly methods: string[];
+  /** The provider's name for the session. */
+  readonly externalSession: string | null;
+  readonly logoutHint: string | null;
+  /** When the person authenticated at the provider, ISO 8601; null if it does not say. */
+  readonly authenticatedAt: string | null;
+}
+
+export interface RedeemedTicket extends Arrived {
+  readonly providerId: string;
+  readonly returnTo: string;
+  readonly sessionId: string | null;
+}
+
+interface RedeemedRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly provider_id: string;
+  readonly return_to: string;
+  readonly browser_hash: Buffer;
+  readonly secrets: Buffer;
+  readonly session_id: string | null;
+}
+
+/**
+ * Attempts to sign in at a provider. An attempt accepts one response, a response gives one ticket, and the ticket works once in the browser
+ * that began, so that nobody can be made to sign in as somebody else (login CSRF).
+ */
+@Injectable()
+export class SsoTransactions {
+  constructor(
+    private readonly db: DataSource,
+    private readonly seal: Seal,
+  ) {}
+
+  async start({ key, browser, secrets, ...rest }: NewTransaction): Promise<void> {
+    const id = newId();
+    await this.db.manager.insert(SsoTransaction, {
+      ...rest,
+      id,
+      keyHash: secretHashOf(key),
+      browserHash: secretHashOf(browser),
+      secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
+      status: 'STARTED',
+      expiresAt: () => `now() + interval '${MINUTES} minutes'`,
+    });
+  }
+
+  /** The attempt that a response belongs to, while it waits for one. */
+  async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
+    const row = await this.db
+      .createQueryBuilder(SsoTransaction, 'tx')
+      .where('tx.keyHash = :hash', { hash: secretHashOf(key) })
+      .andWhere(`tx.status = 'STARTED'`)
+      .andWhere('tx.expiresAt > now()')
+      .getOne();
+    if (row === null) throw unknown();
+    return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
+  }
+
+  /** Claims the attempt in the browser that began, before its response is verified: of concurrent responses only one is handled. */
+  async take(
+    key: string,
+    browser: string | undefined,
+  ): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
+    const waiting = await this.waiting(key);
+    if (!isSame(waiting.row.browserHash, browser)) throw unknown();
+    const started = { id: waiting.row.id, status: 'STARTED' as const };
+    const { affected } = await this.db.manager.update(SsoTransaction, started, { status: 'TAKEN' });
+    if (affected !== 1) throw unknown();
+    return waiting;
+  }
+
+  /**
+   * Completes the attempt in the caller's transaction: of concurrent responses only one gets the ticket. To be called before anything
+   * else that the response causes.
+   */
+  async complete(tx: EntityManager, id: string): Promise<string> {
+    const { text, hash } = newSecret('session');
+    const [arrived]: [unknown[], number] = await tx.query(
+      `UPDATE sso_transaction SET status = 'ARRIVED', ticket_hash = $2, expires_at = now() + interval '${TICKET_SECONDS} seconds'
+       WHERE id = $1 AND status IN ('STARTED', 'TAKEN') AND expires_at > now() RETURNING id`,
+      [id, hash],
+    );
+    if (arrived.length === 0) throw unknown();
+    return text;
+  }
+
+  /** Stores the person, in the same transaction. */
+  async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
+    const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
+    await tx.update(SsoTransaction, { id }, { userId, secrets });
+  }
+
+  /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
+  async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
+    const [rows]: [RedeemedRow[], number] = await this.db.query(
+      `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'ARRIVED' AND expires_at > now()
+         RETURNING id, user_id, provider_id, return_to, browser_hash, secrets, session_id`,
+      [secretHashOf(ticket)],
+    );
+    const [row] = rows;
+    if (row === undefined || !isSame(row.browser_hash, browser)) throw unknown();
+    const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
+    const { user_id: userId, provider_id: providerId, return_to: returnTo, session_id: sessionId } = row;
+    return { userId, providerId, returnTo, sessionId, ...rest };
+  }
+
+  async expire(): Promise<void> {
+    await this.db.query(`DELETE FROM sso_transaction WHERE expires_at < now()`);
+  }
+}
+
+/** When an attempt that waits for its response began. */
+export function beganAt({ expiresAt }: SsoTransaction): Date {
+  return new Date(expiresAt.getTime() - MINUTES * 60_000);
+}
+
+/** Whether the browser is the one that began. */
+function isSame(browserHash: Buffer, browser: string | undefined): boolean {
+  return browser !== undefined && timingSafeEqual(browserHash, secretHashOf(browser));
+}
+
+function unknown(): Problem {
+  const detail = 'This sign-in was not begun in this browser, took too long, or was finished already; begin again.';
+  return new Problem('unauthenticated', 'sso.unknown', detail);
+}
+
+/** Normalizes a path on this site; refuses anything that leads to another site (open redirect, CWE-601). */
+export function returnPath(wanted: string | undefined, publicUrl: string): string {
+  if (wanted === undefined) return '/';
+  const target = URL.canParse(wanted, publicUrl) ? new URL(wanted, publicUrl) : undefined;
+  const isPath = /^\/(?![/\\])/.test(wanted) && !/[\p{Cc}\\]/u.test(wanted);
+  if (!isPath || target?.origin !== new URL(publicUrl).origin) {
+    throw new Problem('malformed', 'sso.return-to', 'returnTo must be a path on this site.');
+  }
+  return `${target.pathname}${target.search}`;
+}
+
+/** Throttles the beginning of single sign-on per network: it needs no credential, and each attempt is a row. */
+@Injectable()
+export class SsoBeginnings {
+  constructor(private readonly throttle: Throttle) {}
+
+  /** @throws Problem 429 `auth.too-many-attempts` */
+  async assertMayBegin({ address }: Origin): Promise<void> {
+    await this.throttle.assertMayTry([{ rule: 'sign-in elsewhere from network', subject: networkOf(address) }]);
+  }
+}

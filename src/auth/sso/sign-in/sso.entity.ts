@@ -1,0 +1,92 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. */
+@Entity('sso_transaction')
+@Index('sso_transaction_expires', ['expiresAt'])
+export class SsoTransaction {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  providerId: string;
+
+  /** SHA-256 of `state` of OIDC, or of the id of the AuthnRequest of SAML. */
+  @Index('sso_transaction_key', { unique: true })
+  @Column('bytea')
+  keyHash: Buffer;
+
+  /** SHA-256 of the cookie of the browser that began. */
+  @Column('bytea')
+  browserHash: Buffer;
+
+  /** Nonce and PKCE verifier, sealed. */
+  @Column('bytea')
+  secrets: Buffer;
+
+  /** Path on this site to go to afterwards. */
+  @Column('text')
+  returnTo: string;
+
+  /** The browser gets a session in a cookie instead of a ticket. */
+  @Column('boolean', { default: false })
+  forBrowser: boolean;
+
+  /** The session to step up; null for a new one. */
+  @Column('uuid', { nullable: true })
+  sessionId: string | null;
+
+  @Column('text')
+  status: 'STARTED' | 'TAKEN' | 'ARRIVED';
+
+  /** The person, once ARRIVED. */
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  /** SHA-256 of the ticket that the browser exchanges for tokens. */
+  @Index('sso_transaction_ticket', { unique: true })
+  @Column('bytea', { nullable: true })
+  ticketHash: Buffer | null;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}
+
+/** A person's identity at a provider: its identifier for them, never their e-mail address. */
+@Entity('external_identity')
+export class ExternalIdentity {
+  @PrimaryColumn('uuid')
+  providerId: string;
+
+  /** `sub` of OIDC, NameID of SAML. */
+  @PrimaryColumn('text')
+  subject: string;
+
+  @Index('external_identity_user')
+  @Column('uuid')
+  userId: string;
+
+  /** Groups of the person at the last sign-in. */
+  @Column('text', { array: true, default: '{}' })
+  groups: string[];
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
+
+/** A logout message that was sent and waits for its response, or was received and must not be replayed. */
+@Entity('saml_message')
+@Index('saml_message_expires', ['expiresAt'])
+export class SamlMessageMark {
+  @PrimaryColumn('uuid')
+  providerId: string;
+
+  @PrimaryColumn('text')
+  direction: 'sent' | 'taken';
+
+  /** SHA-256 of its ID. */
+  @PrimaryColumn('bytea')
+  idHash: Buffer;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}

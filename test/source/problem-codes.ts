@@ -1,0 +1,152 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A problem code in the source, with what decides its status: a kind of Problem, or a status of the HTTP layer. */
+export interface UsedCode {
+  readonly code: string;
+  readonly kind: string;
+  readonly file: string;
+}
+
+/** Call sites that pass on a code, as `file kind`. These codes are found where they originate. */
+const PASSED_ON = [
+  'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
+  'src/platform/http/problem.filter.ts malformed', // OF_HTTP
+  'src/signing/formats/format-writers.ts malformed', // invalid()
+  'src/signing/requests/sign-request-validator.ts malformed', // invalid()
+  'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
+  'src/signing/requests/signing.service.ts refused', // the failure of the request
+  'src/hsm/process/vault-problem.ts kind', // FAILURES
+  'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
+];
+
+/** Every code in src, found in the syntax tree; throws for a code that cannot be read from it. */
+export function codesInSource(): UsedCode[] {
+  const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
+  return files.flatMap((file) => codesIn(file, readFileSync(join(ROOT, file), 'utf8')));
+}
+
+function codesIn(file: string, text: string): UsedCode[] {
+  const found: UsedCode[] = [];
+  const visit = (node: ts.Node): void => {
+    found.push(...ofProblem(node, file), ...ofHelpers(node, file), ...ofTables(node, file));
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
+  // Failures without a Problem are written by SQL.
+  for (const [, code = ''] of text.matchAll(/failure_code = (?:CASE WHEN .* THEN )?'([\w.-]+)'/g))
+    found.push({ code, kind: 'failure', file });
+  return found;
+}
+
+/** new Problem(kind, code, …) */
+function ofProblem(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isNewExpression(node) || node.expression.getText() !== 'Problem') return [];
+  const [kindNode, codeNode] = node.arguments ?? [];
+  if (kindNode === undefined || codeNode === undefined) return [];
+  const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
+  const codes = codesOf(codeNode);
+  if (codes.length === 0 && !PASSED_ON.includes(`${file} ${kind}`))
+    throw new Error(`${file}: the code ${codeNode.getText()} cannot be read from the source`);
+  return codes.map((code) => ({ code, kind, file }));
+}
+
+/** A literal, a choice between literals, a parameter of a helper, or a template around one. */
+function codesOf(node: ts.Node): string[] {
+  if (ts.isIdentifier(node)) return passedFor(node);
+  if (!ts.isTemplateExpression(node)) return literalsIn(node);
+  const [span] = node.templateSpans;
+  return span === undefined
+    ? []
+    : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
+}
+
+/** The arguments for `parameter` of all callers in this file. */
+function passedFor(parameter: ts.Node): string[] {
+  const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
+  const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
+  const name = helper?.name?.text;
+  if (name === undefined || index < 0) return [];
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === name && node.arguments[index] !== undefined)
+      found.push(...literalsIn(node.arguments[index]));
+    ts.forEachChild(node, visit);
+  };
+  visit(parameter.getSourceFile());
+  return found.filter((text) => text !== '');
+}
+
+/** Functions that make a Problem of one kind, with the position of the code in their arguments. */
+const HELPERS = new Map<string, { readonly place: number; readonly kind: string; readonly in?: string }>([
+  ['invalid', { place: 1, kind: 'malformed' }],
+  ['malformedContent', { place: 0, kind: 'malformed' }],
+  ['refusedCertificate', { place: 0, kind: 'refused' }],
+  ['ImportRefusal', { place: 0, kind: 'refused' }],
+  ['this.fail', { place: 1, kind: 'failure', in: 'ssh-certificate-signer.ts' }],
+]);
+
+function ofHelpers(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return [];
+  const helper = HELPERS.get(node.expression.getText());
+  const codeNode = helper === undefined ? undefined : node.arguments?.[helper.place];
+  if (helper === undefined || codeNode === undefined || !file.endsWith(helper.in ?? '')) return [];
+  return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
+}
+
+/** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts, CODES of private-keys.service.ts */
+function ofTables(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return [];
+  const rows = [...properties(node.initializer)];
+  if (node.name.getText() === 'OF_HTTP')
+    return rows.map(([status, row]) => ({ code: textOf(row, 'code'), kind: status, file }));
+  if (node.name.getText() === 'FAILURES')
+    return rows.map(([failure, row]) => ({ code: `hsm.${failure}`, kind: textOf(row, 'kind'), file }));
+  if (node.name.getText() === 'CODES')
+    return rows.flatMap(([, row]) => literalsIn(row)).map((code) => ({ code, kind: 'malformed', file }));
+  return [];
+}
+
+function properties(node: ts.Node): Map<string, ts.Expression> {
+  const object = ts.isObjectLiteralExpression(node) ? node : node.getChildren().find(ts.isObjectLiteralExpression);
+  const inner = object ?? (ts.isSatisfiesExpression(node) || ts.isAsExpression(node) ? node.expression : undefined);
+  if (inner === undefined) return new Map();
+  if (!ts.isObjectLiteralExpression(inner)) return properties(inner);
+  return new Map(
+    inner.properties
+      .filter(ts.isPropertyAssignment)
+      .map((property) => [property.name.getText().replaceAll("'", ''), property.initializer]),
+  );
+}
+
+function textOf(row: ts.Expression, name: string): string {
+  const value = properties(row).get(name);
+  if (value === undefined || !ts.isStringLiteral(value)) throw new Error(`no ${name} in ${row.getText()}`);
+  return value.text;
+}
+
+function literalsIn(node: ts.Node): string[] {
+  if (ts.isStringLiteral(node)) return [node.text];
+  if (ts.isIdentifier(node)) return constantOf(node);
+  if (ts.isBinaryExpression(node)) return [...literalsIn(node.left), ...literalsIn(node.right)];
+  if (ts.isConditionalExpression(node)) return [...literalsIn(node.whenTrue), ...literalsIn(node.whenFalse)];
+  return [];
+}
+
+/** The text of a constant of the same file. */
+function constantOf(name: ts.Identifier): string[] {
+  return name
+    .getSourceFile()
+    .statements.flatMap((statement) =>
+      ts.isVariableStatement(statement)
+        ? statement.declarationList.declarations.flatMap(({ name: declared, initializer }) =>
+            declared.getText() === name.text && initializer !== undefined && ts.isStringLiteral(initializer)
+              ? [initializer.text]
+              : [],
+          )
+        : [],
+    );
+}
