@@ -1,4 +1,4 @@
-import { HASH_BYTES } from '../verifier/merkle-hash.js';
+import { HASH_BYTES } from '../verifier/merkle-tree.js';
 import { fromBase64 } from '../formats/encoding/base64.js';
 
 /** What the key of a log signed last, as the token keeps it where no database reaches: the next checkpoint must continue it. */

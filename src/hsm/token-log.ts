@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { EMPTY_ROOT, HASH_BYTES } from '../verifier/merkle-hash.js';
+import { EMPTY_ROOT, HASH_BYTES } from '../verifier/merkle-tree.js';
 import { isConsistent } from '../verifier/merkle-proof.js';
 import { noteText, openNote } from '../verifier/signed-note.js';
 import { CKA, CKO } from './cryptoki.js';

@@ -1,7 +1,14 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
-import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
-import { joinedSubtrees, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
+import {
+  EMPTY_ROOT,
+  HASH_BYTES,
+  perfectRoot,
+  joinedSubtrees,
+  type Range,
+  type Subtree,
+  subtreesOf,
+} from '../../verifier/merkle-tree.js';
 
 /**
  * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 holds leaf hashes, a hash of level n + 1 is the root of a

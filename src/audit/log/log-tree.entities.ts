@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { LeafKind } from '../../verifier/exported-log.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
 
 /** An audit entry that has no number yet. It commits with the entry; the sequencer takes it. */
 @Entity('log_waiting')

@@ -1,6 +1,6 @@
 import { registerDecorator } from 'class-validator';
 import { BlockList, isIP } from 'node:net';
-import { isAddressBlock } from '../../formats/addresses/address-block.js';
+import { isAddressBlock } from '../../formats/addresses/address.js';
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 

@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6, isIP } from 'node:net';
 
 /** An IP address as a number, so that spellings cannot differ. */
 export interface Address {
@@ -100,4 +100,13 @@ function withoutDots(text: string): string {
   const at = text.lastIndexOf(':') + 1;
   const value = ipv4Value(text.slice(at));
   return `${text.slice(0, at)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
+}
+
+/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+export function isAddressBlock(text: unknown): boolean {
+  if (typeof text !== 'string') return false;
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }

@@ -1,4 +1,4 @@
-import { isAddressBlock } from '../../formats/addresses/address-block.js';
+import { isAddressBlock } from '../../formats/addresses/address.js';
 import { isLoopback } from './loopback.js';
 import { isMountPath } from './mount-path.js';
 import { SETTINGS, type SettingName } from './settings.js';

@@ -1,6 +1,6 @@
 import { type AuthorizedKeysLine, lineAgain, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { type EditedFile, editLines } from './line-edit.js';
-import { withExpiry } from '../../formats/ssh/line-options.js';
+import { withExpiry } from '../../formats/ssh/key-line.js';
 
 /** A key that takes the place of another in one file. */
 export interface KeyReplacement {
