@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import type { Mode } from '../cyclonedx/bom-lists.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
+import type { IngestOutcome } from '../model/document.js';
 
 export class IngestQuery {
   /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('ends what gives no sign of life for its limit', () => {
+it('calls back without a sign of life within the limit', () => {
   watch.begin(1000, 0);
   vi.advanceTimersByTime(990);
   expect(ended).toBe(0);
@@ -21,7 +21,7 @@ it('ends what gives no sign of life for its limit', () => {
   expect(ended).toBe(1);
 });
 
-it('lets go on what gives one', () => {
+it('does not call back with one', () => {
   watch.begin(1000, 0);
   for (let times = 0; times < 10; times += 1) {
     vi.advanceTimersByTime(900);
@@ -32,7 +32,7 @@ it('lets go on what gives one', () => {
   expect(ended).toBe(1);
 });
 
-it('gives what has to start more time, until its first sign of life and no longer', () => {
+it('allows more time at the start, until the first sign of life', () => {
   watch.begin(1000, 60_000);
   vi.advanceTimersByTime(50_000);
   expect(ended).toBe(0);
@@ -43,13 +43,13 @@ it('gives what has to start more time, until its first sign of life and no longe
   expect(ended).toBe(1);
 });
 
-it('ends what never starts', () => {
+it('calls back when the thread never starts', () => {
   watch.begin(1000, 60_000);
   vi.advanceTimersByTime(61_020);
   expect(ended).toBe(1);
 });
 
-it('leaves alone what is at its end', () => {
+it('does not call back after the end', () => {
   watch.begin(1000, 0);
   watch.end();
   vi.advanceTimersByTime(60_000);

@@ -11,8 +11,8 @@ import { Cursors } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RuleBook } from '../risk/rule-book.js';
-import { DocumentIntake } from './document-intake.js';
-import type { IngestMessage, IngestProgress, IngestReply } from './ingest-order.js';
+import { DocumentIngest } from '../ingest/ingest-document.js';
+import type { IngestMessage, IngestReply } from '../ingest/ingest-order.js';
 
 /** A document of some hundred thousand components takes longer than any other statement of the service may. */
 const LIMITS = {
@@ -22,17 +22,17 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 120_000,
 };
 
-/** Whoever waits for this thread ends it when it says nothing for long: then a document holds all others up. */
+/** IngestThreads ends this thread when it gives no sign of life for long. */
 const ALIVE_EVERY_MS = 500;
 
-/** Of this thread alone: where cores are scarce, whoever waits for an answer comes before a document. Only Linux has it by thread. */
+/** For this thread alone: other requests come before a document when cores are scarce. Only Linux has it by thread. */
 const NICENESS = 10;
 if (process.platform === 'linux') setPriority(NICENESS);
 
 const config = new Config();
 const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
-const intake = new DocumentIntake(
+const documents = new DocumentIngest(
   db,
   new AuditService(db, new Cursors(config), new AuditSeals(config)),
   new IdempotencyKeys(db),
@@ -43,14 +43,13 @@ const intake = new DocumentIntake(
 async function reply({ job, order }: IngestMessage): Promise<IngestReply> {
   try {
     if (!db.isInitialized) await db.initialize();
-    const tell = (progress: IngestProgress) => send({ job, progress });
-    return { job, outcome: await intake.take(order, tell) };
+    return { job, outcome: await documents.ingest(order, (progress) => send({ job, progress })) };
   } catch (error) {
     return { job, ...explain(error) };
   }
 }
 
-/** Only Problems speak to the caller; anything else may quote what was sent, and is cut to its kind. */
+/** Only a Problem may reach the caller; the message of any other error may quote the body, so only its name and stack are kept. */
 function explain(error: unknown): Omit<IngestReply, 'job'> {
   if (error instanceof Problem) {
     const { kind, code, message, errors } = error;

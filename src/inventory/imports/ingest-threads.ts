@@ -1,39 +1,72 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
+import type { IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../model/document.js';
 import { StallWatch } from './stall-watch.js';
 
+/** One reads while the database works for the other. Three were slower than two: each has a heap to fill. */
+const THREADS = 2;
+/** In a worker process nobody waits for the answer, and it is to stay small. */
+const THREADS_OF_WORKER = 1;
+
+/**
+ * Ingests documents off the event loop: parsing, checking, judging and storing happen in threads with a database connection of their own,
+ * so that a document of any size delays no other request.
+ */
+@Injectable()
+export class IngestThreads implements OnApplicationShutdown {
+  private readonly threads: readonly IngestThread[];
+
+  constructor({ role, ingestStallSeconds }: Config) {
+    const mergeLock = randomUUID();
+    const count = role === 'worker' ? THREADS_OF_WORKER : THREADS;
+    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds));
+  }
+
+  /** Has the least busy thread ingest a document. How many may wait is limited where bodies are read. @throws Problem why it was refused. */
+  take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
+    const thread = this.threads.reduce((least, other) => (other.length < least.length ? other : least));
+    return thread.take(order, onProgress);
+  }
+
+  /** Finishes what was accepted within the time that a shutdown has. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.stop()));
+  }
+}
+
 const STOP_MS = 10_000;
-/** Then it ends: a heap with all that reads documents is memory that others can use. */
+/** After so long without a document the thread ends: the heap of all readers is memory that others can use. */
 const IDLE_MS = 30_000;
-/** Until a thread has loaded what it needs, which is no fault of a document. */
+/** Until a new thread has loaded its modules, which does not count against the document. */
 const START_MS = 120_000;
-/** Bytes. Who sends so many at once has more of them. */
-const LARGE = 4 * 1024 * 1024;
+/** A sender of so large a document mostly has more of them. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 const MB = 1024 * 1024;
 /**
- * V8 looks which of a thread's objects are still in use when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
- * document is in use until it is written: to look for the first time at this size takes a sixth of the CPU off. Small documents would fill it with what
- * nobody uses any more.
+ * V8 first collects a thread's old objects when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
+ * document is in use until it is written: a first collection at this size saves a sixth of the CPU. Small documents would fill it with
+ * garbage.
  */
-const ROOM_FOR_LARGE_MB = 512;
+const OLD_SPACE_FOR_LARGE_MB = 512;
 
 interface Job {
   readonly number: number;
   readonly order: IngestOrder;
   /** For how long it may keep the thread from giving a sign of life. */
   readonly stallMs: number;
-  progress(now: IngestProgress): void;
+  onProgress: OnProgress;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
 }
 
-/** A thread that takes one document after the other. It is there while there are any. */
-export class IngestWorker {
-  private readonly logger = new Logger(IngestWorker.name);
+/** A thread that ingests one document after the other. It runs while there are any. */
+class IngestThread {
+  private readonly logger = new Logger(IngestThreads.name);
   private readonly waiting: Job[] = [];
   private readonly watch = new StallWatch(() => this.endThread());
   private running: Job | undefined;
@@ -41,33 +74,33 @@ export class IngestWorker {
   private idle: NodeJS.Timeout | undefined;
   private next = 0;
   private stopping = false;
-  /** Why the thread was ended, when it was for its document. */
+  /** Why the thread was ended, when its document was the reason. */
   private verdict: string | undefined;
 
   /**
-   * @param turn names what the lanes of a process take in turn: to bring a document together with what is known.
-   * @param stallSeconds for which reading a document may keep the thread busy without a pause; each MB of it gives one more.
+   * @param mergeLock name of the lock under which the threads of a process merge, one at a time.
+   * @param stallSeconds how long a document may keep the thread busy without a pause; each MB of it adds a second.
    */
   constructor(
-    private readonly turn: string,
+    private readonly mergeLock: string,
     private readonly stallSeconds: number,
   ) {}
 
-  /** Documents that it has. */
+  /** Number of documents that wait or run. */
   get length(): number {
     return this.waiting.length + (this.running === undefined ? 0 : 1);
   }
 
-  /** @throws Problem what the document was refused for, `document.too-costly` among it. */
-  take(order: IngestOrder, progress: (now: IngestProgress) => void): Promise<IngestOutcome> {
+  /** @throws Problem why the document was refused; `document.too-costly` when the thread was ended for it. */
+  take(order: IngestOrder, onProgress: OnProgress): Promise<IngestOutcome> {
     const stallMs = (this.stallSeconds + order.bytes.byteLength / MB) * 1000;
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.waiting.push({ number: (this.next += 1), order, stallMs, progress, resolve, reject });
+      this.waiting.push({ number: (this.next += 1), order, stallMs, onProgress, resolve, reject });
       this.startNext();
     });
   }
 
-  /** Resolves when what it has is finished, or the time for that is over. */
+  /** Resolves when all documents are finished, or STOP_MS is over. */
   async stop(): Promise<void> {
     this.stopping = true;
     const { worker } = this;
@@ -79,7 +112,7 @@ export class IngestWorker {
     clearTimeout(timer);
   }
 
-  /** Those that wait would begin in the time that others need to stop. */
+  /** Rejects what waits, and ends the thread. */
   private giveUp(worker: Worker): void {
     for (const job of this.waiting.splice(0)) job.reject(new Error('the thread ended'));
     void worker.terminate();
@@ -91,7 +124,7 @@ export class IngestWorker {
     if (job === undefined) return this.rest();
     clearTimeout(this.idle);
     const isNew = this.worker === undefined;
-    this.worker ??= this.start(job.order.bytes.byteLength >= LARGE);
+    this.worker ??= this.start(job.order.bytes.byteLength >= LARGE_BYTES);
     this.running = job;
     this.watch.begin(job.stallMs, isNew ? START_MS : 0);
     this.worker.postMessage({ job: job.number, order: job.order }, [job.order.bytes]);
@@ -103,28 +136,28 @@ export class IngestWorker {
   }
 
   private start(isForLarge: boolean): Worker {
-    setInitialOldSpace(isForLarge ? ROOM_FOR_LARGE_MB : 0);
+    setInitialOldSpace(isForLarge ? OLD_SPACE_FOR_LARGE_MB : 0);
     const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
       name: 'inventory-ingest',
-      workerData: this.turn,
-      // What is made of a few items is gone before the next are read: room for more of it would only be farther from the processor.
+      workerData: this.mergeLock,
+      // Objects of a few items are garbage before the next items are read: a larger young generation would only leave the cache.
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
     worker.on('message', (reply: IngestReply) => {
       this.watch.alive();
-      this.hear(reply);
+      this.settle(reply);
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.verdict ??= 'took more memory than one document may';
-      this.logger.error(`a thread that takes documents in ended: ${error.name}`);
+      this.logger.error(`an ingest thread ended: ${error.name}`);
     });
-    worker.on('exit', () => this.gone(worker));
+    worker.on('exit', () => this.exited(worker));
     worker.unref();
     return worker;
   }
 
-  /** Lets the thread end; whatever comes next gets another one. */
+  /** Lets the thread end; the next document gets another one. */
   private retire(): void {
     const { worker } = this;
     this.worker = undefined;
@@ -132,14 +165,14 @@ export class IngestWorker {
     worker?.postMessage('stop');
   }
 
-  /** The document that it is at holds up those that wait. */
+  /** Ends the thread in the middle of its document, since others wait. */
   private endThread(): void {
     this.verdict ??= 'kept its reader busy for too long';
-    this.logger.warn(`a document ${this.verdict}: it is refused`);
+    this.logger.warn(`a document ${this.verdict} and is refused`);
     void this.worker?.terminate();
   }
 
-  private gone(worker: Worker): void {
+  private exited(worker: Worker): void {
     if (this.worker !== worker) return;
     this.worker = undefined;
     const { running, verdict } = this;
@@ -148,16 +181,16 @@ export class IngestWorker {
       this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
   }
 
-  private hear({ job: number, progress, outcome, problem, failure }: IngestReply): void {
+  private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
     const job = this.running;
     if (job === undefined || job.number !== number) return;
-    if (progress !== undefined) return job.progress(progress);
+    if (progress !== undefined) return job.onProgress(progress);
     this.end(() => {
       if (outcome !== undefined) job.resolve(outcome);
       else if (problem !== undefined) {
         const { kind, code, message, errors } = problem;
         job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
-      } else job.reject(new Error(`a document was not taken in: ${failure ?? ''}`));
+      } else job.reject(new Error(`a document was not ingested: ${failure ?? ''}`));
     });
   }
 
@@ -176,7 +209,7 @@ function tooCostly(verdict: string): Problem {
   });
 }
 
-/** Of threads that start from now on; megabytes, or 0 for what V8 begins with. */
+/** For threads that start from now on. @param size megabytes, or 0 for the default of V8. */
 function setInitialOldSpace(size: number): void {
   setFlagsFromString(`--initial-old-space-size=${size}`);
 }

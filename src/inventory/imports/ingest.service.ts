@@ -4,19 +4,20 @@ import type { RawBody } from '../../platform/http/raw-body.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { mayDo } from '../../access/scopes.js';
 import type { BodyKind } from '../readers/body-reader.js';
-import type { IngestOrder } from './ingest-order.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
-import { IngestThreads, transferable } from './ingest-threads.js';
+import type { IngestOrder } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../model/document.js';
+import { transferable } from '../../platform/memory/detach-buffer.js';
+import { IngestThreads } from './ingest-threads.js';
 
 export interface IngestOptions {
   readonly mode?: Mode;
   readonly source?: string;
   readonly idempotencyKey?: string;
-  /** Of a key store. */
+  /** Opens a key store. */
   readonly password?: string;
 }
 
-/** Other media types say little: what is in them is looked at. */
+/** Media types that name a format; of all others the content decides. */
 const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
   'application/json': 'json',
   'application/vnd.cyclonedx+json': 'json',
@@ -24,12 +25,12 @@ const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
   'application/x-ndjson': 'ndjson',
 };
 
-/** The one door into the inventory. */
+/** Ingests bodies of any format. */
 @Injectable()
 export class IngestService {
   constructor(private readonly threads: IngestThreads) {}
 
-  /** Takes a body in, whatever its format. The bytes are gone afterwards: they are handed over, not copied. */
+  /** The bytes are gone afterwards: they are transferred to a thread, not copied. @throws Problem why the body was refused. */
   ingest(
     caller: Caller,
     body: RawBody,
@@ -51,7 +52,7 @@ export class IngestService {
   }
 }
 
-/** What an order keeps of its caller. */
+/** The caller as an order stores it. */
 export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
   return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
 }

@@ -2,6 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { assertNoWideEncoding } from '../../platform/http/json-bytes.js';
 import { Problem } from '../../platform/errors/problem.js';
 
+/** An object of JSON.parse. */
+export type JsonMembers = Record<string, unknown>;
+
+export function isMembers(value: unknown): value is JsonMembers {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value if it is a text, else ''. */
+export function memberTextOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. Most texts have no such escapes. */
 const ESCAPE = String.raw`\u`;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;

@@ -5,7 +5,7 @@ import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
-/** Takes in what other modules found, by the same door as what sensors send. */
+/** Ingests the assets that other modules found, in the format of sensors. */
 @Injectable()
 export class FoundAssetsIntake {
   private readonly logger = new Logger(FoundAssetsIntake.name);
@@ -36,7 +36,7 @@ export class FoundAssetsIntake {
           `${rejected.length} assets from ${reporter} were refused: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
         );
     } catch (error) {
-      // What is refused as a whole would be refused again.
+      // A body that is refused would be refused again.
       if (!(error instanceof Problem && (error.kind === 'refused' || error.kind === 'malformed'))) throw error;
       this.logger.error(`assets from ${reporter} were refused: ${error.code}`);
     }
