@@ -5,6 +5,7 @@ import {
   type RowBytes,
   rowsIn,
   uuidAt,
+  uuidField,
 } from '../../platform/database/copy/copy-rows.js';
 import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -203,14 +204,6 @@ export interface JudgedAsset {
   readonly content: string;
 }
 
-/** What a judgement adds to a row. */
-interface JudgementFields {
-  /** What `content` hashes of it. */
-  readonly hashed: Buffer;
-  /** `resolved_by` and `verdict_id`, encoded. */
-  readonly fields: Buffer;
-}
-
 /** Writes the rows of a document's assets. Each is judged when it is written, while the database works on those before. */
 export class RowWriter {
   private readonly fieldsOf = memoize(judgementFields);
@@ -264,7 +257,8 @@ export class RowWriter {
   }
 }
 
-function judgementFields({ verdict, resolvedBy }: Judgement): JudgementFields {
+/** What a judgement adds to a row: bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
+function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
   fields.uuid(verdict?.id ?? null);
@@ -286,13 +280,6 @@ export function componentOf({ row: { bytes, json, end, references } }: Identifie
     const { asset, name } = names.next().value ?? { asset: undefined, name: '' };
     return quoted(asset?.id ?? name);
   });
-}
-
-/** A UUID as an encoded field. */
-export function uuidField(id: string): Buffer {
-  const field = new CopyRows(0);
-  field.uuid(id);
-  return field.take();
 }
 
 function placeId({ location, line, position, symbol, context }: DraftOccurrence): string {

@@ -1,17 +1,10 @@
 import type { PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { copyInto } from '../../platform/database/copy/copy.js';
-import { type CopyRows, uuidArray } from '../../platform/database/copy/copy-rows.js';
+import { type CopyRows, uuidArray, uuidField } from '../../platform/database/copy/copy-rows.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { bitOf } from '../model/asset-relationship.entity.js';
-import {
-  ASSET_COLUMNS,
-  type IdentifiedAsset,
-  PLACE_COLUMNS,
-  placesIn,
-  type RowWriter,
-  uuidField,
-} from './asset-rows.js';
+import { ASSET_COLUMNS, type IdentifiedAsset, PLACE_COLUMNS, placesIn, type RowWriter } from './asset-rows.js';
 import type { DocumentAssets } from './document-assets.js';
 import type { OnProgress } from './ingest-order.js';
 import type { VerdictRow } from './judge.js';

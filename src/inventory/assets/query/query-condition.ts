@@ -11,8 +11,8 @@ import { truncate } from '../../../platform/text/truncate.js';
 export const LAST_SEEN = `(CASE WHEN o.missed = 0 AND i.document_id IS NOT NULL THEN greatest(o.last_seen, i.last_seen) ELSE o.last_seen END)`;
 
 /** The column of `judged_asset` that finds assets of a kind fastest: that of their verdicts, which are few; most components have none. */
-export function kindColumn(kind: string): 'kind' | 'judged_as' {
-  return kind === 'component' ? 'kind' : 'judged_as';
+export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
+  return assetKind === 'component' ? 'kind' : 'judged_as';
 }
 
 /** Takes a parameter of the statement and answers its place, like `$3`. */

@@ -188,6 +188,13 @@ const UUID_DIGITS = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28,
 const NIBBLES = new Uint8Array(128);
 for (const digit of '0123456789abcdef') NIBBLES[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
 
+/** A UUID as an encoded field. */
+export function uuidField(id: string): Buffer {
+  const field = new CopyRows(0);
+  field.uuid(id);
+  return field.take();
+}
+
 const UUID_OID = 2950;
 
 /** A query parameter of type uuid[] in binary: dimensions, flags, type, length, lower bound, then the elements. */
