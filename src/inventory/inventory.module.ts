@@ -4,11 +4,9 @@ import { SigningModule } from '../signing/signing.module.js';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
 import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
-import { InventoryRecount, InventorySourceCount } from './analytics/inventory-source-count.entity.js';
-import { InventoryTally } from './analytics/inventory-tally.entity.js';
-import { SnapshotSchedule } from './analytics/snapshot.schedule.js';
+import { InventoryRecount, InventorySourceCount, InventoryTally } from './analytics/inventory-counts.entity.js';
+import { SnapshotSchedule, SnapshotTarget } from './analytics/snapshot.schedule.js';
 import { SnapshotTaker } from './analytics/snapshot-taker.js';
-import { SnapshotTarget } from './analytics/snapshot.target.js';
 import { SourceCounter } from './analytics/source-counter.js';
 import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
 import { Attestation, PolicyPackRow, PolicyScope } from './attestations/attestation.entity.js';
@@ -18,7 +16,7 @@ import { PolicyPacksController } from './attestations/policy-packs.controller.js
 import { PolicyJudge } from './attestations/policy-judge.service.js';
 import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
-import { SignedDeclarations } from './attestations/signed-declarations.js';
+import { SignedDeclarations } from './attestations/declarations.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
 import { AssetCsv } from './exports/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
@@ -39,10 +37,10 @@ import { ImportRunner } from './imports/import-runner.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { ImportsService } from './imports/imports.service.js';
 import { InventoryImport, InventoryImportPart } from './imports/inventory-import.entity.js';
-import { FoundAssetsIntake } from './ingest/found-assets-intake.js';
-import { IngestThreads } from './ingest/ingest-threads.js';
+import { FoundAssetsIntake } from './imports/found-assets-intake.js';
+import { IngestThreads } from './imports/ingest-threads.js';
 import { IngestController } from './imports/ingest.controller.js';
-import { IngestService } from './ingest/ingest.service.js';
+import { IngestService } from './imports/ingest.service.js';
 import { InventoryDocument } from './ingest/inventory-document.entity.js';
 import { InventorySource } from './ingest/inventory-source.entity.js';
 import { AssetRelationship } from './model/asset-relationship.entity.js';
@@ -62,7 +60,7 @@ import { SavedView } from './views/saved-view.entity.js';
 import { SavedViewsController } from './views/saved-views.controller.js';
 import { SavedViewsService } from './views/saved-views.service.js';
 
-/** Every cryptographic asset that is known: taken in, told apart, judged, found again and handed out. */
+/** The inventory of cryptographic assets: ingest, identity, risk, search and export. */
 @Module({
   imports: [
     SigningModule,
@@ -139,6 +137,6 @@ import { SavedViewsService } from './views/saved-views.service.js';
 })
 export class InventoryModule {}
 
-/** What keeps the inventory in the background. */
+/** The background work of the inventory. */
 @Module({ imports: [InventoryModule], providers: [FoundAssetsIntake, SnapshotSchedule, SourceCounter] })
 export class InventoryWorkerModule {}

@@ -19,7 +19,7 @@ interface Case {
   readonly voters: readonly string[];
   /** People who were shown a secret of the credential that asked. */
   readonly requesters?: readonly string[];
-  /** What the votes are over. */
+  /** The hash that the votes approve. */
   readonly hash?: string;
 }
 
@@ -50,16 +50,16 @@ function evidenceWith({ voters, requesters = [], hash = HASH }: Case): EvidenceF
 }
 
 describe('an approval by two people', () => {
-  it('is one when two of them said yes', () => {
+  it('is valid when two of them approved', () => {
     expect(faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'] }))).toEqual([]);
   });
 
   it.each<[string, Case]>([
     ['one person twice', { voters: ['ben', 'ben'] }],
-    ['whoever asked', { voters: ['ben', 'ann'] }],
-    ['whoever was shown a secret of what asked', { voters: ['ben', 'cleo'], requesters: ['cleo'] }],
+    ['the requester', { voters: ['ben', 'ann'] }],
+    ['a person who was shown a secret of the requester', { voters: ['ben', 'cleo'], requesters: ['cleo'] }],
     ['one who said yes to another document', { voters: ['ben', 'cleo'], hash: 'another' }],
-  ])('is none with %s', (_, votes) => {
+  ])('is invalid with %s', (_, votes) => {
     expect(faultsOfApproval(evidenceWith(votes))).toEqual([expect.stringMatching(/^[01] of 2 of release approved$/)]);
   });
 });

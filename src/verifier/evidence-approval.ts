@@ -3,14 +3,14 @@ import { base64Bytes } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type EvidenceFile, loggedFactsIn, type LoggedFact } from './evidence-file.js';
 import { approvalIn } from './evidence-steps.js';
-import { leafHash } from './merkle-hash.js';
+import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
-/** Of a request that was held: people approved this very thing, enough different ones in each stage, and none of them is who asked. */
+/** Faults of the approval of a held request: enough different people must have approved this very document in each stage, and none of them may be the requester. */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
   const all = loggedFactsIn(evidence);
-  // The log decides whether anybody had to approve it, whatever the file says.
+  // The log decides whether it had to be approved, whatever the file says.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)
     return logged === undefined ? ['the log knows of no approval of this request'] : ['its approval is left out'];
@@ -24,7 +24,7 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts)];
 }
 
-/** What the file says was approved is what the log has the hash of: by itself, or in the manifest of a batch. */
+/** The document that the file shows as approved must be the one whose hash the log has: by itself, or in the manifest of a batch. */
 function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   if (approval === undefined) return false;
   const { shown, place = 0, path = [] } = approval;

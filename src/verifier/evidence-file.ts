@@ -1,7 +1,7 @@
 import { base64Bytes } from '../formats/encoding/base64.js';
-import type { LeafKind } from './exported-log.js';
+import type { LeafKind } from './log-verifier.js';
 
-/** What the verifier reads of an evidence file; the service writes more into it. */
+/** The members of an evidence file that the verifier reads; the service writes more into it. */
 export interface EvidenceFile {
   readonly request: {
     readonly requestId: string;
@@ -18,13 +18,13 @@ export interface EvidenceFile {
     readonly version: number;
     /** SubjectPublicKeyInfo, PEM. */
     readonly publicKey: string;
-    /** What the token said of the private key when it was made. */
+    /** Attributes of the private key in the token when it was generated. */
     readonly attributes?: object;
   };
-  /** What people approved, when a policy held the request. */
+  /** The document that people approved, when a policy required it. */
   readonly approval?: {
     readonly shown: Record<string, unknown>;
-    /** Of a batch: where it is in the manifest, and the way to its root, base64. */
+    /** For a batch: the position in the manifest, and the inclusion path to its root, base64. */
     readonly place?: number;
     readonly path?: readonly string[];
   };

@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';
-import { faultsOfKey, unsaidOfKey } from './evidence-key.js';
 import { faultsOfSteps } from './evidence-steps.js';
-import { leafHash } from './merkle-hash.js';
+import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 import { type Checkpoint, openNote } from './signed-note.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
 
 interface Given {
   /** Public key of the log as it was learnt before (DER); without it the one in the file is taken, which only shows that the file is whole. */
@@ -17,9 +17,9 @@ interface Given {
 }
 
 export interface EvidenceVerdict {
-  /** What is wrong; nothing means that the log vouches for the signature. */
+  /** Faults; none means that the log vouches for the signature. */
   readonly faults: string[];
-  /** What only the file says, because the log of an earlier version does not. */
+  /** Facts that only the file states, because an earlier version of the service did not log them. */
   readonly unsaid: string[];
 }
 
@@ -49,7 +49,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
     ];
     return { faults, unsaid: unsaidOfKey(logged) };
   } catch (error) {
-    // Whoever wrote the file may have left out anything.
+    // The author of the file may have left out anything.
     const why = error instanceof Error ? error.message : 'unknown';
     return { faults: [`it cannot be read as evidence: ${why}`], unsaid: [] };
   }
@@ -60,7 +60,7 @@ function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf
   return rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true;
 }
 
-/** What was accepted, by the log; when the key was rotated before the approval, the request was bound to its new version. */
+/** The request as the log has it; when the key was rotated before the approval, the request was bound to its new version. */
 function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   const accepted = facts.find(({ action }) => action === 'signing.accepted')?.detail;
   const renewed = facts.findLast(
@@ -87,4 +87,36 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))
     faults.push('the log has another signature');
   return faults;
+}
+
+/** Facts of the key that the log has of a request: SHA-256, base64. Earlier versions of the service did not log them. */
+export const KEY_FACTS = ['publicKeySha256', 'attributesSha256'] as const;
+
+const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
+  publicKeySha256: 'which public key was used',
+  attributesSha256: 'what the token says of the private key',
+};
+
+/** The key in the file against what the log says of it. */
+export function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): string[] {
+  const found = {
+    publicKeySha256: sha256(createPublicKey(key.publicKey).export({ format: 'der', type: 'spki' })),
+    attributesSha256: sha256(canonicalJson(key.attributes ?? {})),
+  };
+  const faults = {
+    publicKeySha256: 'the log has another public key',
+    attributesSha256: 'the log has other attributes of the key',
+  };
+  return KEY_FACTS.flatMap((name) =>
+    logged[name] === undefined || logged[name] === found[name] ? [] : [faults[name]],
+  );
+}
+
+/** The facts of the key that the log of an earlier version lacks, so that only the file states them. */
+export function unsaidOfKey(logged: Record<string, unknown>): string[] {
+  return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not say ${MEANINGS[name]}`] : []));
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('base64');
 }

@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { EvidenceFile } from './evidence-file.js';
 import { examineEvidence } from './evidence-verifier.js';
-import { leafHash } from './merkle-hash.js';
-import { GrowingRoot } from './growing-root.js';
-import { inclusionPath } from './merkle-tree.js';
+import { leafHash, GrowingRoot, inclusionPath } from './merkle-tree.js';
 import { noteText, signedNote } from './signed-note.js';
 
 const newPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -91,12 +89,12 @@ function evidenceOf(entries: readonly Entry[]): EvidenceFile {
 const examined = (evidence: EvidenceFile) => examineEvidence(evidence, { logKey: der(log.publicKey) });
 const whole = evidenceOf([accepted(HASHES), signed()]);
 
-describe('evidence is judged by the log’s own words', () => {
-  it('whole, it has no fault, and nothing is left unsaid', () => {
+describe('evidence is verified against the log', () => {
+  it('has no fault when it is complete', () => {
     expect(examined(whole)).toEqual({ faults: [], unsaid: [] });
   });
 
-  it('another public key, other attributes, none', () => {
+  it('has a fault with another public key, other attributes, or none', () => {
     const { key } = whole;
     const changed = (change: Partial<EvidenceFile['key']>) => examined({ ...whole, key: { ...key, ...change } }).faults;
     expect(changed({ publicKey: pem(newPair().publicKey) })).toEqual(['the log has another public key']);
@@ -107,7 +105,7 @@ describe('evidence is judged by the log’s own words', () => {
     expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be read as evidence/)]);
   });
 
-  it('that of an earlier version still verifies, and says what its log does not say', () => {
+  it('of an earlier version still verifies, and lists what its log does not state', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [
       'the log does not say which public key was used',
@@ -116,7 +114,7 @@ describe('evidence is judged by the log’s own words', () => {
     expect(examined(old)).toEqual({ faults: [], unsaid });
   });
 
-  it('an approval that the log knows of must be there, and one that it does not know of must not', () => {
+  it('must have the approval that the log has, and no other', () => {
     const held = evidenceOf([
       accepted({ ...HASHES, to: 'PENDING_APPROVAL', attempt: 0, approval: 'approval' }),
       { action: 'signing.approved', detail: { approval: 'approval' } },
@@ -147,11 +145,11 @@ describe('evidence is judged by the log’s own words', () => {
       [accepted({ ...HASHES, to: 'PENDING_APPROVAL', approval: 'x' }), claimed(1), signed()],
       'its release by the approval is left out',
     ],
-  ])('without %s it is not whole', (_what, entries, fault) => {
+  ])('is incomplete without %s', (_what, entries, fault) => {
     expect(examined(evidenceOf(entries)).faults).toContain(fault);
   });
 
-  it('with every attempt it is', () => {
+  it('is complete with every attempt', () => {
     const tried = [accepted({ ...HASHES, to: 'QUEUED' }), claimed(1), released(1), claimed(2), signed(2)];
     expect(examined(evidenceOf(tried)).faults).toEqual([]);
   });

@@ -21,7 +21,7 @@ export interface JsonSignature {
   readonly value: string;
 }
 
-/** What stands behind a name of RFC 7518. */
+/** The parameters of an algorithm of RFC 7518. */
 export interface JsfAlgorithm {
   readonly hash: 'sha256' | 'sha384' | 'sha512';
   /** undefined: RSA. */
@@ -46,7 +46,7 @@ const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384':
 
 /** A signing key that is about to sign. */
 export interface JsfSigner {
-  /** What stands beside the value of its signature. */
+  /** The members of the signature beside its value. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly how: JsfAlgorithm;
   readonly publicKey: KeyObject;

@@ -1,12 +1,42 @@
 import { base64Bytes, fromBase64 } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import type { ExportedLeaf } from './exported-log.js';
-import { GrowingRoot } from './growing-root.js';
+import { GrowingRoot, HASH_BYTES, leafHash } from './merkle-tree.js';
 import { isConsistent } from './merkle-proof.js';
-import { HASH_BYTES, leafHash } from './merkle-hash.js';
 import { type Checkpoint, openNote } from './signed-note.js';
 
-/** What was found: nothing means that the log is what its checkpoint says. */
+/**
+ * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature that an entry carries, by itself and in
+ * the shape that sigstore's verifiers expect. `missing`: an entry that was deleted before it was numbered. `foreign`: one that the service did not write.
+ */
+export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
+
+/** First line of an export of the log. */
+export interface ExportHead {
+  readonly log: string;
+  /** SubjectPublicKeyInfo, DER, base64. */
+  readonly publicKey: string;
+  readonly size: number;
+  /** Signed note over a tree of `size`. */
+  readonly checkpoint: string;
+}
+
+/** Lines after the last leaf: entries of the table that are no leaves and do not wait to become one. The service leaves none so. */
+export interface UnloggedEntry {
+  readonly unlogged: { readonly id: string; readonly at: string; readonly action: string };
+}
+
+/** Every further line: a leaf, in order. */
+export interface ExportedLeaf {
+  readonly index: number;
+  readonly kind: LeafKind;
+  readonly entryId: string;
+  /** Hash of the leaf when it was numbered, base64. */
+  readonly hash: string;
+  /** The content of the leaf, now; its canonical JSON are the leaf's bytes. null when it was deleted. */
+  readonly data: object | null;
+}
+
+/** The result: no findings mean that the log is the one of its checkpoint. */
 export interface LogFinding {
   /** Number of the leaf; undefined when it is about the whole log. */
   readonly index?: number;
@@ -21,7 +51,7 @@ export interface LogVerdict {
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
 
-/** What of a line is looked at; the kind of leaf is in its data, which the hash covers. */
+/** The members of a line that are checked; the kind of leaf is in its data, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
 const MAX_FINDINGS = 100;
@@ -125,7 +155,7 @@ export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readon
   });
 }
 
-/** Whoever could change the export may have written anything into it. */
+/** The export is not trusted: any member may be missing or of another type. */
 function readLeaf(text: string): Line | undefined {
   const { index, entryId, hash, data } = parsed(text) ?? {};
   if (typeof index !== 'number' || typeof hash !== 'string' || typeof data !== 'object') return undefined;

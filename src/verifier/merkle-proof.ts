@@ -1,4 +1,4 @@
-import { EMPTY_ROOT, nodeHash } from './merkle-hash.js';
+import { EMPTY_ROOT, nodeHash } from './merkle-tree.js';
 
 export interface Inclusion {
   readonly index: number;

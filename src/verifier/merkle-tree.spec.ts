@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT, leafHash, nodeHash } from './merkle-hash.js';
+import {
+  EMPTY_ROOT,
+  leafHash,
+  nodeHash,
+  consistencyPath,
+  inclusionPath,
+  joinedSubtrees,
+  type Range,
+  subtreesOf,
+} from './merkle-tree.js';
 import { isConsistent, rootOfInclusion } from './merkle-proof.js';
-import { consistencyPath, inclusionPath, joinedSubtrees, type Range, subtreesOf } from './merkle-tree.js';
 
 const leaves = Array.from({ length: 70 }, (_, i) => leafHash(`leaf ${i}`));
 
@@ -53,7 +61,7 @@ describe('proofs in trees of 1 to 70 leaves', () => {
     }
   });
 
-  it('a proof is one for its two sizes alone, and starts from the empty tree only with its root', () => {
+  it('a proof holds for its two sizes only, and from the empty tree only with its root', () => {
     for (let second = 2; second <= leaves.length; second++) {
       for (const first of [1, second >> 1, second - 1].filter((size) => size > 0)) {
         const path = consistencyPath(first, second).map(rangeHash);

@@ -1,4 +1,33 @@
-import { nodeHash } from './merkle-hash.js';
+import { createHash } from 'node:crypto';
+
+/** Length of every hash of the tree: SHA-256. */
+export const HASH_BYTES = 32;
+
+const LEAF = Buffer.from([0]);
+const NODE = Buffer.from([1]);
+
+/** MTH of one entry (RFC 6962 section 2.1): the prefix keeps a leaf from being passed off as a node. */
+export function leafHash(data: Buffer | string): Buffer {
+  return createHash('sha256').update(LEAF).update(data).digest();
+}
+
+export function nodeHash(left: Buffer, right: Buffer): Buffer {
+  return createHash('sha256').update(NODE).update(left).update(right).digest();
+}
+
+/** MTH of no entries: the hash of nothing. */
+export const EMPTY_ROOT = createHash('sha256').digest();
+
+/** Root of neighbouring hashes whose number is a power of two. */
+export function perfectRoot(hashes: readonly Buffer[]): Buffer {
+  let level = [...hashes];
+  while (level.length > 1) {
+    const above: Buffer[] = [];
+    for (let at = 0; at < level.length; at += 2) above.push(nodeHash(level[at] as Buffer, level[at + 1] as Buffer));
+    level = above;
+  }
+  return level[0] ?? EMPTY_ROOT;
+}
 
 /** Leaves `from` up to but without `to`. */
 export interface Range {
@@ -72,4 +101,25 @@ export function subtreesOf({ from, to }: Range): Subtree[] {
 /** Hash of a range from the hashes of its full subtrees, left to right. */
 export function joinedSubtrees(hashes: readonly Buffer[]): Buffer {
   return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
+}
+
+/** The root of a growing tree (RFC 6962) in memory of its logarithm: the full subtrees so far, largest first. */
+export class GrowingRoot {
+  private readonly peaks: { height: number; hash: Buffer }[] = [];
+  size = 0;
+
+  add(hash: Buffer): void {
+    let peak = { height: 0, hash };
+    for (let last = this.peaks.at(-1); last?.height === peak.height; last = this.peaks.at(-1)) {
+      peak = { height: peak.height + 1, hash: nodeHash(last.hash, peak.hash) };
+      this.peaks.pop();
+    }
+    this.peaks.push(peak);
+    this.size += 1;
+  }
+
+  root(): Buffer {
+    const [last, ...rest] = this.peaks.toReversed();
+    return last === undefined ? EMPTY_ROOT : rest.reduce((right, { hash }) => nodeHash(hash, right), last.hash);
+  }
 }

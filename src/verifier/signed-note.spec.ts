@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ROOT } from './merkle-hash.js';
+import { EMPTY_ROOT } from './merkle-tree.js';
 import { noteText, openNote, signedNote } from './signed-note.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -12,11 +12,11 @@ function noteOver(text: string, origin = 'log.example/log'): string {
   return `${text}\n${note.slice(note.indexOf('\n\n') + 2)}`;
 }
 
-describe('a checkpoint is read in one form alone, though its key signed another', () => {
+describe('a checkpoint is accepted in one form only, also when the key signed another', () => {
   const root = randomBytes(32).toString('base64');
   const origin = 'log.example/log';
 
-  it('the form of tlog-checkpoint', () => {
+  it('that of tlog-checkpoint', () => {
     expect(openNote(noteOver(`${origin}\n7\n${root}\n`), spki)).toMatchObject({ origin, size: 7 });
     const empty = noteText({ origin, size: 0, root: EMPTY_ROOT });
     expect(openNote(noteOver(empty), spki)).toMatchObject({ size: 0, root: EMPTY_ROOT });

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { EMPTY_ROOT, HASH_BYTES } from './merkle-hash.js';
+import { EMPTY_ROOT, HASH_BYTES } from './merkle-tree.js';
 import { fromBase64 } from '../formats/encoding/base64.js';
 
-/** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
+/** A checkpoint: the size of a log and its root at that size (C2SP tlog-checkpoint). */
 export interface Checkpoint {
   readonly origin: string;
   readonly size: number;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/platform/database/new-id.js';
-import { RELATIONSHIP_KINDS } from '../../src/inventory/model/asset-relationship.entity.js';
-import { bitOf } from '../../src/inventory/model/relationship-mask.js';
+import { RELATIONSHIP_KINDS, bitOf } from '../../src/inventory/model/asset-relationship.entity.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../..');

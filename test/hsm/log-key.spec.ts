@@ -2,9 +2,7 @@ import { createHash, createPublicKey, randomBytes, randomUUID } from 'node:crypt
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import type { CheckpointAnswer, GeneratedKey, LogAnchor } from '../../src/hsm/key-vault.js';
-import { GrowingRoot } from '../../src/verifier/growing-root.js';
-import { leafHash } from '../../src/verifier/merkle-hash.js';
-import { consistencyPath } from '../../src/verifier/merkle-tree.js';
+import { GrowingRoot, consistencyPath, leafHash } from '../../src/verifier/merkle-tree.js';
 import { noteText, openNote, signedNote } from '../../src/verifier/signed-note.js';
 import { answered, createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 

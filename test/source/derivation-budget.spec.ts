@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DerivationBudget } from '../../src/inventory/certificates/derivation-budget.js';
+import { DerivationBudget } from '../../src/inventory/certificates/password-encryption.js';
 import { readPkcs12 } from '../../src/inventory/certificates/pkcs12-store.js';
 import { costlyStore } from '../inventory/costly-store.js';
 

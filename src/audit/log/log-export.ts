@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { ExportedLeaf, ExportHead, LeafKind, UnloggedEntry } from '../../verifier/exported-log.js';
-import { HASH_BYTES } from '../../verifier/merkle-hash.js';
+import type { ExportedLeaf, ExportHead, LeafKind, UnloggedEntry } from '../../verifier/log-verifier.js';
+import { HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';

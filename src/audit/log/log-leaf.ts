@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import type { LeafKind } from '../../verifier/exported-log.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
 import { createHash } from 'node:crypto';
 
 /** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as in PostgreSQL. */

@@ -8,7 +8,7 @@ import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import type { LogCheckpoint } from './log.entity.js';
 import { LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, rootOf } from './log-tiles.js';
-import type { LeafKind } from '../../verifier/exported-log.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
 import { consistencyPath, inclusionPath } from '../../verifier/merkle-tree.js';
 
 export interface ProvenLeaf {

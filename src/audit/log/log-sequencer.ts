@@ -7,8 +7,8 @@ import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves, SEQUENCER_LOCK } from './log-tiles.js';
-import type { LeafKind } from '../../verifier/exported-log.js';
-import { leafHash } from '../../verifier/merkle-hash.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
+import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
 
 /** Entries per transaction, whose locks last some ten milliseconds. */

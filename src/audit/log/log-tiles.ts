@@ -1,7 +1,14 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
-import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
-import { joinedSubtrees, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
+import {
+  EMPTY_ROOT,
+  HASH_BYTES,
+  perfectRoot,
+  joinedSubtrees,
+  type Range,
+  type Subtree,
+  subtreesOf,
+} from '../../verifier/merkle-tree.js';
 
 /** Key of the transaction-level advisory lock: one process at a time appends to the log. */
 export const SEQUENCER_LOCK = 0x5ea1_0610;

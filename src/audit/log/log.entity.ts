@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { LeafKind } from '../../verifier/exported-log.js';
+import type { LeafKind } from '../../verifier/log-verifier.js';
 
 /** An audit entry that has no leaf yet. The row commits with the entry; the sequencer removes it. */
 @Entity('log_waiting')

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { leafHash } from '../../verifier/merkle-hash.js';
-import { inclusionPath } from '../../verifier/merkle-tree.js';
+import { leafHash, inclusionPath } from '../../verifier/merkle-tree.js';
 import { rootOfInclusion } from '../../verifier/merkle-proof.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors } from './log-anchors.js';

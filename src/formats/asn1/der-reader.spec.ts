@@ -37,7 +37,7 @@ describe('an object identifier', () => {
     ['8837', '2.999'],
   ])('%s is %s', (contents, text) => expect(dotted(hex(contents))).toBe(text));
 
-  it('of a megabyte is refused, which would take minutes to write out', () => {
+  it('of a megabyte is refused: it would take minutes to format', () => {
     expect(() => dotted(Buffer.alloc(1024 * 1024, 0xff))).toThrow(RangeError);
   });
 });

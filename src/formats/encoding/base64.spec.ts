@@ -7,7 +7,7 @@ import { fromBase64, fromBase64Url, fromBrokenBase64 } from './base64.js';
 const hex = (bytes: Buffer | undefined) => bytes?.toString('hex');
 
 describe('base64', () => {
-  it('gives back the bytes that were written, whichever they are', () => {
+  it('decodes what was encoded, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const written = Buffer.from(bytes);
@@ -17,7 +17,7 @@ describe('base64', () => {
     );
   });
 
-  it('of bytes is one text and no other: a text that is read is written the same', () => {
+  it('is canonical: a text that is decoded is encoded the same', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'ABwxyz0189+/=-_ \n'.split('')), maxLength: 12 });
     fc.assert(
       fc.property(letters, (text) => {
@@ -56,11 +56,11 @@ describe('base64', () => {
     ['base64url', '-_-_'],
     ['a letter that only looks like one', 'Zm9ѵ'],
     ['NUL', 'Zm9v\0'],
-  ])('is not: %s', (_, text) => {
+  ])('is refused: %s', (_, text) => {
     expect(fromBase64(text)).toBeUndefined();
   });
 
-  it('without padding is taken where the format leaves it out', () => {
+  it('without padding is accepted where the format omits it', () => {
     expect(hex(fromBase64('Zg', 'optional'))).toBe('66');
     expect(hex(fromBase64('Zg==', 'optional'))).toBe('66');
     expect(fromBase64('Zg=', 'optional')).toBeUndefined();
@@ -68,14 +68,14 @@ describe('base64', () => {
     expect(fromBase64('Zg==', 'none')).toBeUndefined();
   });
 
-  it('for addresses has its own letters, and no padding unless the format has it', () => {
+  it('base64url has its own letters, and no padding unless the format has it', () => {
     expect(hex(fromBase64Url('-_8'))).toBe('fbff');
     expect(fromBase64Url('+/8')).toBeUndefined();
     expect(fromBase64Url('-_8=')).toBeUndefined();
     expect(hex(fromBase64Url('-_8=', 'optional'))).toBe('fbff');
   });
 
-  it('of PEM may have its lines broken anywhere', () => {
+  it('in PEM may have line breaks anywhere', () => {
     expect(hex(fromBrokenBase64('Zm\r\n9v\n'))).toBe('666f6f');
     expect(fromBrokenBase64('Zm9v!\n')).toBeUndefined();
   });
@@ -99,7 +99,7 @@ const OWN_TEXTS: Record<string, string> = {
   'src/client/sensor/detectors/ssh.ts': 'the head of a text that is searched for keys',
 };
 
-it('from outside is read by this decoder: nobody else calls the one of Node, which takes anything', () => {
+it('from outside is only decoded here: no other file calls the lenient decoder of Node', () => {
   const root = join(import.meta.dirname, '../../..');
   const raw =
     /\b(?:Buffer\.from\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,\s*['"]base64(?:url)?['"]\s*\)|atob\(|IsBase64\b)/;

@@ -3,7 +3,7 @@ import { trimEndOf } from './trim-end.js';
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
 
-/** What a format says about `=` at the end (RFC 4648 section 3.2). */
+/** The rule of a format about `=` at the end (RFC 4648 section 3.2). */
 export type Padding = 'required' | 'optional' | 'none';
 
 /**
@@ -47,4 +47,21 @@ function canonical(text: string, encoding: 'base64' | 'base64url', padding: Padd
   if (padding === 'none' ? given > 0 : given !== missing && (padding === 'required' || given > 0)) return undefined;
   const bytes = Buffer.from(bare, encoding);
   return bytes.toString(encoding).replaceAll('=', '') === bare ? bytes : undefined;
+}
+
+const LINES = { 64: /.{1,64}/g, 70: /.{1,70}/g };
+
+export interface PemLayout {
+  /** Characters in a line of base64: 64 by RFC 7468; OpenSSH writes 70. */
+  readonly width?: keyof typeof LINES;
+  /** Header fields of RFC 1421 section 4.6, as `Proc-Type`, by name. */
+  readonly headers?: Iterable<readonly [name: string, value: string]>;
+}
+
+/** A textual encoding of RFC 7468. @param label the words after BEGIN, as `CERTIFICATE`. */
+export function writePem(label: string, der: Buffer, { width = 64, headers = [] }: PemLayout = {}): string {
+  const fields = [...headers].map(([name, value]) => `${name}: ${value}\n`);
+  const head = fields.length === 0 ? '' : `${fields.join('')}\n`;
+  const lines = der.toString('base64').match(LINES[width]) ?? [];
+  return `-----BEGIN ${label}-----\n${head}${lines.join('\n')}\n-----END ${label}-----\n`;
 }

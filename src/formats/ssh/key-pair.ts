@@ -1,3 +1,4 @@
+import { writePem } from '../encoding/base64.js';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { type SshPublicKey, sshPublicKeyOf } from './public-key.js';
 import { wireString, wireUint32 } from './wire.js';
@@ -35,10 +36,5 @@ export function newEd25519Pair(comment: string): SshKeyPair {
     wireString(publicKey.blob),
     wireString(Buffer.concat([inner, padding])),
   ]);
-  return { publicKey, privateKey: Buffer.from(pem(body)) };
-}
-
-function pem(body: Buffer): string {
-  const lines = body.toString('base64').match(/.{1,70}/g) ?? [];
-  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+  return { publicKey, privateKey: Buffer.from(writePem('OPENSSH PRIVATE KEY', body, { width: 70 })) };
 }

@@ -32,7 +32,7 @@ describe.each([
   const key = newKey(...kind);
   const signature = key.sign('one');
 
-  it('is that of the key over the message', () => {
+  it('is verified with the key and the message', () => {
     expect(isSshsigBy(key.blob, signature, about('one'))).toBe(true);
   });
 
@@ -42,11 +42,11 @@ describe.each([
     ['another key', () => isSshsigBy(newKey('-t', 'ed25519').blob, signature, about('one'))],
     ['nothing', () => isSshsigBy(key.blob, '', about('one'))],
     ['a cut signature', () => isSshsigBy(key.blob, signature.slice(0, 200), about('one'))],
-  ])('is none of %s', (_name, asked) => {
+  ])('is refused for %s', (_name, asked) => {
     expect(asked()).toBe(false);
   });
 
-  it('does not survive the change of any byte', () => {
+  it('is refused after the change of any byte', () => {
     const body = signature.split('\n').slice(1, -2).join('');
     const bytes = Buffer.from(body, 'base64');
     for (let at = 0; at < bytes.length; at += 1) {

@@ -10,7 +10,7 @@ const ARMOR = /-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,20000})-----EN
 
 export interface SignedMessage {
   readonly message: Buffer;
-  /** What the signature is for: one that was made for something else does not count. */
+  /** The namespace of the signature: one that was made for another does not count. */
   readonly namespace: string;
 }
 

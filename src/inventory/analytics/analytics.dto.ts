@@ -1,6 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { Count } from '../model/count.js';
+import type { Count } from '../model/tally.js';
 import { readinessOf, sumOf, unknownOf } from './summary.js';
 import { LevelCountsView } from '../model/level-counts.dto.js';
 

@@ -4,10 +4,10 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
-import { type Count, countsOf, type TallyRow } from '../model/count.js';
+import { type Count, countsOf, type TallyRow } from '../model/tally.js';
 import { summaryOf } from './summary.js';
 
-/** What assets are counted by. */
+/** The dimensions by which assets are counted. */
 export type Dimension = 'kind' | 'state' | 'owner' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
 
 /** A source and how many assets it shows. */
@@ -86,7 +86,7 @@ export class AnalyticsReader {
     return this.by('expiry', dayOf(today), dayOf(last));
   }
 
-  /** Those that have ended. */
+  /** The number of those that have expired. */
   async expired(): Promise<number> {
     const yesterday = new Date(this.clock.now().getTime() - 24 * 3600 * 1000);
     return (await this.by('expiry', '', dayOf(yesterday))).reduce((sum, { count }) => sum + count, 0);

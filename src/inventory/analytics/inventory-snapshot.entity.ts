@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Count } from '../model/count.js';
+import type { Count } from '../model/tally.js';
 
 /** The inventory in a few numbers. */
 export interface InventorySummary {
@@ -16,7 +16,7 @@ export interface InventorySummary {
   readonly due: Readonly<Record<string, number>>;
 }
 
-/** How the inventory stood at the end of a day. The database lets nobody change it afterwards. */
+/** The inventory at the end of a day. A trigger of the database forbids later changes. */
 @Entity('inventory_snapshot')
 export class InventorySnapshot {
   /** UTC. */
@@ -33,7 +33,7 @@ export class InventorySnapshot {
   @Column('jsonb')
   summary: InventorySummary;
 
-  /** By dimension. */
+  /** Counts by dimension. */
   @Column('jsonb')
   counts: Record<string, Count[]>;
 }

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
-import { type Count, countsOf, type TallyRow } from '../model/count.js';
+import { type Count, countsOf, type TallyRow } from '../model/tally.js';
 import type { InventorySummary } from './inventory-snapshot.entity.js';
 import { summaryOf } from './summary.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Of certificates by day there are thousands of values, and what has ended is in the summary; verdicts are told by what they say. */
+/** Dimensions that are not stored: expiry has thousands of days, and its sum is in the summary; the facts of verdicts are dimensions themselves. */
 const LEFT_OUT = new Set(['expiry', 'verdict']);
 
-/** Keeps how the inventory stood at the end of a day (UTC). A day that has its snapshot keeps it, whatever is learned later. */
+/** Stores the inventory at the end of a day (UTC). A day that has its snapshot keeps it, also when more is known later. */
 @Injectable()
 export class SnapshotTaker {
   constructor(
@@ -17,7 +17,7 @@ export class SnapshotTaker {
     private readonly clock: Clock,
   ) {}
 
-  /** Takes that of the last day that is over, and tells whether the day had none yet. */
+  /** Takes the snapshot of yesterday. @returns the day, and whether it had none yet. */
   async takeLast(): Promise<{ readonly day: string; readonly taken: boolean }> {
     const day = new Date(this.clock.now().getTime() - DAY_MS).toISOString().slice(0, 10);
     return { day, taken: await this.take(day) };

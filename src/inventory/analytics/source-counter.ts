@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource, type EntityManager } from 'typeorm';
-import { keepSourceCount } from '../assets/source-count.js';
+import { keepSourceCount } from '../model/tally.js';
 
 const EVERY_MS = 2000;
 const BATCH = 200;

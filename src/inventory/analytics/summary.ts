@@ -1,4 +1,4 @@
-import type { Count } from '../model/count.js';
+import type { Count } from '../model/tally.js';
 import type { InventorySummary } from './inventory-snapshot.entity.js';
 
 /** Statuses on the quantum axis that need no migration. */

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { holdVerdicts } from '../risk/verdict-lock.js';
+import { lockVerdictsShared } from '../risk/rule-book.js';
 import { Asset } from './asset.entity.js';
 import { addToTally } from '../model/tally.js';
 
@@ -14,7 +14,7 @@ export interface Annotation {
   readonly labels?: readonly string[];
 }
 
-/** What people say about assets: who answers for one, and labels. No document changes it. */
+/** Annotations that people make: owner and labels of an asset. No document changes them. */
 @Injectable()
 export class AssetAnnotationsService {
   constructor(
@@ -25,7 +25,7 @@ export class AssetAnnotationsService {
   /** @throws Problem 404 `asset.missing`, 412 when it was changed since `version`. */
   async change(caller: Caller, id: string, version: number, { owner, labels }: Annotation): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await holdVerdicts(tx);
+      await lockVerdictsShared(tx);
       const before = await tx.findOne(Asset, {
         where: { id },
         select: { id: true, owner: true, labels: true, version: true },

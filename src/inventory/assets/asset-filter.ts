@@ -1,11 +1,8 @@
 import { Problem } from '../../platform/errors/problem.js';
 import { hashId } from '../model/asset-identity.js';
-import type { Level } from '../model/risk-verdict.js';
-import { levelNumber } from '../model/risk-verdict.js';
+import { type Level, levelNumber } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
-import { kindColumn } from './query/kind-column.js';
-import { LAST_SEEN } from './query/last-seen.js';
-import { queryCondition, verdictCondition } from './query/query-condition.js';
+import { kindColumn, queryCondition, verdictCondition, LAST_SEEN } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {

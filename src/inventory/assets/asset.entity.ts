@@ -1,10 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ResolvedBy } from '../model/risk-subject.js';
-import type { VerdictFacts } from '../model/verdict-facts.js';
+import type { VerdictFacts } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
 
 /**
- * One cryptographic asset, wherever it was seen. Its id is made of what it is (identity.ts), so every row can be found,
+ * One cryptographic asset, wherever it was seen. Its id is a hash of its identity (model/asset-identity.ts), so that every row can be found,
  * written and distributed by it alone.
  */
 @Entity('asset')
@@ -33,7 +33,7 @@ export class Asset {
   @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 
-  /** Certificates and keys: from when and until when they may be used. */
+  /** Validity of certificates and keys. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
@@ -51,14 +51,14 @@ export class Asset {
   @Column('text', { default: 'active' })
   state: AssetState;
 
-  /** Who answers for it: a team, a person. People say so; documents do not. */
+  /** The team or person responsible. Set by people, never by documents. */
   @Column('text', { nullable: true })
   owner: string | null;
 
   @Column('text', { array: true, default: () => `'{}'` })
   labels: string[];
 
-  /** Of what people edit: owner and labels. */
+  /** Version of owner and labels, which people edit. */
   @Column('int', { default: 1 })
   version: number;
 

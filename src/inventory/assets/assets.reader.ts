@@ -3,10 +3,9 @@ import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { LEVELS, type RiskVerdict } from '../model/risk-verdict.js';
-import { FACTS } from '../model/verdict-facts.js';
+import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
-import { LAST_SEEN } from './query/last-seen.js';
+import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
@@ -14,9 +13,9 @@ import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, w
 const MAX_COUNTED = 10_000;
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
 const MAX_WALKED = 3000;
-/** Of more verdicts than these the planner knows as much by itself. */
+/** For more verdicts than these the planner estimates as well by itself. */
 const MAX_VERDICTS = 500;
-/** What was met less often on the walk is rare, and the planner must not expect to meet it soon. */
+/** A value that was met less often on the walk is rare: the planner must not expect to meet it soon. */
 const RARE = 3;
 const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
 export const ASSET_SORTS = ['id', 'name', '-level', 'notAfter'] as const;
@@ -54,7 +53,7 @@ interface AssetList extends Conditions {
   /** Where the page begins. */
   readonly start: readonly string[];
   readonly by: string;
-  /** What a cursor remembers beside the id. */
+  /** The sort key of a cursor, beside the id. */
   readonly position: string;
 }
 

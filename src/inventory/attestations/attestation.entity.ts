@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { PolicyPack } from './policy-pack.js';
 
-/** A policy pack of one's own. */
+/** A policy pack of the organisation. */
 @Entity('policy_pack')
 @Unique('policy_pack_name', ['name'])
 export class PolicyPackRow {
@@ -24,7 +24,7 @@ export class PolicyPackRow {
   createdAt: Date;
 }
 
-/** A part of the inventory that a policy pack of one's own was held against, and that people were told of. */
+/** A part of the inventory that was checked against a policy pack of the organisation, and about which an alert event was recorded. */
 @Entity('policy_scope')
 export class PolicyScope {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'policy_scope_of_pack' })
@@ -59,7 +59,7 @@ export interface AttestationEvidence {
   readonly url?: string;
 }
 
-/** What somebody attested on a day: how the inventory stood against a policy pack. It is never changed; a newer one takes its place. */
+/** An attestation: how the inventory stood against a policy pack on a day. It is never changed; a newer one replaces it. */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])
 export class Attestation {

@@ -9,9 +9,8 @@ import { Clock } from '../../platform/time/clock.js';
 import { AttestationPage, AttestationView, EvaluationView } from './attestation-views.dto.js';
 import { AttestationsQuery, AttestBody, EvaluateBody, SigningKeyQuery } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
-import { declarationsOf } from './declarations.js';
+import { declarationsOf, SignedDeclarations } from './declarations.js';
 import { PolicyJudge } from './policy-judge.service.js';
-import { SignedDeclarations } from './signed-declarations.js';
 
 @ApiTags('Inventory')
 @Controller('api/attestations')

@@ -13,13 +13,13 @@ const DAY_MS = 24 * 3600 * 1000;
 
 export interface AttestOrder extends EvaluateOrder {
   readonly statement: string;
-  /** Who looked; the caller otherwise. */
+  /** The person who assessed it; the caller by default. */
   readonly reviewer?: string;
   readonly evidence: readonly AttestationEvidence[];
   readonly expiresAt?: Date;
 }
 
-/** Keeps what people attest of how the inventory stands against a policy pack. */
+/** Stores attestations of the conformance of the inventory to a policy pack. */
 @Injectable()
 export class AttestationsService {
   constructor(
@@ -58,7 +58,7 @@ export class AttestationsService {
       const detail = { pack: pack.id, scope, asOf, score, reviewer, expiresAt: expiresAt.toISOString() };
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
-      // How it stood, or would stand, on another day is no news.
+      // The result for another day records no alert events.
       if (asOf === dayOf(at)) await this.judge.recordEvents(tx, { pack, results, scope: order.scope });
       return id;
     });

@@ -1,7 +1,11 @@
 import { hashId } from '../model/asset-identity.js';
 import type { Attestation, RequirementResult } from './attestation.entity.js';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
+import { AttestationsService } from './attestations.service.js';
 
-/** Whoever runs this installation; the schema wants a name. */
+/** The operator of this installation; the schema requires a name. */
 const ORGANIZATION = 'The operator of this inventory';
 
 /**
@@ -107,3 +111,19 @@ function evidenceOf({ results, evidence, createdAt, expiresAt, reviewer, asOf }:
 const requirementRef = (identifier: string) => `requirement-${identifier}`;
 const claimRef = (identifier: string) => `claim-${identifier}`;
 const evidenceRef = (identifier: string) => `evidence-${identifier}`;
+
+/** Attestations as CycloneDX documents that are signed in themselves. */
+@Injectable()
+export class SignedDeclarations {
+  constructor(
+    private readonly attestations: AttestationsService,
+    private readonly signatures: JsonSignaturesService,
+  ) {}
+
+  /** @throws Problem `attestation.missing`, and those of the signature. */
+  async of(caller: Caller, id: string, key: string): Promise<object> {
+    const document = declarationsOf(await this.attestations.find(id));
+    const signer = await this.signatures.signer(caller, key, { filename: `attestation-${id}.cdx.json` });
+    return signer.signed(document);
+  }
+}

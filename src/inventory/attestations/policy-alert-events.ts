@@ -11,8 +11,8 @@ export interface JudgedPolicy {
 }
 
 /**
- * What there is to tell of a judged policy: of every requirement whether it is violated or not any more; of those that a person has yet to judge, nothing. While it lasts a
- * violation is one thing, however often it is told, so nobody has to know what was told before.
+ * The alert events of a judged policy: for every requirement whether it is violated or no longer is; none for those that a person has yet to judge. A violation that lasts
+ * is one alert however often its event is repeated, so that earlier events need not be known.
  */
 export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
@@ -23,7 +23,7 @@ export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): Alert
   });
 }
 
-/** What nobody asks for any more is violated no longer. */
+/** Ends the violations of requirements that were removed. */
 export function endedAlertEvents(
   pack: PolicyPack,
   identifiers: readonly string[],
@@ -35,7 +35,7 @@ export function endedAlertEvents(
   );
 }
 
-/** One requirement, wherever the policy is held against the inventory. */
+/** The subject of alerts about one requirement in one scope. */
 function about(
   pack: PolicyPack,
   identifier: string,

@@ -18,7 +18,7 @@ class PolicyCheckSettings {
   scope?: string;
 }
 
-/** `policy-check`: holds the inventory against a policy pack as it is today, and tells people what is violated and what is not any more. */
+/** `policy-check`: checks the inventory against a policy pack as of today, and records alert events about new and ended violations. */
 @Injectable()
 export class PolicyCheckTarget implements ScheduleTarget {
   readonly scope = 'inventory:read' satisfies Scope;
@@ -30,7 +30,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     targets.serve('policy-check', this);
   }
 
-  /** By trying it: what cannot be evaluated now is not worth a schedule. */
+  /** Evaluates it once: a pack that cannot be evaluated now is not scheduled. */
   async check(settings: Record<string, unknown>): Promise<void> {
     await this.evaluate(settings);
   }

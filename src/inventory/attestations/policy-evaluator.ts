@@ -5,9 +5,9 @@ import { type Conditions, conditionsOf } from '../assets/asset-filter.js';
 import { ACTIVE_BY_VERDICT } from '../model/tally.js';
 import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
-import type { Ingredient, RiskSubject } from '../model/risk-subject.js';
+import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
-import { useOf } from '../risk/use.js';
+import { useOf } from '../risk/algorithm-patterns.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 
@@ -19,7 +19,7 @@ export interface Evaluation {
   readonly score: number;
 }
 
-/** What a person says of a requirement that no query can check. */
+/** The judgement of a person about a requirement that no query can check. */
 export interface Review {
   readonly identifier: string;
   readonly score: number;
@@ -36,7 +36,7 @@ export interface EvaluationOrder {
 
 type Found = Pick<RequirementResult, 'assets' | 'violations' | 'examples' | 'acceptedUntil'>;
 
-/** Holds the inventory against a policy pack. */
+/** Evaluates a policy pack over the inventory. */
 @Injectable()
 export class PolicyEvaluator {
   constructor(
@@ -105,7 +105,7 @@ export class PolicyEvaluator {
     };
   }
 
-  /** Read once for all requirements: what the assets within the scope are, and how many. */
+  /** Facts and numbers of the assets in scope, read once for all requirements. */
   private async subjects(scope: string | undefined): Promise<SubjectCount[]> {
     const counts = new Map((await this.byVerdict(scope)).map(({ id, count }) => [id, count]));
     const rows: { id: string; subject: RiskSubject }[] = await this.db.query(
@@ -115,7 +115,7 @@ export class PolicyEvaluator {
     return rows.map((row) => ({ ...row, count: counts.get(row.id) ?? 0 }));
   }
 
-  /** Of everything, from the running counts. */
+  /** Counts of the whole inventory, from the running counts. */
   private byVerdict(...queries: readonly (string | undefined)[]): Promise<VerdictCount[]> {
     return queries.every((q) => q === undefined)
       ? this.db.query(ACTIVE_BY_VERDICT)
@@ -129,7 +129,7 @@ export class PolicyEvaluator {
     );
   }
 
-  /** Verdict by verdict: nothing has to be collected and sorted. */
+  /** Reads verdict by verdict, so that nothing has to be collected and sorted. */
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
@@ -167,7 +167,7 @@ function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   return `${violated} Accepted for now only: ${acceptedUntil.assets}, the first of them until ${acceptedUntil.first}.`;
 }
 
-/** What an authority says of the worst algorithm of each set of facts, as far as a requirement is about it. */
+/** The position of an authority on the worst algorithm of each set of facts that a requirement covers. */
 class WorstOpinions {
   private readonly known = new Map<string, Opinion | undefined>();
 
@@ -186,7 +186,7 @@ class WorstOpinions {
       .reduce<Opinion | undefined>((a, b) => (a === undefined ? b : worse(a, b)), undefined);
   }
 
-  private on(ingredient: Ingredient): Opinion | undefined {
+  private on(ingredient: AlgorithmUse): Opinion | undefined {
     const key = JSON.stringify(ingredient);
     if (!this.known.has(key)) {
       const opinion = opinionsOn(ingredient, this.day, this.engine).find(

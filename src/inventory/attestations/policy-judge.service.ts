@@ -20,11 +20,11 @@ export interface EvaluateOrder {
 export interface Evaluated extends Evaluation {
   readonly pack: PolicyPack;
   readonly asOf: string;
-  /** When it was looked at. */
+  /** The time of the evaluation. */
   readonly at: Date;
 }
 
-/** Holds the inventory against policy packs. */
+/** Judges the inventory by policy packs. */
 @Injectable()
 export class PolicyJudge {
   constructor(
@@ -51,7 +51,7 @@ export class PolicyJudge {
     return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
   }
 
-  /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
+  /** Records alert events about the policy. None for a pack that was changed or removed since it was read: its violations have ended. */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
     if (isOwn(pack.id)) {

@@ -1,18 +1,18 @@
 import type { Stance } from '../risk/jurisdictions.js';
-import type { CryptoUse } from '../risk/use.js';
+import type { CryptoUse } from '../risk/algorithm-patterns.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** By what an authority says. */
+/** A requirement by the position of an authority. */
 export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;
-  /** Of algorithms for this only. */
+  /** Only algorithms for this use. */
   readonly uses?: readonly CryptoUse[];
   /** Violated at this stance or a worse one. */
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }
 
-/** By a query that must find nothing. */
+/** A requirement by a query that must find nothing. */
 export interface QueryCheck {
   readonly kind: 'query';
   readonly q: string;
@@ -38,9 +38,9 @@ export interface PolicyPack {
   /** An attestation is good for that long at most. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
-  /** Of one's own: counts its changes, from 1. */
+  /** Present in packs of the organisation: counts changes, from 1. */
   readonly revision?: number;
 }
 
-/** Those that come with the product. */
+/** The packs that come with the product. */
 export const PACKS = packs as unknown as readonly PolicyPack[];

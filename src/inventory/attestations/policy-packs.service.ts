@@ -29,7 +29,7 @@ export class PolicyPacksService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Those of the product first. */
+  /** Packs of the product first. */
   async list(): Promise<PolicyPack[]> {
     const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];

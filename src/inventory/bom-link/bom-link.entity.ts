@@ -11,10 +11,10 @@ export class BomLinkRefs {
   refs: Buffer;
 }
 
-/** An export that was made: its bom-refs are ids of assets. */
+/** An export: its bom-refs are ids of assets. */
 @Entity('bom_link_export')
 export class BomLinkExport {
-  /** Of the document. */
+  /** Serial number of the document. */
   @PrimaryColumn('uuid')
   serial: string;
 

@@ -1,11 +1,14 @@
 import { Problem } from '../../platform/errors/problem.js';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import type { EntityManager } from 'typeorm';
 
 const LINK = /^urn:cdx:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/([1-9][0-9]{0,17})(?:#(.+))?$/;
 const SERIAL = 'urn:uuid:';
 
 /** A link to a document, or to an element of it (CycloneDX, BOM-Link): `urn:cdx:<uuid>/<version>#<bom-ref>`. */
 export interface BomLink {
-  /** Of the document, without `urn:uuid:`. */
+  /** Serial number of the document, without `urn:uuid:`. */
   readonly uuid: string;
   readonly version: string;
   readonly ref?: string;
@@ -36,4 +39,22 @@ function invalid(): Problem {
   const detail =
     'must be urn:cdx:<UUID in lower case>/<version from 1>, and #<bom-ref, percent-encoded> for an element';
   return new Problem('malformed', 'bom-link.invalid', `link: ${detail}.`, { errors: [{ pointer: 'link', detail }] });
+}
+
+const compressed = promisify<Buffer, Buffer>(deflateRaw);
+const expanded = promisify<Buffer, Buffer>(inflateRaw);
+
+/** Stores which assets the bom-refs of a document stand for; documents of the same content share it. */
+export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
+  const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
+  if (known.length > 0) return;
+  const text = JSON.stringify(refs);
+  await tx.query('INSERT INTO bom_link_refs (said, refs) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+    said,
+    await compressed(Buffer.from(text)),
+  ]);
+}
+
+export async function readRefs(refs: Buffer): Promise<Map<string, string>> {
+  return new Map(JSON.parse((await expanded(refs)).toString()) as [string, string][]);
 }

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { bomLinkOf, parseBomLink } from './bom-link.js';
-import { readRefs } from './element-refs.js';
+import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
 
 const MAX_DOCUMENTS = 20;
 
-/** A document that a link leads to. */
+/** The document that a link points to. */
 export interface LinkedDocument {
   readonly id: string;
   readonly serialNumber: string;
@@ -15,7 +14,7 @@ export interface LinkedDocument {
   readonly source: string;
   readonly format: string;
   readonly receivedAt: Date;
-  /** Of the same serial number. */
+  /** Other versions of the same serial number. */
   readonly newestVersion: string;
 }
 
@@ -31,7 +30,7 @@ export interface Resolved {
   /** As it is written. */
   readonly link: string;
   readonly document: LinkedDocument;
-  /** Of a link to an element. */
+  /** Present for a link to an element. */
   readonly asset?: LinkedAsset;
 }
 

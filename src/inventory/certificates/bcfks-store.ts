@@ -1,7 +1,7 @@
 import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
-import type { DerivationBudget } from './derivation-budget.js';
+import type { DerivationBudget } from './password-encryption.js';
 import { keyBits, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS store. */
@@ -12,7 +12,7 @@ export interface BcfksEntry {
   readonly certificates: readonly Buffer[];
   /** The scheme that protects a key. */
   readonly securedBy: string;
-  /** Of a secret key that could be opened. */
+  /** Present for a secret key that could be opened. */
   readonly secret: SecretKeyFacts | undefined;
 }
 

@@ -67,7 +67,7 @@ describe.skipIf(!existsSync(TRUTH))('what OpenSSL says of public certificates', 
       sigAlg: read.signature.oid,
       notBefore: read.notBefore.toISOString(),
       notAfter: read.notAfter.toISOString(),
-      // OpenSSL tells no size of some keys, and no name of some curves.
+      // OpenSSL prints no size of some keys, and no name of some curves.
       bits: bits === null ? null : read.key.bits,
       curve: curve === null ? null : read.key.curve,
     }).toEqual({

@@ -15,7 +15,7 @@ import { derElements, derTime, dotted } from '../../formats/asn1/der-reader.js';
 import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
-/** What a certificate says. Fingerprints are hexadecimal SHA-256. */
+/** The content of a certificate. Fingerprints are hexadecimal SHA-256. */
 export interface X509CertificateContent {
   readonly fingerprint: string;
   /** RFC 4514. */

@@ -11,17 +11,17 @@ export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
 export const NAMES_PROPERTY = 'sealwright:certificate-names';
 export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
 
-/** A private key as it was found: its public half says which one, its bytes are nowhere. */
+/** A private key as it was found: its public half says which one, its bytes are not kept. */
 export interface FoundPrivateKey {
   readonly name: string;
-  /** Of the public half. */
+  /** SHA-256 of the public half. */
   readonly fingerprint: string;
-  /** Undefined when that is closed as well. */
+  /** Undefined when the public half is encrypted as well. */
   readonly algorithm: PublicKeyAlgorithm | undefined;
   /** Another name of its own, by which it goes; then `fingerprint` is no SHA-256 of a SubjectPublicKeyInfo. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
-  /** What protects it, as an algorithm's name; undefined when nothing does. */
+  /** Name of the algorithm that protects it; undefined when nothing does. */
   readonly securedBy: string | undefined;
 }
 
@@ -33,20 +33,20 @@ export interface FoundPublicKey {
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
-  /** Of a format that has fingerprints of its own: it goes by that. */
+  /** The fingerprint of a format that has its own; it identifies the key. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
 }
 
-/** From when until when a key may be used, as it says itself. */
+/** The validity that a key states. */
 export interface Lifetime {
   readonly creationDate?: string;
   readonly expirationDate?: string;
-  /** Of a key that was revoked. */
+  /** Present for a key that was revoked. */
   readonly state?: 'deactivated' | 'compromised';
 }
 
-/** A key of a symmetric cipher or a MAC that lies in a store; its bytes are nowhere. */
+/** A key of a symmetric cipher or a MAC that lies in a store; its bytes are not kept. */
 export interface FoundSecretKey {
   readonly name: string;
   /** Which one it is: the store and the alias, hashed. */
@@ -62,11 +62,11 @@ interface KeyFacts {
   readonly facts: object;
   readonly fingerprint: string | undefined;
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** The key itself lay there for anybody to read. */
+  /** The key is not protected: every reader of the file has it. */
   readonly bytesFound?: boolean;
 }
 
-/** Collects what certificates, key stores and key files hold as assets; refs are made of what a thing is. */
+/** Collects the contents of certificates, key stores and key files as components; refs are made of their identity. */
 export class CredentialComponents {
   readonly assets = new Map<string, DraftAsset>();
 

@@ -1,5 +1,5 @@
 import type { Draft } from '../model/document.js';
-import { isKeybox } from '../openpgp/keybox.js';
+import { isKeybox } from '../openpgp/containers.js';
 import { isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
 import { CredentialReading } from './credential-reading.js';
@@ -9,16 +9,16 @@ import { readBcfksInto, readJavaStoreInto, readPkcs12Into } from './key-store-re
 import { isPkcs12Store } from './pkcs12-store.js';
 
 export interface CredentialOptions {
-  /** Where it lay, and what it stands for: a file on a host. */
+  /** The place where it was found, which is also its source: a file on a host. */
   readonly source: string | undefined;
-  /** Of a key store, or of encrypted private keys. */
+  /** Opens a key store, or encrypted private keys. */
   readonly password: string | undefined;
 }
 
 /**
  * Reads certificates and keys: PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, OpenPGP keyrings, PuTTY key files, and SSH keys as
- * authorized_keys, known_hosts and .pub files have them, each by its content. Of a private key only its public half is told, of a secret
- * key what it is for and how long it is.
+ * authorized_keys, known_hosts and .pub files have them, each recognized by its content. Of a private key only the public half is kept, of a secret
+ * key only algorithm and length.
  *
  * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
  */

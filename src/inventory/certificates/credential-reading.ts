@@ -1,12 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Draft, DraftOccurrence } from '../model/document.js';
-import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import type { Draft, DraftOccurrence, Rejection, Remark } from '../model/document.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
-import { DerivationBudget } from './derivation-budget.js';
+import { DerivationBudget } from './password-encryption.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
@@ -17,7 +16,7 @@ interface Issued {
   readonly der: Buffer;
 }
 
-/** What one body of certificates and keys has given so far. */
+/** Collects what is found in one body of certificates and keys. */
 export class CredentialReading {
   readonly found = new CredentialComponents();
   readonly budget = new DerivationBudget();
@@ -27,10 +26,10 @@ export class CredentialReading {
   private readonly warnings: Remark[] = [];
   private items = 0;
 
-  /** @param source where it lay; undefined when nobody says. */
+  /** @param source where it was found; undefined when the sender does not say. */
   constructor(readonly source: string | undefined) {}
 
-  /** Of a certificate, which may be followed by what OpenSSL trusts it for. */
+  /** Adds a certificate; OpenSSL may have appended its trust settings. */
   certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
     return this.item(() => {
       const der = firstElement(bytes);
@@ -85,7 +84,7 @@ export class CredentialReading {
     ];
   }
 
-  /** What cannot be read is refused by itself, the others are taken. */
+  /** Reads one item; one that cannot be read is rejected by itself. */
   item<T>(read: () => T, otherwise: string): T | undefined {
     try {
       const result = read();
@@ -114,7 +113,7 @@ export class CredentialReading {
     this.rejected.push({ index, pointer: `/${index}`, code: 'asset.invalid', detail });
   }
 
-  /** Something that is there and is none of what is listed. */
+  /** Counts an item that is recognized but not listed in the inventory. */
   passOver(code: string, detail: string): void {
     this.items += 1;
     this.warn(code, detail);
@@ -142,7 +141,7 @@ export function nothingHere(): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
-/** The bytes themselves when they are no DER: who reads them says so. */
+/** The first DER element; the bytes themselves when they are no DER, for the reader to refuse. */
 function firstElement(bytes: Buffer): Buffer {
   const first = bytes[1] ?? 0;
   const octets = first < 0x80 ? 0 : first & 0x7f;

@@ -15,7 +15,7 @@ export interface JavaKeyStoreEntry {
   readonly kind: 'private-key' | 'certificate' | 'secret-key';
   /** DER, the entry's own certificate first. */
   readonly certificates: readonly Buffer[];
-  /** Of a secret key: a `javax.crypto.SealedObject`. */
+  /** Present for a secret key: a `javax.crypto.SealedObject`. */
   readonly sealed?: JavaValue;
 }
 

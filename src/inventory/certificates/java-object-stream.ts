@@ -1,9 +1,9 @@
-/** What an object stream holds, as far as key stores need it: bytes, texts, objects by their fields; all else is null. */
+/** Values of an object stream that key stores need: bytes, texts, and objects by their fields; any other value is null. */
 export type JavaValue = Buffer | string | JavaObject | null;
 
 export interface JavaObject {
   readonly className: string;
-  /** Of the class and those above it. */
+  /** Names of the class and its superclasses. */
   readonly fields: ReadonlyMap<string, JavaValue>;
 }
 

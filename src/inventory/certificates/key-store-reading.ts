@@ -69,7 +69,7 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
   secrets.note();
 }
 
-/** Secret keys of one store: each goes by the store and its alias, since a hash of the key itself would tell it. */
+/** Secret keys of one store. Each is identified by store and alias: a hash of a short key would reveal it. */
 class SecretKeys {
   private readonly store: string;
   private closed = 0;

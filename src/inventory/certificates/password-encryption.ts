@@ -1,7 +1,40 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
-import type { DerivationBudget } from './derivation-budget.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
+import { Problem } from '../../platform/errors/problem.js';
+
+/** Rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2 over all parts: a few seconds of work, and more than any tool writes. */
+const MAX_ROUNDS = 3_000_000;
+
+/**
+ * The rounds of key derivation that one document may cost. The document itself says how many each of its parts takes, and a store may
+ * have a thousand keys with salts of their own.
+ */
+export class DerivationBudget {
+  private left = MAX_ROUNDS;
+
+  /**
+   * Takes the rounds of one derivation before it is made. False when fewer are left, or the number is invalid: the part is then read
+   * without its secrets.
+   *
+   * @param blocks number of hash blocks of the key, each of which costs all rounds.
+   */
+  take(rounds: number, blocks = 1): boolean {
+    const cost = rounds * blocks;
+    if (!Number.isSafeInteger(cost) || cost < 1 || cost > this.left) return false;
+    this.left -= cost;
+    return true;
+  }
+
+  /** As `take`, for a part that cannot be read without its secrets. @throws Problem 422 `document.too-costly` */
+  spend(rounds: number, blocks = 1): void {
+    if (this.take(rounds, blocks)) return;
+    const detail = `asks for more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing in all`;
+    throw new Problem('refused', 'document.too-costly', `The key store ${detail}; write it anew with fewer.`, {
+      errors: [{ pointer: '', detail }],
+    });
+  }
+}
 
 const SHA1_BYTES = 20;
 const PBES2 = '1.2.840.113549.1.5.13';
@@ -50,7 +83,7 @@ export interface PasswordEncryption {
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
 }
 
-/** Of an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or one of PKCS #12. */
+/** Reads an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or a scheme of PKCS #12. */
 export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
   const [id, parameters] = members(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
@@ -69,7 +102,7 @@ export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
   return { name: scheme.name, decrypt };
 }
 
-/** Of two keys the third is the first. */
+/** Triple DES with two keys: the third is the first. */
 function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   return decipher('des-ede3-cbc', key.length === 24 ? key : Buffer.concat([key, key.subarray(0, 8)]), iv, bytes);
 }

@@ -1,7 +1,7 @@
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
 export interface PemBlock {
-  /** What stands after BEGIN. */
+  /** The words after BEGIN. */
   readonly label: string;
   readonly bytes: Buffer;
   /** The block as it stands in the text. */

@@ -2,9 +2,8 @@ import { ContentInfo } from '@peculiar/asn1-cms';
 import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/errors/problem.js';
-import type { DerivationBudget } from './derivation-budget.js';
+import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
-import { passwordEncryption } from './password-encryption.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
@@ -77,7 +76,7 @@ function contentsOf(part: ContentInfo, password: string, budget: DerivationBudge
   return opened((candidate) => decrypt(encrypted, candidate, budget), password);
 }
 
-/** Who sets no password may mean an empty one, or none. @throws Problem `key-store.password`, `document.too-costly`. */
+/** Without a password both the empty one and none are tried. @throws Problem `key-store.password`, `document.too-costly`. */
 function opened(decrypt: (password: string | null) => Buffer, password: string): Buffer {
   for (const candidate of password === '' ? ['', null] : [password])
     try {

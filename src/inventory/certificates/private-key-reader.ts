@@ -4,8 +4,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
 import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import type { FoundPrivateKey } from './credential-components.js';
-import type { DerivationBudget } from './derivation-budget.js';
-import { passwordEncryption } from './password-encryption.js';
+import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
@@ -23,8 +22,8 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 }
 
 /**
- * Which key a PEM block of a private key is; nothing of the private half is kept. One that is encrypted is opened when there is a
- * password; else it is listed by what protects it.
+ * Identifies the key in a PEM block of a private key; nothing of the private half is kept. An encrypted one is opened with the password, if
+ * there is one; else only its protection is listed.
  *
  * @throws Error when it is no private key.
  */
@@ -45,7 +44,7 @@ export function readDerPrivateKey(der: Buffer, password: string, budget: Derivat
     try {
       return found(createPrivateKey({ key: der, format: 'der', type }), undefined);
     } catch {
-      // Of another type.
+      // It is a key of another type.
     }
   throw new RangeError('no private key');
 }
@@ -55,7 +54,7 @@ function found(key: KeyObject, securedBy: string | undefined): FoundPrivateKey {
   return { name: `private key ${fingerprint.slice(0, 16)}`, fingerprint, algorithm, securedBy };
 }
 
-/** What does not tell which key it is goes by its encrypted bytes. */
+/** An encrypted key whose public half is not readable is identified by its encrypted bytes. */
 function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, securedBy: string): FoundPrivateKey {
   const fingerprint = sha256(bytes);
   return {
@@ -86,7 +85,7 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
   return closed(der, undefined, name);
 }
 
-/** Encryption of RFC 1421, as OpenSSL has it: the label tells the algorithm, the header the cipher. */
+/** Encryption of RFC 1421, as OpenSSL writes it: the label names the algorithm, the header the cipher. */
 function readOldEncrypted({ label, bytes, text }: PemBlock, cipher: string, password: string): FoundPrivateKey {
   const securedBy = `PEM ${cipher}`;
   if (password !== '')

@@ -1,10 +1,10 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { derElements } from '../../formats/asn1/der-reader.js';
-import { DerivationBudget } from './derivation-budget.js';
+import { DerivationBudget } from './password-encryption.js';
 import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Of a secret key: the name of its algorithm, and how long it is. */
+/** Algorithm and length of a secret key. */
 export interface SecretKeyFacts {
   readonly algorithm: string;
   readonly bits: number;
@@ -14,7 +14,7 @@ export interface SecretKeyFacts {
 const SEAL = 'PBEWithMD5AndTripleDES';
 const SALT = 8;
 
-/** What protects a sealed key, by name. */
+/** The name of the scheme that protects a sealed key. */
 export function sealName(sealed: JavaValue): string {
   const algorithm = fieldsOf(sealed)?.get('sealAlg');
   return typeof algorithm === 'string' && /^[\w/.-]{1,60}$/.test(algorithm) ? algorithm : SEAL;

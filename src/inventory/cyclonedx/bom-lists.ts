@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { DraftRefs } from '../model/draft-refs.js';
-import type { Remark } from '../model/ingest-outcome.js';
+import type { Remark } from '../model/document.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
 import { type SchemaCheck, schemaNameOf } from './json-schema.js';
@@ -9,15 +9,15 @@ import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
 
-/** An item that shares its name with another one before it. */
+/** An item with the name of an earlier one. */
 interface Doubtful {
   readonly item: unknown;
   readonly index: number;
 }
 
 /**
- * The lists of a document, item by item, as its schema judges them. As soon as one is at fault nothing more is handed on: the rest is
- * looked at to tell what else is wrong.
+ * The lists of a document, item by item, checked by the schema. After the first fault no more items are yielded: the rest is only checked
+ * for further faults.
  */
 export class BomLists {
   private readonly checks: Readonly<Record<ListName, SchemaCheck>>;
@@ -33,9 +33,9 @@ export class BomLists {
   }
 
   /**
-   * Items without fault, in their order but for those that share their name with an earlier one: they come at the end.
+   * Valid items in their order; those with the name of an earlier one come at the end, unless they repeat it.
    *
-   * @param refs where it is noted what items are called.
+   * @param refs where the names of items are noted.
    */
   *items<Item>(list: ListName, refs: DraftRefs): Generator<Item> {
     const { found } = this;
@@ -63,7 +63,7 @@ export class BomLists {
     return good;
   }
 
-  /** What is repeated within an item is taken out where that may be put right. */
+  /** Checks an item; in repair mode, repeated items of its own lists are removed and its times are repaired. */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
     const check = this.checks[list];
     const before = found.duplicates.length;
@@ -81,7 +81,7 @@ export class BomLists {
     return found.count - before === others && check(item, found);
   }
 
-  /** What differs from all that is called the same. */
+  /** The doubtful items that differ from all others of their name. */
   private *distinct(list: ListName, doubtful: readonly Doubtful[]): Generator {
     if (doubtful.length === 0) return;
     const shared = new Set(doubtful.map(({ item }) => schemaNameOf(item)));
@@ -114,7 +114,7 @@ function addRepair(repairs: Remark[], pointer: string): void {
     repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
 }
 
-/** Takes repeated items out of the lists that they are in. */
+/** Removes repeated items from their lists. */
 export function removeRepeated(duplicates: readonly Duplicate[], repairs: Remark[]): void {
   const lists = new Map<unknown[], Set<number>>();
   for (const { list, index, pointer } of duplicates) {

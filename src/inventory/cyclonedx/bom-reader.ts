@@ -1,6 +1,5 @@
-import type { CheckedDocument, Draft, DraftHead } from '../model/document.js';
+import type { CheckedDocument, Draft, DraftHead, Remark, CdxComponent } from '../model/document.js';
 import { DraftRefs } from '../model/draft-refs.js';
-import type { Remark } from '../model/ingest-outcome.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
@@ -10,15 +9,14 @@ import { assetsOfBom, type Bom, type Dependency } from './connected-components.j
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
 import { repairTimes } from './repaired-times.js';
 import { SchemaFaults } from './schema-faults.js';
-import type { CdxComponent } from '../model/document.js';
 
 /**
- * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for its
- * assets, some items at a time: what a known document says need not be read again, and what is made of an item is gone before the next is read.
+ * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the assets of the draft are
+ * iterated, some items at a time: a document whose content is known need not be read again, and items are garbage before the next are read.
  *
- * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so do the assets of the draft, when the
- * last of them was read. Repeated list items, an upper-case serial number and times that lack a zone or the like are put right in repair
- * mode, since nothing is lost by it; everything else is for the sender to mend.
+ * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so does the iteration of the
+ * assets, at its end. In repair mode, repeated list items, an upper-case serial number and incomplete times are
+ * repaired, since nothing is lost by it; other faults refuse the document.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();
@@ -38,7 +36,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
     components: (refs: DraftRefs) => lists.items<CdxComponent>('components', refs),
     *dependencies(refs: DraftRefs) {
       yield* lists.items<Dependency>('dependencies', refs);
-      // Now everything was judged.
+      // Here all items have been checked.
       if (found.count > 0) refuse(found);
     },
   };
@@ -56,7 +54,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
-/** There is no schema to judge it by. */
+/** It is not checked: the draft has no schema. */
 function readOldCbom(text: BomText): CheckedDocument {
   const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
     components: CdxComponent[];
@@ -101,7 +99,7 @@ function versionOf(document: Record<string, unknown>): SpecVersion {
   });
 }
 
-/** What is wrong with a document apart from its lists, and was not put right. */
+/** The faults of a document outside of its lists that could not be repaired. */
 function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, repairs: Remark[]): SchemaFaults {
   if (mode === 'repair') lowerSerialNumber(head, repairs);
   let found = faultsOf(head, version);
@@ -145,7 +143,7 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
   });
 }
 
-/** What the document describes: the repository, else the component, else the series that its serial number stands for. */
+/** The name of what the document describes: its repository, else its component, else its serial number. */
 function sourceOf({ metadata, serialNumber }: Bom): string | undefined {
   const property = (...names: string[]) => metadata?.properties?.find(({ name }) => names.includes(name))?.value;
   const repository = property('gitUrl', 'git-url');

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type SchemaCheck, type Schema, SchemaCompiler } from './json-schema.js';
 
-/** Versions whose official schema judges a document. */
+/** Versions that have an official schema. */
 export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
 export type SpecVersion = (typeof SPEC_VERSIONS)[number];
 
@@ -38,7 +38,7 @@ function idOf(version: SpecVersion): string {
   return `${BASE}bom-${version}.schema.json`;
 }
 
-/** Versions before 1.6 call themselves by other hosts and file names; here all go by one. */
+/** Schemas before 1.6 have other hosts and file names in their ids; here all have one form. */
 const BASE = 'http://cyclonedx.org/schema/';
 
 function read(id: string): Schema {

@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto';
 import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
-import { bodyText, malformed, parseJson, bodyTextOf } from '../model/json-body.js';
-import type { JsonMembers } from '../model/json-values.js';
+import { bodyText, malformed, parseJson, bodyTextOf, type JsonMembers } from '../model/json.js';
 
-/** What makes a document long. */
+/** The long lists of a document. */
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
-/** To be raised when the same document comes to be read differently. */
+/** To be raised when the same document is read differently by a new version of the service. */
 const READING = 4;
 
-/** Items of a list that stand side by side. */
+/** Consecutive items of a list. */
 export interface Stretch {
-  /** Of the first, in the list. */
+  /** Of its first item in the list. */
   readonly index: number;
   readonly items: readonly unknown[];
 }
 
-/** A CycloneDX document as it came. Its lists are read some items at a time, so that what is made of a document need never be there at once. */
+/** A CycloneDX document as bytes. Its lists are parsed some items at a time, so that the whole is never in memory as objects. */
 export class BomText {
-  /** @param outline undefined when only the whole tells where the lists are. */
+  /** @param outline undefined when the lists can only be found by parsing the whole. */
   constructor(
     private readonly bytes: Buffer,
     private readonly outline: Outline | undefined,
@@ -28,7 +27,7 @@ export class BomText {
     return parseJson(bodyText(this.bytes)) as JsonMembers;
   }
 
-  /** The document with lists that are empty. What is no list stays, for its schema to refuse. */
+  /** The document with empty lists. A member that is no list stays, for the schema to refuse. */
   head(): JsonMembers {
     if (this.outline !== undefined)
       return parseJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
@@ -37,7 +36,7 @@ export class BomText {
     return document;
   }
 
-  /** Each call reads the list anew: what it yields may be changed. */
+  /** Each call parses the list anew: the receiver may change the items. */
   *stretches(name: ListName): Generator<Stretch> {
     if (this.outline === undefined) {
       const list = this.whole()[name];
@@ -58,8 +57,8 @@ export class BomText {
   }
 
   /**
-   * Hash of what the document says: its lists as they stand, and what it is about. Serial number, version, time and properties are
-   * those of one edition.
+   * Hash of the content: the lists as they stand, and the described component. Serial number, version, time and properties belong to one
+   * edition of the document.
    */
   said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
     const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));

@@ -14,15 +14,15 @@ interface Property {
 }
 
 /**
- * A component of a document as an asset: places apart, secrets out, with the links that it tells of itself. It is the asset's from now on,
- * and changed where it stands: most of it stays as it came. A member that is taken out becomes undefined, which all that reads components
- * takes for missing; `delete` would leave V8 with an object that is slow to read.
+ * Makes an asset of a component: its places and links are read, secrets are withheld. The component is changed in place and belongs to the
+ * asset from now on. A removed member becomes undefined, which all readers of components treat as missing: after `delete`, V8 would read
+ * the object slowly.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
-  takeOut(component, 'bom-ref');
-  takeOut(component, 'evidence');
-  takeOut(component, 'components');
+  removeMember(component, 'bom-ref');
+  removeMember(component, 'evidence');
+  removeMember(component, 'components');
   const found: Property[] = [];
   const isHeldBack = holdBackValue(component, found);
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
@@ -31,7 +31,7 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   return { ref, kind: kindOf(component), component, occurrences, links: linksOf(component) };
 }
 
-function takeOut(members: Record<string, unknown>, name: string): void {
+function removeMember(members: Record<string, unknown>, name: string): void {
   if (members[name] !== undefined) members[name] = undefined;
 }
 
@@ -43,7 +43,7 @@ export function kindOf(component: CdxComponent): AssetKind {
   return component.type === 'cryptographic-asset' ? 'algorithm' : 'component';
 }
 
-/** The value of secret material never gets any further than here. Answers whether there was one. */
+/** Withholds the value of secret material. @returns whether there was one. */
 function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): boolean {
   const material = cryptoProperties?.relatedCryptoMaterialProperties;
   const value = material?.['value'];
@@ -53,7 +53,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   if (fingerprint !== undefined) found.push({ name: PUBLIC_KEY_PROPERTY, value: fingerprint });
   if (isPublicMaterial(material['type']) && withoutSecretMembers(value) === value) return false;
   found.push({ name: WITHHELD_PROPERTY, value: 'value' });
-  takeOut(material, 'value');
+  removeMember(material, 'value');
   cryptoProperties.assetType = 'related-crypto-material';
   return true;
 }
@@ -66,7 +66,7 @@ function fingerprintOf(component: CdxComponent, found: Property[]): void {
     found.push({ name: CERTIFICATE_PROPERTY, value: stated });
 }
 
-/** What the component says itself stands. */
+/** A property that the component has is not replaced. */
 function addProperties(component: CdxComponent, found: readonly Property[]): void {
   const added = found.filter(({ name }) => propertyOf(component, name) === undefined);
   if (added.length > 0) component.properties = [...(component.properties ?? []), ...added];

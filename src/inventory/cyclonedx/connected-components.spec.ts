@@ -21,8 +21,8 @@ function read(document: Document) {
   const all: DraftAsset[] = [];
   for (const asset of assetsOfBom(partsOf(document), refs, tally)) {
     all.push(asset);
-    // As whoever takes them in does: what an asset tells of itself is noted at once.
-    for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.lead(kind, to));
+    // As DocumentAssets does: links of the asset itself are added at once.
+    for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.linkTo(to, kind));
   }
   const names = all.map(({ ref }) => ref);
   const edges = names
@@ -32,8 +32,8 @@ function read(document: Document) {
   return { refs: names, edges, ignored: tally.ignored, warnings: tally.warnings.map(({ detail }) => detail) };
 }
 
-describe('what of a document becomes an asset', () => {
-  it('is what is cryptographic, and what uses it', () => {
+describe('the assets of a document', () => {
+  it('are its cryptographic components and those that use them', () => {
     const components = [library('near'), library('idle'), algorithm('aes')];
     const dependencies = [{ ref: 'near', dependsOn: ['gone', 'idle'], provides: ['aes', 'aes'] }];
     expect(read({ components, dependencies })).toEqual({
@@ -44,7 +44,7 @@ describe('what of a document becomes an asset', () => {
     });
   });
 
-  it('is what leads there by however many steps, even by one that is no component', () => {
+  it('include users over any number of steps, also through a name that is no component', () => {
     const components = [library('far'), library('near'), library('user'), algorithm('aes')];
     const dependencies = [
       { ref: 'user', dependsOn: ['far'] },
@@ -57,7 +57,7 @@ describe('what of a document becomes an asset', () => {
     expect(warnings).toEqual(['2 references lead to nothing in the document']);
   });
 
-  it('may lack a bom-ref, and lead somewhere all the same', () => {
+  it('may lack a bom-ref and still have links', () => {
     const key = {
       type: 'cryptographic-asset',
       name: 'key',
@@ -71,7 +71,7 @@ describe('what of a document becomes an asset', () => {
     });
   });
 
-  it('is found at every depth, with its places apart', () => {
+  it('are found at every depth, with their places', () => {
     const evidence = { occurrences: [{ location: 'a.c', line: 1 }] };
     const inner = { ...algorithm('inner'), evidence };
     const components = [{ ...library('outer'), components: [inner] }];

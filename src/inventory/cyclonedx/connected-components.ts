@@ -1,10 +1,9 @@
-import type { CdxComponent, DraftAsset } from '../model/document.js';
+import type { CdxComponent, DraftAsset, Remark } from '../model/document.js';
 import { type DraftRef, type DraftRefs, addLink } from '../model/draft-refs.js';
-import type { Remark } from '../model/ingest-outcome.js';
 import { assetOf } from './component-reader.js';
 import { asVersion16 } from './version-16.js';
 
-/** A document that its schema has judged, as far as an inventory reads it, but for its lists. */
+/** The members of a document, checked by its schema, that the inventory reads, without the lists. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
@@ -18,17 +17,17 @@ export interface Dependency {
   readonly provides?: readonly string[];
 }
 
-/** Each list is gone through once, components first. The components become those of the assets. */
+/** The lists of a document. Each is iterated once, components first; the components become those of the assets. */
 export interface BomParts {
-  /** What the document is about. */
+  /** The component that the document describes. */
   readonly described: CdxComponent | undefined;
-  /** 1.6 cannot say all of it as it stands. */
+  /** Whether it has members that CycloneDX 1.6 lacks. */
   readonly isNew: boolean;
   components(refs: DraftRefs): Iterable<CdxComponent>;
   dependencies(refs: DraftRefs): Iterable<Dependency>;
 }
 
-/** What is told of a document beside its assets. */
+/** Counts and warnings about a document. */
 export interface Tally {
   received: number;
   ignored: number;
@@ -36,8 +35,8 @@ export interface Tally {
 }
 
 /**
- * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. What is cryptographic
- * comes as it is read, what leads to it when all links are known.
+ * The cryptographic components, and the components from which links lead to one: a library that uses no cryptography is only counted.
+ * Cryptographic components come as they are read, the others when all links are known.
  */
 export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
@@ -69,7 +68,7 @@ function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Ge
   }
 }
 
-/** All are found before the first is handed on: it may be changed then. */
+/** All are collected before the first is yielded, since the receiver may change it. */
 function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
   const stack = [root];
@@ -91,7 +90,7 @@ function refFor(component: CdxComponent, index: number, refs: DraftRefs, warning
     }
     if (warnings.length < MAX_WARNINGS) warnings.push(REPEATED);
   }
-  // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
+  // A component without a ref gets one; the space keeps it from being one that the document uses.
   const ref = refs.of(` ${index}`);
   ref.isComponent = true;
   return ref;
@@ -102,10 +101,10 @@ interface PlainComponent {
   readonly component: CdxComponent;
 }
 
-/** Components that are not cryptographic, and which of them lead to what is. */
+/** Components that are not cryptographic; those from which links lead to a cryptographic one are `wanted`. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** What uses a thing, other than what is cryptographic itself. It need not be a component. */
+  /** The names from which a link leads to a name, without the cryptographic ones. They need not be components. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}
@@ -135,23 +134,23 @@ class PlainComponents {
   private link(from: DraftRef, kind: 'dependsOn' | 'provides', names: readonly string[] | undefined): void {
     if (names === undefined || names.length === 0) return;
     for (const name of names.length === 1 ? names : new Set(names)) {
-      const lead = this.refs.lead(kind, name);
-      addLink(from, lead);
+      const link = this.refs.linkTo(name, kind);
+      addLink(from, link);
       if (from.isCryptographic) continue;
-      const before = this.users.get(lead.to);
-      if (before === undefined) this.users.set(lead.to, [from]);
+      const before = this.users.get(link.to);
+      if (before === undefined) this.users.set(link.to, [from]);
       else before.push(from);
     }
   }
 }
 
-/** How many links lead to or from nothing in the document. */
+/** The number of links to or from a name that no component of the document has. */
 function danglingLinks(refs: DraftRefs): number {
   let count = 0;
   for (const { isComponent, links } of refs.values()) {
     if (isComponent) continue;
     count += links.length;
-    // Each counts once, whatever it leads to.
+    // It is counted once, also when it leads to such a name.
     for (const { to } of links) to.uses -= 1;
   }
   for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;

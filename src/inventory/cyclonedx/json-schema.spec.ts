@@ -22,7 +22,7 @@ const algorithm = (more: object = {}) => ({
 });
 
 describe('the check of a CycloneDX 1.6 document', () => {
-  it('accepts a good one', () => {
+  it('accepts a valid one', () => {
     expect(judge(bom({ components: [algorithm()] })).faults).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe('the check of a CycloneDX 1.6 document', () => {
     ],
     ['a day that does not exist', bom({ metadata: { timestamp: '2024-02-30T00:00:00Z' } }), '/metadata/timestamp'],
     ['a name that needs escaping', bom({ 'a/b~c': 1 }), '/a~1b~0c'],
-  ])('says where it finds %s', (_, document, pointer) => {
+  ])('reports the pointer of %s', (_, document, pointer) => {
     expect(judge(document).faults.map((fault) => fault.pointer)).toContain(pointer);
   });
 

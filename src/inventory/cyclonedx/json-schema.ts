@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { matchesFormat } from '../model/formats.js';
-import { isMembers, type JsonMembers } from '../model/json-values.js';
+import { isDate, isDateTime } from '../model/date-time.js';
+import { isMembers, type JsonMembers } from '../model/json.js';
 import type { SchemaFaults } from './schema-faults.js';
 
-/** Checks a value and notes what is wrong with it. Answers whether nothing is. */
+/** Checks a value and adds its faults. @returns whether there were none. */
 export type SchemaCheck = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
@@ -24,7 +24,7 @@ export class SchemaCompiler {
     return this.check(this.document(id), id);
   }
 
-  /** The check of one item of a list that is a member of the document. Whether an item is there twice is for whoever has them all. */
+  /** The check of one item of a list that is a member of the document. It cannot check `uniqueItems` of that list. */
   compileItem(id: string, list: string): SchemaCheck {
     const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
     return this.check(properties[list]?.items ?? true, id);
@@ -59,7 +59,7 @@ export class SchemaCompiler {
     };
   }
 
-  /** Followed when first asked: most of a schema is of things that few documents have, and some of it refers to itself. */
+  /** Resolved on first use: documents use a small part of a schema, and schemas refer to themselves. */
   private reference(ref: string, base: string): SchemaCheck {
     let check: SchemaCheck | undefined;
     return (value, found) => (check ??= this.target(ref, base))(value, found);
@@ -154,7 +154,7 @@ function everyItem(list: unknown[], checkAt: (index: number) => SchemaCheck, fou
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  // Only those that share a name are compared as a whole.
+  // Only items of the same name are compared as a whole.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = schemaNameOf(item);
@@ -267,4 +267,29 @@ function scalarChecks(schema: JsonMembers): SchemaCheck[] {
   if (typeof maximum === 'number')
     checks.push((v, found) => typeof v !== 'number' || v <= maximum || found.add(`must be at most ${maximum}`));
   return checks;
+}
+
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/;
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+const NO_IRI = /[\s<>"{}|\\^`]/;
+
+/** The formats that the CycloneDX schemas use; an unknown format is an annotation (JSON Schema draft-07, section 7.1). */
+function matchesFormat(format: string, text: string): boolean {
+  switch (format) {
+    case 'date-time':
+      return isDateTime(text);
+    case 'date':
+      return isDate(text);
+    case 'email':
+    case 'idn-email':
+      return EMAIL.test(text);
+    case 'uri':
+    case 'iri':
+      return SCHEME.test(text) && !NO_IRI.test(text);
+    case 'uri-reference':
+    case 'iri-reference':
+      return !NO_IRI.test(text);
+    default:
+      return true;
+  }
 }

@@ -1,5 +1,5 @@
 import { Problem } from '../../platform/errors/problem.js';
-import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */
 const OLD = '1.4-cbom-1.0';

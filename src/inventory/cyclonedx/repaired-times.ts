@@ -1,16 +1,16 @@
 import type { Fault } from '../../platform/errors/problem.js';
-import type { Remark } from '../model/ingest-outcome.js';
-import { isDateTime } from '../model/formats.js';
+import type { Remark } from '../model/document.js';
+import { isDateTime } from '../model/date-time.js';
 
-/** What the checks say of a text that is no time. */
+/** The fault that checks report for a text that is no time. */
 export const NO_TIME = 'must be a date-time';
 const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/;
 const MAX_REPAIRS = 1000;
 
 /**
- * A time that lacks what RFC 3339 section 5.6 asks for, made whole: no zone or a zone in words is UTC, no time of day is the start of
- * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59. Undefined for what tells no time.
+ * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
+ * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59. Undefined for a text that is no time.
  */
 export function repairedTime(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] = ALMOST.exec(text) ?? [];

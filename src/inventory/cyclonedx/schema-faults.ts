@@ -1,5 +1,5 @@
 import type { Fault } from '../../platform/errors/problem.js';
-import { pointerOf } from './json-pointer.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** A list that holds the item at `index` a second time. */
 export interface Duplicate {
@@ -10,15 +10,15 @@ export interface Duplicate {
 
 const MAX_FAULTS = 100;
 
-/** What a check found; the path is a stack that checks push to and pop from, so that only faults cost memory. */
+/** Collects the faults of a check. Checks push to `path` and pop from it, so that only faults cost memory. */
 export class SchemaFaults {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  /** Repeated items: the one fault that can be put right without losing anything. */
+  /** Repeated items: faults that can be repaired without loss. */
   readonly duplicates: Duplicate[] = [];
   private more = 0;
 
-  /** Where the first fault lies: how far a branch of oneOf got. */
+  /** Depth of the deepest fault: how well a branch of oneOf fits. */
   deepest = 0;
 
   get count(): number {
@@ -37,7 +37,7 @@ export class SchemaFaults {
     return false;
   }
 
-  /** A fresh collector at the same place, for a branch that may not count. */
+  /** A new collector at the same path, for a branch that may be discarded. */
   branch(): SchemaFaults {
     const branch = new SchemaFaults();
     branch.path.push(...this.path);
@@ -50,4 +50,12 @@ export class SchemaFaults {
     this.more += branch.more;
     this.deepest = Math.max(this.deepest, branch.deepest);
   }
+}
+
+export function pointerOf(path: readonly (string | number)[]): string {
+  return path.map((part) => `/${escape(String(part))}`).join('');
+}
+
+function escape(part: string): string {
+  return truncate(part, 100).replaceAll('\u0000', '').replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,5 +1,4 @@
-import type { CdxComponent } from '../model/document.js';
-import { keptMemberName } from '../model/kept-members.js';
+import { type CdxComponent, keptMemberName } from '../model/document.js';
 import { bomCheck } from './bom-schemas.js';
 import { SchemaFaults } from './schema-faults.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -8,8 +7,8 @@ const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
 
 /**
- * A component of a newer version as 1.6 can say it: a value that 1.6 does not list becomes `other` where it may, a member that it
- * does not know is left out, and both are kept in a property named after their place. Nothing is lost, the result is valid.
+ * Converts a component of a newer version to CycloneDX 1.6: a value that 1.6 does not list becomes `other` where that is valid, a member
+ * that it does not know is removed, and both are kept in a property named after their place. Nothing is lost, and the result is valid.
  */
 export function asVersion16(component: CdxComponent): CdxComponent {
   const { components: _nested, ...own } = component;
@@ -35,7 +34,7 @@ function referAs16({ cryptoProperties }: CdxComponent): void {
   if (material !== undefined) refer(material, 'algorithmRef', 'algorithm');
 }
 
-/** The first of its type; what the component says in the words of 1.6 stands. */
+/** Takes the first of its type; a member of 1.6 that the component has is not replaced. */
 function refer(facts: Record<string, unknown>, member: string, type: string): void {
   const related = facts['relatedCryptographicAssets'];
   if (facts[member] !== undefined || !Array.isArray(related)) return;
@@ -57,7 +56,7 @@ function faultsOf(component: CdxComponent): string[][] {
 }
 
 function move(component: CdxComponent, path: string[], kept: { name: string; value: string }[], round: number): void {
-  // What cannot be put right where it is goes with the member that holds it.
+  // A fault that cannot be repaired in its place is removed with the member around it.
   const steps = path.slice(0, Math.max(1, path.length - Math.floor(round / 2)));
   const name = steps.at(-1);
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);

@@ -1,4 +1,4 @@
-/** Sources of the demo are told by this: nothing else should begin so. */
+/** The names of demo sources begin with this, and no others should. */
 export const DEMO_PREFIX = 'demo:';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -93,7 +93,7 @@ const APPLICATIONS: readonly DemoApplication[] = [
   },
 ];
 
-/** What a scanner might have found: a handful of applications, from one that is ready to one that should be gone. */
+/** A sample of what a scanner might find: a handful of applications, from one that is ready to one that should be retired. */
 export function demoDocuments(now: Date): { source: string; document: object }[] {
   return APPLICATIONS.map((application) => ({
     source: `${DEMO_PREFIX} ${application.name}`,
@@ -165,7 +165,7 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-/** What of an application's algorithms TLS uses: its certificate signs. */
+/** The algorithms of an application that TLS uses; its certificate signs. */
 const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
 
 function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {

@@ -7,8 +7,8 @@ import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';
 import type { InventorySummary } from '../analytics/inventory-snapshot.entity.js';
 import { addToTally, tallied } from '../model/tally.js';
-import { IngestService } from '../ingest/ingest.service.js';
-import { holdVerdicts } from '../risk/verdict-lock.js';
+import { IngestService } from '../imports/ingest.service.js';
+import { lockVerdictsShared } from '../risk/rule-book.js';
 import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -101,14 +101,14 @@ function pastSummary(now: InventorySummary, share: number): InventorySummary {
   return { ...now, levels, readiness };
 }
 
-/** What nobody else shows goes, and out of the running counts. */
+/** Deletes the assets that no other source shows, and takes them off the running counts. */
 async function removeAssets(tx: EntityManager): Promise<number> {
   await tx.query(
     `CREATE TEMP TABLE demo_asset ON COMMIT DROP AS
      SELECT DISTINCT o.asset_id AS id FROM asset_occurrence o WHERE o.source_id IN (SELECT id FROM demo_source)
        AND NOT EXISTS (SELECT FROM asset_occurrence x WHERE x.asset_id = o.asset_id AND x.source_id NOT IN (SELECT id FROM demo_source))`,
   );
-  await holdVerdicts(tx);
+  await lockVerdictsShared(tx);
   const removed = `SELECT -1 AS step, ${tallied('a')} FROM judged_asset a JOIN demo_asset m ON m.id = a.id`;
   await tx.query(addToTally(removed));
   await tx.query('DELETE FROM asset_occurrence WHERE source_id IN (SELECT id FROM demo_source)');

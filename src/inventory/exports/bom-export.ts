@@ -23,32 +23,32 @@ import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
-/** How many of the newest documents tell one snapshot from another: those in flight commit in any order. */
+/** How many of the newest documents identify a snapshot: transactions commit in any order. */
 const RECENT = 1000;
 
 export interface BomExport {
   /** Names the snapshot and the filter: the same tag means the same bytes. */
   readonly tag: string;
-  /** Undefined when the reader has this tag already. */
+  /** Undefined when the client has this tag already. */
   readonly body: Readable | undefined;
 }
 
-/** Who asks. */
+/** The caller. */
 export interface Reader {
-  /** Whether the reader has the document of this tag already. */
+  /** Whether the client has the document of this tag already. */
   knows(tag: string): boolean;
-  /** With what this service has itself. */
+  /** Whether the crypto assets of this service itself are included. */
   readonly own?: boolean;
 }
 
-/** Who asks for a signature in the document, by which key. */
+/** The caller who asks for a signature in the document, and the key. */
 export interface SigningReader extends Pick<Reader, 'own'> {
   readonly caller: Caller;
   readonly key: string;
   readonly filename: string;
 }
 
-/** What tells one export from another. */
+/** The facts that identify an export. */
 interface Edition {
   readonly tag: string;
   readonly time: string;
@@ -65,7 +65,7 @@ export class BomExporter {
     private readonly signatures: JsonSignaturesService,
   ) {}
 
-  /** What is there now, unless another state is asked for. */
+  /** Active assets, unless the query asks for another state. */
   async open(given: AssetFilter, { knows, own = false }: Reader): Promise<BomExport> {
     const snapshot = await this.exports.open();
     let body: Readable | undefined;
@@ -80,8 +80,8 @@ export class BomExporter {
   }
 
   /**
-   * The same, signed in itself. It is read twice from one state of the database: for what is signed, and, when there is a signature,
-   * for the reader, who is never sent half of a document because nothing would sign it.
+   * The same, with an enveloped signature (JSF). The snapshot is read twice: for the hash, and for the response once the signature exists,
+   * so that a failed signature never cuts a response short.
    *
    * @throws Problem as for every signature.
    */
@@ -114,7 +114,7 @@ export class BomExporter {
     return source.snapshot.stream(documentOf(source.edition, await linesOf(source), signature));
   }
 
-  /** Who holds the document may link to it. */
+  /** Recorded, so that links into the document can be resolved. */
   private async note({ tag, time }: Edition): Promise<void> {
     await this.db.query('INSERT INTO bom_link_export (serial, state) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       serialOf(tag),
@@ -131,7 +131,7 @@ function isEverything({ state, ...rest }: AssetFilter): boolean {
   return state === 'active' && Object.values(rest).every((condition) => condition === undefined);
 }
 
-/** What a document is written from. */
+/** The sources of a document. */
 interface Source {
   readonly snapshot: Snapshot;
   readonly edition: Edition;
@@ -146,7 +146,7 @@ interface Lines {
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-/** To be gone through once, one list after the other. */
+/** Iterated once, one list after the other. */
 async function linesOf({ snapshot, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
   return { components: withOwn(components, own.components), dependencies: withOwn(dependencies, own.dependencies) };
@@ -204,13 +204,13 @@ async function editionOf(snapshot: Snapshot, filter: AssetFilter, { components }
   return { tag, time: (row?.time ?? new Date(0)).toISOString() };
 }
 
-/** What people say of assets and how time passes leaves no trace in the documents: such a choice is new each time. */
+/** Annotations and the passing of time leave no trace in documents: an export that filters by them is new each time. */
 function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
   const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
   return lasting ? '' : newId();
 }
 
-/** All but the lists. */
+/** The members of the document other than its lists. */
 function headOf({ tag, time }: Edition) {
   return {
     bomFormat: 'CycloneDX',
@@ -224,7 +224,7 @@ function headOf({ tag, time }: Edition) {
   };
 }
 
-/** The first comma goes. */
+/** Removes the first comma. */
 async function* listed(lines: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;

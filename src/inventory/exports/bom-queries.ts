@@ -1,21 +1,21 @@
 import { whereClause } from '../assets/asset-filter.js';
-import { anyOf, bitOf } from '../model/relationship-mask.js';
-import type { CopyQuery, SnapshotTurn } from './snapshot.js';
+import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
+import type { CopyQuery, ReaderShare } from './snapshot.js';
 
-/** Which assets are shown: conditions on the table `a`, and their values. */
+/** A filter of assets: conditions on the table `a`, and their values. */
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
 }
 
-/** Which stretches of ids one reader reads: as many to go on as there are readers. */
-export interface Share extends SnapshotTurn {
+/** The ranges of ids that one reader reads: every nth of them for n readers. */
+export interface Share extends ReaderShare {
   readonly stretches: number;
 }
 
-/** About what of the table goes into a text, so that it travels well and is small enough for memory. */
+/** Bytes of the table for one text: large enough to be sent well, small enough for memory. */
 const TEXT_BYTES = 384 * 1024;
-/** So many are read by one query: the time that it may take is enough for a reader who is slow. */
+/** Ranges that one query reads: within its timeout also for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const COMPONENT = `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || right(a.component::text, -1)`;
@@ -29,7 +29,7 @@ const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',
 const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
   || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
 const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
-/** Each edge once, however many sources tell of it. */
+/** Each edge once, however many sources report it. */
 const TARGETS = (
   condition: string,
 ) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
@@ -48,7 +48,7 @@ export function componentsQuery({ where, values }: ShownComponent): CopyQuery {
 
 /**
  * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
- * asked for by its id (OFFSET 0): a list of all that are shown would be searched for every target, where it is too long for a hash.
+ * looked up by its id (OFFSET 0): a list of all shown assets that is too long for a hash would be searched for every target.
  */
 export function dependenciesQuery({ where, values }: ShownComponent): CopyQuery {
   const isShown = `EXISTS (SELECT FROM judged_asset a ${whereClause(['a.id = r.to_id', ...where])} OFFSET 0)`;
@@ -57,17 +57,17 @@ export function dependenciesQuery({ where, values }: ShownComponent): CopyQuery 
   return { text, values };
 }
 
-/** Assets that are gone, but that active ones still use or offer: hardly any, since a document takes its edges back. */
+/** Assets that are no longer active but that active ones still use or offer: hardly any, since documents remove their edges. */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
-/** Ids are hashes: stretches of the same length hold about as many. How many make texts of the right size for a table of so many bytes. */
+/** Ids are hashes, so that equal ranges have about as many assets. @returns how many ranges give texts of the right size. */
 export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
 }
 
-/** All active assets: the same lines, those of a stretch in each text. */
+/** All active assets: the same lines, those of one range in each text. */
 export function allComponentsQueries(share: Share): CopyQuery[] {
   const places = PLACES('o.asset_id BETWEEN b.low AND b.high');
   return inStretches(
@@ -77,7 +77,7 @@ export function allComponentsQueries(share: Share): CopyQuery[] {
   );
 }
 
-/** Which assets are active is known by indexes alone: those that are gone have one of their own. */
+/** Active assets are found by indexes alone: the others have an index of their own. */
 export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
   const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
   return inStretches(
@@ -103,7 +103,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** By FILTER instead of CASE, PostgreSQL would sort the targets of each asset again. */
+/** CASE instead of FILTER: with FILTER, PostgreSQL sorts the targets of each asset again. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { transferable } from '../ingest/ingest-threads.js';
+import { transferable } from '../../platform/memory/detach-buffer.js';
 import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
 
 /** A JSON object whose long lists come line by line: a comma and a JSON text each, in parts that may end anywhere. */
 export interface CanonicalOrder {
   readonly hash: string;
-  /** All but the lists. */
+  /** The members other than the lists. */
   readonly members: Readonly<Record<string, unknown>>;
   /** In the order of their names, as they stand in the canonical form. */
   readonly lists: Readonly<Record<string, AsyncIterable<Buffer>>>;
 }
 
-/** Bytes that are handed over at a time. */
+/** Bytes that are transferred at a time. */
 const CHUNK = 256 * 1024;
 
 /** The hash of its canonical form (RFC 8785), made in a thread of its own: a million components take seconds. */
@@ -21,7 +21,7 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
   const worker = new Worker(new URL('./canonical-thread.js', import.meta.url), { name: 'bom-signature', workerData });
   const ended = new AbortController();
   worker.once('exit', () => ended.abort());
-  // Heard of where the next answer is awaited.
+  // Reported where the next answer is awaited.
   worker.on('error', () => ended.abort());
   try {
     let answer: Promise<unknown[]> | undefined;
@@ -44,7 +44,7 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
   }
 }
 
-/** Copies: what was handed over is the thread's. */
+/** Copies, since the memory that is transferred belongs to the thread. */
 async function* chunksOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = [];
   let length = 0;

@@ -48,7 +48,7 @@ describe('the hash of an export line by line', () => {
     expect(hashed({ components: [], dependencies: [] }, 10)).toEqual(whole);
   });
 
-  it('is not made of half of a document', () => {
+  it('fails for half of a document', () => {
     const hash = new CanonicalHash('sha256', HEAD, ['components', 'dependencies']);
     expect(() => hash.list('dependencies')).toThrow('components');
     hash.list('components');

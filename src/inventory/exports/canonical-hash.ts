@@ -7,12 +7,12 @@ const NOTHING = Buffer.alloc(0);
 /** Hashes the canonical form (RFC 8785) of a JSON object whose long lists come line by line: a comma and a JSON text each. */
 export class CanonicalHash {
   private readonly hash: Hash;
-  /** Members that were not hashed yet, the next one last. */
+  /** Members that are not hashed yet, in reverse order. */
   private readonly names: string[];
-  /** What stands before the next name, or before the next item of the list that is open. */
+  /** The separator before the next member, or before the next item of the open list. */
   private before = '{';
   private isListOpen = false;
-  /** The line that has not ended yet. */
+  /** The part of a line whose end has not come yet. */
   private begun = NOTHING;
 
   constructor(
@@ -24,7 +24,7 @@ export class CanonicalHash {
     this.names = [...Object.keys(members), ...lists].sort().toReversed();
   }
 
-  /** The lines that come now are of this list. Lists come in the order of their names. */
+  /** Begins a list. Lists come in the order of their names. */
   list(name: string): void {
     this.closeList();
     this.hashMembers(name);
@@ -34,7 +34,7 @@ export class CanonicalHash {
     this.isListOpen = true;
   }
 
-  /** Some lines, of which the last may go on in the next part. @throws SyntaxError */
+  /** Adds lines; the last may continue in the next part. @throws SyntaxError */
   lines(part: Buffer): void {
     const text = this.begun.length === 0 ? part : Buffer.concat([this.begun, part]);
     let start = 0;
@@ -45,7 +45,7 @@ export class CanonicalHash {
     this.begun = Buffer.from(text.subarray(start));
   }
 
-  /** Nothing more comes. */
+  /** Ends the object. @returns the hash. */
   digest(): Buffer {
     this.closeList();
     this.hashMembers();
@@ -64,7 +64,7 @@ export class CanonicalHash {
     this.isListOpen = false;
   }
 
-  /** Those before this one, or all. */
+  /** The members before this one, or all. */
   private hashMembers(until?: string): void {
     for (let name = this.names.at(-1); name !== undefined && name !== until; name = this.names.at(-1)) {
       if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} did not come`);

@@ -8,7 +8,7 @@ export interface CanonicalWork {
   readonly lists: readonly string[];
 }
 
-/** The next list begins; part of its lines; there is no more. Each is answered when it was dealt with: the last by the digest. */
+/** The begin of a list, a part of its lines, or the end. Each is acknowledged when it was processed, the last one with the digest. */
 export type CanonicalMessage = { readonly list: string } | ArrayBuffer | 'end';
 
 const { hash, members, lists } = workerData as CanonicalWork;

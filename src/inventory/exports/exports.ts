@@ -6,13 +6,13 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
-/** Connections of each: while one sends, the other reads ahead. */
-const LANES = 2;
-/** An export may take as long as its reader does, within reason. */
+/** Connections of an export: while one sends, the other reads ahead. */
+const CONNECTIONS = 2;
+/** An export may take as long as its client does, within limits. */
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
-/** Exports have connections of their own: readers who are slow leave everybody else theirs. */
+/** Exports have a pool of their own: slow clients take no connections from other requests. */
 @Injectable()
 export class Exports implements OnApplicationShutdown {
   private readonly db: DataSource;
@@ -28,15 +28,15 @@ export class Exports implements OnApplicationShutdown {
     };
     this.db = new DataSource({
       ...options,
-      poolSize: MAX_AT_ONCE * LANES,
+      poolSize: MAX_AT_ONCE * CONNECTIONS,
       extra: { ...(options.extra as object), ...limits },
     });
   }
 
   /**
-   * One state of the database, to be ended by whoever asked for it.
+   * One state of the database, to be ended by the caller.
    *
-   * @throws Problem 429 `export.busy` while six are under way in this process.
+   * @throws Problem 429 `export.busy` while six are running in this process.
    */
   async open(): Promise<Snapshot> {
     if (this.underWay >= MAX_AT_ONCE) throw busy();
@@ -47,7 +47,7 @@ export class Exports implements OnApplicationShutdown {
     try {
       this.opened ??= this.db.initialize();
       await this.opened;
-      return await Snapshot.open(this.db, LANES, ended);
+      return await Snapshot.open(this.db, CONNECTIONS, ended);
     } catch (error) {
       if (!this.db.isInitialized) this.opened = undefined;
       ended();

@@ -22,7 +22,7 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
-  /** Those that the export does not show anyway. */
+  /** Lines of the components that the export does not have anyway. */
   async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.cryptoAssets.all();
     const draft = readSensorScan({ assets }, 'strict');

@@ -2,18 +2,16 @@ import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { stopQueryTimer } from '../../platform/database/copy-timer.js';
+import { stopQueryTimer, copiedTextsOf } from '../../platform/database/copy/copy.js';
 import { collectAfter } from '../../platform/memory/gc-pressure.js';
-import { copiedTextsOf } from './copied-texts.js';
-import { ReadAhead } from './read-ahead.js';
 
 export interface CopyQuery {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** Who of how many. */
-export interface SnapshotTurn {
+/** One of several readers. */
+export interface ReaderShare {
   readonly reader: number;
   readonly readers: number;
 }
@@ -23,27 +21,27 @@ interface SnapshotConnection {
   readonly client: PoolClient;
 }
 
-/** One state of the database, seen by several connections, for as long as its reader takes. */
+/** One state of the database (an exported snapshot), which several connections read. */
 export class Snapshot {
   private constructor(
-    private readonly lanes: readonly SnapshotConnection[],
+    private readonly connections: readonly SnapshotConnection[],
     private readonly ended: () => void,
   ) {}
 
-  static async open(db: DataSource, connections: number, ended: () => void): Promise<Snapshot> {
-    const lanes: SnapshotConnection[] = [];
+  static async open(db: DataSource, count: number, ended: () => void): Promise<Snapshot> {
+    const connections: SnapshotConnection[] = [];
     try {
       let name: string | undefined;
-      while (lanes.length < connections) {
+      while (connections.length < count) {
         const runner = db.createQueryRunner();
-        lanes.push({ runner, client: (await runner.connect()) as PoolClient });
+        connections.push({ runner, client: (await runner.connect()) as PoolClient });
         await runner.startTransaction('REPEATABLE READ');
         if (name !== undefined) await runner.query(`SET TRANSACTION SNAPSHOT '${name}'`);
         name ??= ((await runner.query('SELECT pg_export_snapshot() AS name')) as { name: string }[])[0]?.name;
       }
-      return new Snapshot(lanes, ended);
+      return new Snapshot(connections, ended);
     } catch (error) {
-      await end(lanes);
+      await end(connections);
       throw error;
     }
   }
@@ -53,34 +51,32 @@ export class Snapshot {
   }
 
   /**
-   * Everything is read by index and joined in the order of the index, whatever the planner thinks: it knows nothing yet of what has just
-   * come in.
+   * Makes the planner read by index and join in the order of the index: its statistics do not know the rows that were just written.
    */
   async readInOrder(): Promise<void> {
-    for (const { runner } of this.lanes)
+    for (const { runner } of this.connections)
       for (const way of OUT_OF_ORDER) await runner.query(`SET LOCAL enable_${way} = off`);
   }
 
   /**
-   * These parts as a stream, with which the snapshot ends whatever becomes of it. The parts themselves may never be asked for: whoever wanted
-   * them may be gone before they begin.
+   * The parts as a stream; the snapshot ends with it, in any case: a client that disconnects early never asks for the parts.
    */
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
-    // What goes wrong at the end takes nothing from what was sent; its connections are released all the same.
+    // An error at the end does not change what was sent; the connections are released all the same.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;
   }
 
   async end(): Promise<void> {
     try {
-      await end(this.lanes);
+      await end(this.connections);
     } finally {
       this.ended();
     }
   }
 
-  /** What COPY of a query sends, as it comes. */
+  /** The output of COPY for a query, as it comes. */
   async *copy(query: CopyQuery, format: string): AsyncGenerator<Buffer> {
     yield* copyOf(this.first, query, format);
   }
@@ -90,10 +86,12 @@ export class Snapshot {
     for await (const parts of copiedTextsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
   }
 
-  /** The same, but each connection reads its share by queries of its own, and they take turns, text by text. */
-  async *textsByTurns(shareOf: (turn: SnapshotTurn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
-    const readers = this.lanes.length;
-    const shares = this.lanes.map((lane, reader) => new ReadAhead(shareTexts(lane, shareOf({ reader, readers }))));
+  /** The same, but each connection reads a share of the rows by queries of its own; texts alternate between the connections. */
+  async *textsByTurns(shareOf: (share: ReaderShare) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
+    const readers = this.connections.length;
+    const shares = this.connections.map(
+      (connection, reader) => new ReadAhead(shareTexts(connection, shareOf({ reader, readers }))),
+    );
     try {
       for (let turn = 0; ; turn = (turn + 1) % readers) {
         const parts = await shares[turn]?.next();
@@ -106,22 +104,22 @@ export class Snapshot {
   }
 
   private get first(): SnapshotConnection {
-    return this.lanes[0] as SnapshotConnection;
+    return this.connections[0] as SnapshotConnection;
   }
 }
 
-/** Ways of PostgreSQL to read and to join that lose the order of an index, or compare each with each. */
+/** Plan nodes that lose the order of an index, or compare each row with each. */
 const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', 'hashagg'];
 
 const BINARY = '(FORMAT binary)';
 
-async function* shareTexts(lane: SnapshotConnection, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
-  for (const query of queries) yield* copiedTextsOf(copyOf(lane, query, BINARY));
+async function* shareTexts(connection: SnapshotConnection, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
+  for (const query of queries) yield* copiedTextsOf(copyOf(connection, query, BINARY));
 }
 
-/** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */
-async function end(lanes: readonly SnapshotConnection[]): Promise<void> {
-  const ends = await Promise.allSettled(lanes.map(({ runner }) => endOf(runner)));
+/** Ends all of them, also when one fails: a client that disconnected leaves a connection that does not answer. */
+async function end(connections: readonly SnapshotConnection[]): Promise<void> {
+  const ends = await Promise.allSettled(connections.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
 }
 
@@ -133,9 +131,9 @@ async function endOf(runner: QueryRunner): Promise<void> {
   }
 }
 
-async function* copyOf(lane: SnapshotConnection, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
-  const text = await bound(lane.runner, query);
-  const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
+async function* copyOf(connection: SnapshotConnection, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
+  const text = await bound(connection.runner, query);
+  const stream = connection.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
   let complete = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -145,9 +143,9 @@ async function* copyOf(lane: SnapshotConnection, query: CopyQuery, format: strin
     complete = true;
   } finally {
     stopQueryTimer(stream);
-    // A reader that went away leaves a COPY under way: only the end of the connection stops it.
+    // A COPY that is not read to its end can only be stopped by closing the connection.
     if (!complete)
-      (lane.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      (connection.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 }
 
@@ -158,4 +156,31 @@ async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<
   const texts = values.map((value) => (value instanceof Date ? value.toISOString() : String(value)));
   const [row] = (await runner.query(`SELECT ARRAY[${list}] AS literals`, texts)) as { literals: string[] }[];
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => row?.literals[Number(number) - 1] ?? 'NULL');
+}
+
+/** Asks a generator for the next item before it is needed. */
+class ReadAhead<Item> {
+  private ahead: Promise<IteratorResult<Item, void>>;
+
+  constructor(private readonly items: AsyncGenerator<Item, void, undefined>) {
+    this.ahead = this.ask();
+  }
+
+  /** Undefined when there are no more. */
+  async next(): Promise<Item | undefined> {
+    const { value, done } = await this.ahead;
+    if (done !== true) this.ahead = this.ask();
+    return value ?? undefined;
+  }
+
+  /** Ends the generator, and waits for the item that was asked for. */
+  async end(): Promise<void> {
+    await Promise.allSettled([this.ahead, this.items.return()]);
+  }
+
+  private ask(): Promise<IteratorResult<Item, void>> {
+    const asked = this.items.next();
+    asked.catch(() => undefined); // reported when it is awaited
+    return asked;
+  }
 }

@@ -3,8 +3,9 @@ import { DataSource } from 'typeorm';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
-import { IngestThreads, transferable } from '../ingest/ingest-threads.js';
+import type { IngestOutcome } from '../model/document.js';
+import { transferable } from '../../platform/memory/detach-buffer.js';
+import { IngestThreads } from './ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';
 

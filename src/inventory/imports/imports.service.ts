@@ -11,7 +11,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { bodyKindOf, type IngestOptions, reporterOf } from '../ingest/ingest.service.js';
+import { bodyKindOf, type IngestOptions, reporterOf } from './ingest.service.js';
 import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
@@ -21,7 +21,7 @@ const MAX_OPEN = 200;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
-/** Accepts documents to be taken in later, and tells how far each has come. */
+/** Accepts documents to be ingested later, and reports the progress of each. */
 @Injectable()
 export class ImportsService implements BeforeApplicationShutdown {
   readonly rows = new RowWatch((ids) =>
@@ -67,7 +67,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // What was committed by a run that ended before it could say so is found again by this.
+        // A run that committed and died before it recorded its outcome is recognized by this.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id) VALUES ($1, $2, $3, $4)', [
@@ -125,7 +125,7 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 }
 
-/** What the watch looks for: the same as in its query. */
+/** The mark of a row, as in the query of the watch. */
 const markOf = ({ status, phase, done }: InventoryImport): string =>
   phase === null ? `${status} ${done}` : `${status} ${phase} ${done}`;
 
@@ -139,7 +139,7 @@ async function digestOf(bytes: Buffer): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Who only reports, as a sensor does, sees what it sent itself: its key has an owner who has others. */
+/** A caller that may only report, as a sensor, sees its own imports: not all those of the owner of its key. */
 function isSeenBy({ ownerId, order }: InventoryImport, caller: Caller): boolean {
   if (seesAll(caller)) return true;
   return ownerId === caller.ownerId && (seesOthersOfOwner(caller) || order.caller.id === caller.id);

@@ -5,10 +5,10 @@ import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
-import { IngestQuery, IngestView } from '../ingest/ingest.dto.js';
+import { IngestQuery, IngestView } from './ingest.dto.js';
 import { ImportView } from './imports.dto.js';
 import { ImportsService } from './imports.service.js';
-import { type IngestOptions, IngestService } from '../ingest/ingest.service.js';
+import { type IngestOptions, IngestService } from './ingest.service.js';
 
 const SCOPE = 'inventory:report';
 const MEDIA_TYPES = [
@@ -61,7 +61,7 @@ const SCAN = {
   },
 };
 
-/** Two addresses, one door: whatever comes is recognized by what it is. */
+/** Both addresses take all formats: a body is recognized by its content. */
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
@@ -112,7 +112,7 @@ export class IngestController {
     return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
   }
 
-  /** With `later`, the answer is that of an import. */
+  /** @param later the reply of an asynchronous call: the answer is then an import. */
   private async take(
     caller: Caller,
     body: RawBody,
@@ -131,7 +131,7 @@ function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string
   return { mode, source, idempotencyKey: headers['idempotency-key'], password };
 }
 
-/** What is not percent-encoded is meant as it stands. */
+/** The text as it stands when it is not percent-encoded. */
 function decoded(text: string | undefined): string | undefined {
   try {
     return text === undefined ? undefined : decodeURIComponent(text);

@@ -1,8 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { IngestOrder, IngestPhase, PlainProblem } from '../ingest/ingest-order.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
+import type { IngestOutcome } from '../model/document.js';
 
-/** WAITING → RUNNING → DONE, REFUSED (for what is in it) or FAILED (for what is not); RUNNING again when whoever ran it is gone. */
+/** WAITING → RUNNING → DONE, REFUSED (because of its content) or FAILED (for another reason); RUNNING again when its worker died. */
 export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
@@ -16,11 +16,11 @@ export class InventoryImport {
   @Column('text', { default: 'WAITING' })
   status: ImportStatus;
 
-  /** Of the body as it came. */
+  /** Length of the body as it came. */
   @Column('int')
   bytes: number;
 
-  /** Who sent what how. */
+  /** The order without the bytes. */
   @Column('jsonb')
   order: Omit<IngestOrder, 'bytes' | 'password'>;
 
@@ -40,7 +40,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Until then it belongs to whoever runs it. */
+  /** Until then it belongs to its worker. */
   @Column('timestamptz', { default: () => 'now()' })
   leaseUntil: Date;
 

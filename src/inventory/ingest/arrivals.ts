@@ -1,10 +1,25 @@
 import { newId } from '../../platform/database/new-id.js';
 import { hashId } from '../model/asset-identity.js';
-import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './document.repository.js';
-import type { CheckedDocument } from '../model/document.js';
+import type { CheckedDocument, Remark } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { Remark } from '../model/ingest-outcome.js';
-import { instant } from '../model/validity.js';
+import { instant } from '../model/date-time.js';
+
+/** How far the clocks of others may be ahead. */
+export const MAX_CLOCK_SKEW_MINUTES = 5;
+
+/** A document and where it comes from. */
+export interface Arrival {
+  readonly order: IngestOrder;
+  readonly document: CheckedDocument;
+  readonly source: { readonly id: string; readonly name: string };
+  /** SHA-256 of the body. */
+  readonly digest: Buffer;
+  readonly documentId: string;
+  /** Its place among the documents of its body, from 0. */
+  readonly part: number;
+  /** Remarks about how it came, not about what it says. */
+  readonly notes: readonly Remark[];
+}
 
 export const FUTURE: Remark = {
   pointer: '/metadata/timestamp',
@@ -12,7 +27,7 @@ export const FUTURE: Remark = {
   detail: 'the time of the document is in the future: the time at which it came counts instead',
 };
 
-/** The documents of a body, each with the source that it is about. */
+/** The documents of a body, each with the source that it describes. */
 export function arrivalsOf(
   order: IngestOrder,
   documents: readonly CheckedDocument[],
@@ -27,14 +42,14 @@ export function arrivalsOf(
   });
 }
 
-/** A time of the future would make every later document of the source an older one. */
+/** A time of the future is replaced by now: it would make every later document of the source an older one. */
 function asOf(document: CheckedDocument, now: Date): CheckedDocument {
   const time = instant(document.time);
   const latest = now.getTime() + MAX_CLOCK_SKEW_MINUTES * 60_000;
   return time === null || Date.parse(time) <= latest ? document : { ...document, time: now.toISOString() };
 }
 
-/** A sensor stands for itself; an upload that does not say what it describes stands for nothing but its own bytes. */
+/** The source of a document that names none: a part of a scan belongs to its reporter, a whole document to its own bytes. */
 function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
   return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
 }

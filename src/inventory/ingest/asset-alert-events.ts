@@ -12,8 +12,8 @@ const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
- * Tells what a merge brought into the inventory: one alert event for what is new and one for what has another risk level than before,
- * by its staging tables, each with the number of assets of every level.
+ * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, from the staging
+ * tables, each with the number of assets of every level.
  */
 export async function recordAssetEvents(
   tx: EntityManager,

@@ -1,188 +1,299 @@
-import { quoted } from '../../platform/json/canonical-json.js';
-import { AssetGraph } from '../risk/asset-graph.js';
-import { bitOf } from '../model/relationship-mask.js';
+import {
+  CopyRows,
+  LENGTH_BYTES,
+  bufferBehind,
+  type RowBytes,
+  rowsIn,
+  uuidAt,
+  uuidField,
+} from '../../platform/database/copy/copy-rows.js';
+import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { isReference } from '../cyclonedx/component-reader.js';
+import { hashIdOfText } from '../model/asset-identity.js';
+import { validityOf } from '../model/date-time.js';
+import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
+import type { DraftRef, DraftRefs, RefLink } from '../model/draft-refs.js';
+import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import { memoize } from '../risk/memoize.js';
-import type { RiskEngine } from '../risk/risk-engine.js';
-import type { ResolvedBy, RiskSubject } from '../model/risk-subject.js';
-import type { RiskVerdict } from '../model/risk-verdict.js';
-import { SubjectReader } from '../risk/subject-reader.js';
-import { hashId, hashIdOfText } from '../model/asset-identity.js';
-import { CopyRows, LENGTH } from './copy-rows.js';
-import type { DocumentAssets } from './document-assets.js';
-import type { IdentifiedAsset } from './identified-asset.js';
+import type { Judge, Judgement, VerdictRow } from './judge.js';
 
-export interface VerdictRow {
-  readonly id: string;
-  readonly subject: RiskSubject;
-  readonly verdict: RiskVerdict;
+/*
+ * Rows of `asset` and `asset_occurrence`, encoded for COPY.
+ *
+ * A row is encoded as soon as its asset is read (`RowEncoder`), and kept outside the heap of V8: a hundred thousand assets are a few
+ * buffers instead of objects that the garbage collector visits again and again (decision 75). Two things are not known by then:
+ *
+ * - the ids of the assets that the component refers to: each reference leaves a placeholder in the JSON, as long as an id;
+ * - the verdict: the last three fields of the row, `content`, `resolved_by` and `verdict_id`, are missing.
+ *
+ * `RowWriter` puts both in when the row is written to the database.
+ */
+
+/** The fields of a row in the order of the columns. `RowEncoder` writes six of nine, `RowWriter` the rest. */
+export const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
+const ASSET_FIELDS = 9;
+export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
+const PLACE_FIELDS = 8;
+/** Where the first field of a row begins, which is the id of the asset: behind the number of fields and its own length. */
+const ASSET_ID_AT = 2 + LENGTH_BYTES;
+/** Where a row of `asset_occurrence` has its own id: behind the number of fields, two ids and the length of the third. */
+const PLACE_ID_AT = 2 + 2 * (LENGTH_BYTES + 16) + LENGTH_BYTES;
+
+const BUFFER_BYTES = 1024 * 1024;
+/** For the row that completes a buffer: most are no longer. */
+const ROW_BYTES = 64 * 1024;
+/** A quoted id of zeros: JSON has no zeros in it. */
+const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
+/** Buffers of earlier documents of this thread. */
+const FREE_BUFFERS: Buffer[] = [];
+const MAX_FREE_BUFFERS = 64;
+const MAX_NAME = 500;
+const NO_REFERENCES: readonly never[] = [];
+const OPENING_BRACE = 0x7b;
+const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
+
+/** An encoded row of `asset`, and behind it those of its places. Offsets into `bytes`. */
+export interface AssetRow {
+  readonly bytes: Buffer;
+  readonly start: number;
+  /** Where the JSON of the component begins, and in it what follows the name. */
+  readonly json: number;
+  readonly facts: number;
+  readonly end: number;
+  /** Where the rows of its places end. */
+  readonly placesEnd: number;
+  /** What the component refers to, in the order of the placeholders. */
+  readonly references: readonly DraftRef<IdentifiedAsset>[];
+  /** YYYY-MM-DD: the last day on which it is valid; null when it says none. */
+  readonly expires: string | null;
 }
 
-/** What is known of an asset when its row is written. */
-export interface WrittenAsset {
+/** An asset of a document, with its identity. */
+export interface IdentifiedAsset extends GraphAsset {
+  id: string;
+  /** Changes the id, as long as nothing was derived from it. */
+  rename(this: IdentifiedAsset, id: string): void;
+  readonly row: AssetRow;
+  /** Its links as the document has them, some more than once; none any more as soon as `edges` are known. */
+  links: readonly RefLink<IdentifiedAsset>[];
+  edges: readonly GraphEdge[];
+  /** Rows of places that further mentions of the same asset add. */
+  morePlaces: RowBytes[];
+  /** The first mention of the same asset; undefined for the first one itself. */
+  first: IdentifiedAsset | undefined;
+}
+
+/** Encodes the assets of one document while it is read. */
+export class RowEncoder {
+  private readonly rows = new CopyRows(BUFFER_BYTES + ROW_BYTES, FREE_BUFFERS);
+  private readonly full: Buffer[] = [];
+  private readonly references: DraftRef<IdentifiedAsset>[] = [];
+  private readonly source: Buffer;
+
+  constructor(
+    private readonly refs: DraftRefs<IdentifiedAsset>,
+    sourceId: string,
+  ) {
+    this.source = uuidField(sourceId);
+  }
+
+  encode(id: string, { kind, component, occurrences }: DraftAsset): AssetRow {
+    const rows = this.withRoom();
+    const start = rows.length;
+    const { name } = component;
+    const head = `{"name":${quoted(name)},`;
+    const text = head + this.factsOf(component);
+    rows.row(ASSET_FIELDS);
+    rows.uuid(id);
+    rows.text(kind);
+    rows.text(truncate(name, MAX_NAME));
+    const { notBefore, notAfter } = validityOf(component.cryptoProperties);
+    rows.timestamptz(notBefore);
+    rows.timestamptz(notAfter);
+    const json = rows.length + LENGTH_BYTES;
+    rows.text(text);
+    const facts = json + Buffer.byteLength(head);
+    const end = rows.length;
+    this.encodePlaces(id, occurrences);
+    const { bytes, end: placesEnd } = rows.since(start);
+    const references = this.references.length === 0 ? NO_REFERENCES : this.references.splice(0);
+    return {
+      bytes,
+      start,
+      json,
+      facts,
+      end,
+      placesEnd,
+      references,
+      expires: notAfter === null ? null : notAfter.slice(0, 10),
+    };
+  }
+
+  /** The row of the place of an asset that has none. */
+  noPlace(assetId: string): RowBytes {
+    const rows = this.withRoom();
+    const start = rows.length;
+    this.encodePlaces(assetId, [NO_PLACE]);
+    return rows.since(start);
+  }
+
+  /** Gives the buffers to the next document: no row of this one may be used afterwards. */
+  release(): void {
+    this.full.push(this.rows.take());
+    for (const buffer of this.full.splice(0))
+      if (FREE_BUFFERS.length < MAX_FREE_BUFFERS) FREE_BUFFERS.push(...bufferBehind(buffer, BUFFER_BYTES + ROW_BYTES));
+  }
+
+  /** Each place once. */
+  private encodePlaces(assetId: string, occurrences: readonly DraftOccurrence[]): void {
+    const seen = occurrences.length > 1 ? new Set<string>() : undefined;
+    for (const place of occurrences) {
+      const id = placeId(place);
+      if (seen?.has(id) === true) continue;
+      seen?.add(id);
+      this.encodePlace(assetId, id, place);
+    }
+  }
+
+  private encodePlace(assetId: string, id: string, place: DraftOccurrence): void {
+    const { rows } = this;
+    rows.row(PLACE_FIELDS);
+    rows.uuid(assetId);
+    rows.encoded(this.source);
+    rows.uuid(id);
+    rows.text(place.location);
+    rows.int4(place.line);
+    rows.int4(place.position);
+    rows.text(place.symbol);
+    rows.text(place.context);
+  }
+
+  private withRoom(): CopyRows {
+    if (this.rows.length >= BUFFER_BYTES) this.full.push(this.rows.take());
+    return this.rows;
+  }
+
+  /** Canonical JSON without its opening brace and without the name, with placeholders for ids. */
+  private factsOf(component: CdxComponent): string {
+    const { cryptoProperties: crypto } = component;
+    if (crypto === undefined) return canonicalJson({ ...component, name: undefined }).slice(1);
+    let text = '';
+    for (const member of Object.keys(component).sort()) {
+      const value = component[member];
+      if (value === undefined || member === 'name') continue;
+      text += `${text === '' ? '' : ','}${JSON.stringify(member)}:`;
+      text += member === 'cryptoProperties' ? canonicalJson(value, this.withPlaceholders) : canonicalJson(value);
+    }
+    return `${text}}`;
+  }
+
+  private readonly withPlaceholders = (text: string, name: string, within: string): string => {
+    if (!isReference(name, within)) return quoted(text);
+    this.references.push(this.refs.of(text));
+    return PLACEHOLDER;
+  };
+}
+
+/** A judged asset. */
+export interface JudgedAsset {
   readonly asset: IdentifiedAsset;
-  /** Undefined for a plain component. */
-  readonly judged: VerdictRow | undefined;
+  /** Undefined for a component that has no cryptographic facts. */
+  readonly verdict: VerdictRow | undefined;
   /** Hash of what may change while it stays the same asset. */
   readonly content: string;
 }
 
-/** A row of `asset_relationship`, apart from the source. */
-export interface EdgeRow {
-  readonly fromId: string;
-  readonly toId: string;
-  /** As relationship-mask.ts says. */
-  readonly kinds: number;
-}
+/** Writes the rows of a document's assets. Each is judged when it is written, while the database works on those before. */
+export class RowWriter {
+  private readonly fieldsOf = memoize(judgementFields);
+  private readonly unwritten = new CopyRows(ROW_BYTES);
+  private scratch = Buffer.alloc(ROW_BYTES);
 
-/** What a verdict adds to a row. Assets of the same facts that were found in the same way share it. */
-interface Ending {
-  readonly judged: VerdictRow | undefined;
-  /** Behind what is hashed. */
-  readonly hashed: Buffer;
-  /** `resolved_by` and `verdict_id`. */
-  readonly fields: Buffer;
-}
+  constructor(private readonly judge: Judge) {}
 
-const SPACE = 64 * 1024;
-const OPEN = 0x7b;
-
-/** The rows of what a document says, judged when they are asked for. */
-export class AssetRows {
-  private readonly byFacts = new Map<string, VerdictRow>();
-  /** Most assets of equal facts share their subject: only then is it looked into. */
-  private readonly judge = memoize((subject: RiskSubject) => this.judged(subject));
-  private readonly endings = memoize<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
-  private reader: SubjectReader | undefined;
-  private scratch = Buffer.alloc(SPACE);
-  /** For a row that is only looked at. */
-  private readonly aside = new CopyRows(SPACE);
-
-  constructor(
-    private readonly assets: DocumentAssets,
-    private readonly engine: RiskEngine,
-  ) {}
-
-  /** Writes a row of `asset`, in the order of `ASSET_COLUMNS`. */
-  write(to: CopyRows, asset: IdentifiedAsset): WrittenAsset {
-    const { bytes, start, text, facts, end } = asset.stored;
+  write(to: CopyRows, asset: IdentifiedAsset): JudgedAsset {
+    const { bytes, start, json, facts, end } = asset.row;
     const at = to.length - start;
-    const ids = idsOf(asset);
+    const ids = referencedIds(asset);
     if (ids === undefined) {
-      to.fields(bytes, start, text - LENGTH);
+      to.encoded(bytes, start, json - LENGTH_BYTES);
       to.text(componentOf(asset));
     } else {
-      to.fields(bytes, start, end);
-      if (ids.length > 0) to.fillZeros(at + text, ids);
+      to.encoded(bytes, start, end);
+      if (ids.length > 0) to.fillZeros(at + json, ids);
     }
-    const ending = this.endingOf(asset);
-    const content = this.contentOf(asset, to.view(at + facts), ending);
+    const judgement = this.judge.judge(asset);
+    const { hashed, fields } = this.fieldsOf(judgement);
+    const content = this.contentOf(asset, to.view(at + facts), hashed);
     to.uuid(content);
-    to.fields(ending.fields);
-    return { asset, judged: ending.judged, content };
+    to.encoded(fields);
+    return { asset, verdict: judgement.verdict, content };
   }
 
-  /** The same without a row. */
-  look(asset: IdentifiedAsset): WrittenAsset {
-    const seen = this.write(this.aside, asset);
-    this.aside.clear();
-    return seen;
+  /** Judges an asset whose row is not written. */
+  judged(asset: IdentifiedAsset): JudgedAsset {
+    const judged = this.write(this.unwritten, asset);
+    this.unwritten.clear();
+    return judged;
   }
 
-  /** Of the assets that were asked for. */
+  /** The verdicts of all assets judged so far. */
   verdicts(): VerdictRow[] {
-    return [...this.byFacts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  }
-
-  private endingOf(asset: IdentifiedAsset): Ending {
-    this.reader ??= new SubjectReader(new AssetGraph(this.assets.all()));
-    const { subject, resolvedBy } = this.reader.read(asset);
-    const known = this.endings(subject);
-    let ending = known.get(resolvedBy);
-    if (ending === undefined) {
-      ending = this.ending(asset, subject, resolvedBy);
-      known.set(resolvedBy, ending);
-    }
-    return ending;
-  }
-
-  private ending({ kind }: IdentifiedAsset, subject: RiskSubject, resolvedBy: ResolvedBy[] | null): Ending {
-    const plain = kind === 'component' && subject.notApplicable === true;
-    const judged = plain ? undefined : this.judge(subject);
-    const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
-    const fields = new CopyRows(LENGTH);
-    fields.text(resolved);
-    fields.uuid(judged?.id ?? null);
-    return { judged, hashed: Buffer.from(` ${judged?.id} ${resolved}`), fields: fields.take() };
+    return this.judge.verdicts();
   }
 
   /** @param facts as they stand in the row. */
-  private contentOf({ kind }: IdentifiedAsset, facts: Buffer, { hashed }: Ending): string {
-    // All that is said about an algorithm is its identity; the random name of a key is none of its facts.
+  private contentOf({ kind }: IdentifiedAsset, facts: Buffer, hashed: Buffer): string {
+    // All facts of an algorithm are its identity; the random name of a key is none of its facts.
     if (kind === 'algorithm') return hashIdOfText(hashed);
     const length = 1 + facts.length + hashed.length;
     if (this.scratch.length < length) this.scratch = Buffer.alloc(2 * length);
     const { scratch } = this;
-    scratch[0] = OPEN;
+    scratch[0] = OPENING_BRACE;
     facts.copy(scratch, 1);
     hashed.copy(scratch, 1 + facts.length);
     return hashIdOfText(scratch.subarray(0, length));
   }
-
-  private judged(subject: RiskSubject): VerdictRow {
-    const facts = JSON.stringify(subject);
-    let row = this.byFacts.get(facts);
-    if (row === undefined) {
-      row = verdictRow(this.engine, subject, facts);
-      this.byFacts.set(facts, row);
-    }
-    return row;
-  }
 }
 
-/** By the facts: documents are about the same algorithms. */
-const verdictsOf = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
-const MAX_VERDICTS = 4096;
-const MAX_FACTS = 2000;
-
-function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): VerdictRow {
-  const all = verdictsOf(engine);
-  const known = all.get(facts);
-  if (known !== undefined) return known;
-  const verdict = engine.judge(subject);
-  const row = { id: hashId('verdict', subject), subject, verdict };
-  if (all.size === MAX_VERDICTS) all.clear();
-  if (facts.length < MAX_FACTS) all.set(facts, row);
-  return row;
+/** What a judgement adds to a row: bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
+function judgementFields({ verdict, resolvedBy }: Judgement) {
+  const fields = new CopyRows(0);
+  fields.text(resolvedBy);
+  fields.uuid(verdict?.id ?? null);
+  return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take() };
 }
 
-const NO_IDS: readonly string[] = [];
-
-/** Of what its component refers to; undefined when something of it is not in the document. */
-function idsOf({ stored: { references } }: IdentifiedAsset): readonly string[] | undefined {
-  if (references.length === 0) return NO_IDS;
+/** The ids that replace the placeholders; undefined when the document lacks one of the assets. */
+function referencedIds({ row: { references } }: IdentifiedAsset): readonly string[] | undefined {
+  if (references.length === 0) return NO_REFERENCES;
   const ids: string[] = [];
   for (const { asset } of references) if (asset !== undefined) ids.push(asset.id);
   return ids.length === references.length ? ids : undefined;
 }
 
-/** JSON, as exports send it: references are ids, and those that lead nowhere stay as they are. */
-export function componentOf({ stored: { bytes, text, end, references } }: IdentifiedAsset): string {
+/** The component as JSON, as exports send it: references are ids of assets; those to nothing in the document keep their name. */
+export function componentOf({ row: { bytes, json, end, references } }: IdentifiedAsset): string {
   const names = references.values();
-  return bytes.toString('utf8', text, end).replaceAll(/"\0+"/g, () => {
+  return bytes.toString('utf8', json, end).replaceAll(/"\0+"/g, () => {
     const { asset, name } = names.next().value ?? { asset: undefined, name: '' };
     return quoted(asset?.id ?? name);
   });
 }
 
-/** One row for all kinds of an edge, in the order of the table's key. */
-export function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
-  const rows: EdgeRow[] = [];
-  const [first] = edges;
-  if (first === undefined) return rows;
-  if (edges.every(({ to }) => to === first.to))
-    return [{ fromId, toId: first.to.id, kinds: edges.reduce((mask, { kind }) => mask | bitOf(kind), 0) }];
-  const kinds = new Map<string, number>();
-  for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
-  for (const [toId, mask] of kinds) rows.push({ fromId, toId, kinds: mask });
-  return rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
+function placeId({ location, line, position, symbol, context }: DraftOccurrence): string {
+  return hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
+}
+
+/** Rows of places, each with its id. */
+export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id: string }> {
+  for (const row of rowsIn(places)) yield { ...row, id: uuidAt(row.bytes, row.start + PLACE_ID_AT) };
+}
+
+/** Changes the id of an asset in its rows. */
+export function renameRows({ bytes, start, end, placesEnd }: AssetRow, id: string): void {
+  const digits = id.replaceAll('-', '');
+  bytes.write(digits, start + ASSET_ID_AT, 'hex');
+  for (const row of rowsIn({ bytes, start: end, end: placesEnd })) bytes.write(digits, row.start + ASSET_ID_AT, 'hex');
 }

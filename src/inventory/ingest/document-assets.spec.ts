@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Draft, DraftAsset, DraftOccurrence } from '../model/document.js';
-import { placesIn } from './asset-store.js';
-import { uuidAt } from './copy-rows.js';
+import { placesIn } from './asset-rows.js';
+import { uuidAt } from '../../platform/database/copy/copy-rows.js';
 import { DocumentAssets } from './document-assets.js';
 
 const at = (location: string): DraftOccurrence => ({
@@ -17,7 +17,7 @@ function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
   return { ref, kind: 'algorithm', component, occurrences: places.map(at), links: [] };
 }
 
-/** Assets that can be gone through once, as those of a long document. */
+/** Assets that can be iterated once, as those of a long document. */
 function documentOf(...assets: DraftAsset[]): DocumentAssets {
   const draft: Draft = {
     format: 'test',
@@ -47,8 +47,8 @@ const sample = () =>
     algorithm('7', 'rsa', 'd.c', 'e.c'),
   );
 
-/** Of each row of a place: whose it is and where, as the database reads it. */
-function told(assets: DocumentAssets): string[] {
+/** Each row of a place as the database reads it: the id of the asset and the location. */
+function placesOf(assets: DocumentAssets): string[] {
   const rows = assets.all().flatMap((asset) => assets.placesOf(asset).flatMap((places) => [...placesIn(places)]));
   return rows.map(({ bytes, start }) => {
     const location = start + 2 + 3 * 20;
@@ -57,18 +57,18 @@ function told(assets: DocumentAssets): string[] {
   });
 }
 
-describe('the places of what a document tells of more than once', () => {
-  it('come each once, in the order of the ids, as often as they are asked for', () => {
+describe('the places of an asset that a document mentions more than once', () => {
+  it('come each once, in the order of the ids, as often as they are read', () => {
     const assets = sample();
     const [aes, rsa, dsa] = ['1', '2', '4'].map((ref) => new Map(assets.named()).get(ref) ?? '');
     const all = [
       ...['a.c', 'b.c', 'c.c', 'd.c'].map((place) => `${aes} ${place}`),
       ...['d.c', 'e.c'].map((place) => `${rsa} ${place}`),
-      // Whoever is nowhere is told of as well.
+      // An asset without a place has a row of its own.
       `${dsa} `,
     ];
-    expect(told(assets)).toEqual(all.toSorted());
-    expect(told(assets)).toEqual(all.toSorted());
+    expect(placesOf(assets)).toEqual(all.toSorted());
+    expect(placesOf(assets)).toEqual(all.toSorted());
     expect(assets.named()).toHaveLength(7);
   });
 });

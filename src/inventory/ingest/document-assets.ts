@@ -1,5 +1,4 @@
-import type { GraphEdge } from '../risk/asset-graph.js';
-import { traitsOf } from '../risk/asset-traits.js';
+import type { RowBytes } from '../../platform/database/copy/copy-rows.js';
 import {
   anonymousIdentity,
   hashId,
@@ -8,46 +7,48 @@ import {
   propertyOf,
   SCOPE_PROPERTY,
 } from '../model/asset-identity.js';
-import { AssetStore, placesIn, renameRows, type StoredPlaces } from './asset-store.js';
 import type { CdxComponent, Draft, DraftAsset } from '../model/document.js';
-import { type DraftLead, DraftRefs } from '../model/draft-refs.js';
-import type { IdentifiedAsset } from './identified-asset.js';
+import { DraftRefs, type RefLink } from '../model/draft-refs.js';
+import type { GraphEdge } from '../risk/asset-graph.js';
+import { traitsOf } from '../risk/asset-traits.js';
+import { type IdentifiedAsset, placesIn, renameRows, RowEncoder } from './asset-rows.js';
 import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
 
-/** What a document says, in the terms of the inventory: every asset by its identity, and what is the same as one. */
+/** The assets of a document by their identity: mentions of the same asset are one, and links lead to assets. */
 export class DocumentAssets {
   private readonly refs = new DraftRefs<IdentifiedAsset>();
-  private readonly store: AssetStore<IdentifiedAsset>;
-  /** Links of assets that are told of more than once. */
-  private readonly growing = new Map<IdentifiedAsset, DraftLead<IdentifiedAsset>[]>();
+  private readonly encoder: RowEncoder;
+  /** Links of assets that the document mentions more than once. */
+  private readonly joinedLinks = new Map<IdentifiedAsset, RefLink<IdentifiedAsset>[]>();
   private readonly provisional: ProvisionalAssets;
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source its name tells assets without an identity of their own from those of other documents. */
+  /** @param source its name is part of the identity of assets that have none of their own. */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
   ) {
-    this.store = new AssetStore(this.refs, source.id);
+    this.encoder = new RowEncoder(this.refs, source.id);
     this.provisional = new ProvisionalAssets(this.refs);
   }
 
   /**
-   * Reads the document, and asks for what the inventory knows by identities of the version before.
+   * Reads the document to its end, and gives each asset its identity.
    *
-   * @throws Problem what the document is refused for.
+   * @param known looks up components of the inventory that have an identity of the version before.
+   * @throws Problem why the document is refused.
    */
-  async read(known: KnownComponents): Promise<void> {
+  async identify(known: KnownComponents): Promise<void> {
     this.unsorted ??= this.discovered();
     await this.provisional.settle(known);
     this.all();
   }
 
   /**
-   * In the order of their ids: so two documents meet, and so what belongs to one asset lies together in each table.
+   * In the order of their ids: so two transactions lock the same rows in the same order, and rows of one asset lie together in each table.
    *
-   * @throws Problem what the document is refused for.
+   * @throws Problem why the document is refused.
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
@@ -65,7 +66,7 @@ export class DocumentAssets {
     return this.refs.of(ref).asset?.id;
   }
 
-  /** What each bom-ref stands for. */
+  /** Each bom-ref with the id of its asset. */
   named(): [ref: string, id: string][] {
     this.all();
     const named: [string, string][] = [];
@@ -74,49 +75,49 @@ export class DocumentAssets {
   }
 
   /** Rows of all places of an asset, each place once. */
-  placesOf({ id, stored: { bytes, end: start, places: end }, more }: IdentifiedAsset): readonly StoredPlaces[] {
-    if (end > start) return more.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...more];
-    return more.length === 0 ? [this.store.nowhere(id)] : more;
+  placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
+    if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
+    return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
   }
 
-  /** Nothing of it is asked for any more. */
+  /** Frees the rows of all assets, which may not be used afterwards. */
   release(): void {
-    this.store.release();
+    this.encoder.release();
   }
 
-  /** Assets as the document tells them. */
+  /** All mentions of assets, in the order of the document. */
   private discovered(): IdentifiedAsset[] {
     const { draft, refs } = this;
     const all: IdentifiedAsset[] = [];
     const anonymous: Anonymous[] = [];
     for (const asset of draft.assets(refs)) {
-      const leads = asset.links.map(({ kind, to }) => refs.lead(kind, to));
+      const links = asset.links.map(({ kind, to }) => refs.linkTo(to, kind));
       const identity = ownIdentity(asset);
-      if (identity === undefined) anonymous.push({ asset, leads });
-      else all.push(this.identified(asset, leads, hashId('asset', ...identity)));
+      if (identity === undefined) anonymous.push({ asset, links });
+      else all.push(this.identified(asset, links, hashId('asset', ...identity)));
     }
-    for (const { asset, leads, id, look } of identifiedAnonymous(anonymous, refs, this.source.name)) {
-      const made = this.identified(asset, leads, id);
+    for (const { asset, links, id, look } of identifiedAnonymous(anonymous, refs, this.source.name)) {
+      const made = this.identified(asset, links, id);
       this.provisional.addLook(made, look);
       all.push(made);
     }
     return all;
   }
 
-  private identified(asset: DraftAsset, leads: DraftLead<IdentifiedAsset>[], id: string): IdentifiedAsset {
+  private identified(asset: DraftAsset, links: RefLink<IdentifiedAsset>[], id: string): IdentifiedAsset {
     const { ref, kind, component } = asset;
-    const stored = this.store.asset(id, asset);
+    const row = this.encoder.encode(id, asset);
     const traits = traitsOf(kind, component);
     const { name } = component;
-    const made = { id, kind, name, traits, stored, leads, edges: NONE, more: NONE, first: undefined, rename };
+    const made = { id, kind, name, traits, row, links, edges: NONE, morePlaces: NONE, first: undefined, rename };
     this.refs.of(ref).asset = made;
     this.provisional.add(made, asset);
     return made;
   }
 
-  /** Sorted, each asset once: of equal ones, the first says what it is, and all where it is. */
+  /** Sorted, each asset once: the first mention says what it is, and all mentions where it is. */
   private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
-    // Sorting leaves equal ones in the order in which they were told.
+    // The sort is stable: equal ones stay in the order of the document.
     all.sort((a, b) => order(a.id, b.id));
     const distinct: IdentifiedAsset[] = [];
     let last: IdentifiedAsset | undefined;
@@ -129,29 +130,29 @@ export class DocumentAssets {
         continue;
       }
       asset.first = last;
-      const leads = this.growingOf(last);
-      for (const lead of asset.leads) leads.push(lead);
+      const links = this.joinedLinksOf(last);
+      for (const link of asset.links) links.push(link);
       known ??= new Set(idsOf(placesIn(ownPlaces(last))));
       this.addPlaces(last, asset, known);
     }
     return distinct;
   }
 
-  private growingOf(asset: IdentifiedAsset): DraftLead<IdentifiedAsset>[] {
-    const known = this.growing.get(asset);
+  private joinedLinksOf(asset: IdentifiedAsset): RefLink<IdentifiedAsset>[] {
+    const known = this.joinedLinks.get(asset);
     if (known !== undefined) return known;
-    const leads = [...asset.leads];
-    asset.leads = leads;
-    this.growing.set(asset, leads);
-    return leads;
+    const links = [...asset.links];
+    asset.links = links;
+    this.joinedLinks.set(asset, links);
+    return links;
   }
 
   private addPlaces(to: IdentifiedAsset, from: IdentifiedAsset, known: Set<string>): void {
     for (const { id, bytes, start, end } of placesIn(ownPlaces(from))) {
       if (known.has(id)) continue;
       known.add(id);
-      if (to.more.length === 0) to.more = [{ bytes, start, end }];
-      else to.more.push({ bytes, start, end });
+      if (to.morePlaces.length === 0) to.morePlaces = [{ bytes, start, end }];
+      else to.morePlaces.push({ bytes, start, end });
     }
   }
 
@@ -162,16 +163,16 @@ export class DocumentAssets {
       const asset = identified.first ?? identified;
       ref.asset = asset;
       if (links.length === 0) continue;
-      const growing = this.growing.get(asset);
-      if (growing !== undefined) for (const lead of links) growing.push(lead);
-      // What is told of once has one name.
-      else asset.leads = asset.leads.length === 0 ? links : [...asset.leads, ...links];
+      const joined = this.joinedLinks.get(asset);
+      if (joined !== undefined) for (const link of links) joined.push(link);
+      // An asset that is mentioned once has one name.
+      else asset.links = asset.links.length === 0 ? links : [...asset.links, ...links];
     }
     for (const asset of assets) {
       asset.edges = edgesOf(asset);
-      asset.leads = NONE;
+      asset.links = NONE;
     }
-    this.growing.clear();
+    this.joinedLinks.clear();
   }
 }
 
@@ -180,10 +181,10 @@ const NONE: never[] = [];
 function rename(this: IdentifiedAsset, id: string): void {
   if (id === this.id) return;
   this.id = id;
-  renameRows(this.stored, id);
+  renameRows(this.row, id);
 }
 
-function ownPlaces({ stored: { bytes, end: start, places: end } }: IdentifiedAsset): StoredPlaces {
+function ownPlaces({ row: { bytes, end: start, placesEnd: end } }: IdentifiedAsset): RowBytes {
   return { bytes, start, end };
 }
 
@@ -193,12 +194,12 @@ function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
 
 function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
   const edges: GraphEdge[] = [];
-  for (const { kind, to } of asset.leads)
+  for (const { kind, to } of asset.links)
     if (to.asset !== undefined && to.asset !== asset) edges.push({ kind, to: to.asset });
   return edges.length < 2 ? edges : eachOnce(edges);
 }
 
-/** In the order of kind and id. */
+/** Sorted by kind and id, each once. */
 function eachOnce(edges: GraphEdge[]): GraphEdge[] {
   edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
   const isRepeated = ({ kind, to }: GraphEdge, index: number) =>
@@ -208,11 +209,11 @@ function eachOnce(edges: GraphEdge[]): GraphEdge[] {
 
 interface Anonymous {
   readonly asset: DraftAsset;
-  readonly leads: DraftLead<IdentifiedAsset>[];
+  readonly links: RefLink<IdentifiedAsset>[];
 }
 
 /**
- * Anonymous assets that nothing tells apart are numbered in the order of their lines. What makes them themselves travels as
+ * Anonymous assets that differ in nothing are numbered in the order of their lines. Scope and number travel as
  * properties, so that an exported document gives them the same identity wherever it is read.
  */
 function* identifiedAnonymous(
@@ -220,30 +221,30 @@ function* identifiedAnonymous(
   refs: DraftRefs<IdentifiedAsset>,
   scope: string,
 ): Generator<Anonymous & { readonly id: string; readonly look: string }> {
-  // Before the first of them is known by its ref.
+  // Before the first of them is registered under its ref: only what has an identity of its own counts.
   const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
   for (const one of anonymous.toSorted((a, b) => firstLine(a.asset) - firstLine(b.asset))) {
-    const { asset, leads } = one;
+    const { asset, links } = one;
     const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
     const identity = anonymousIdentity(asset, within, algorithms.get(one) ?? []);
     const key = hashId(...identity);
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    // One that states a fingerprint is told by that: its place is none of its facts.
+    // A fingerprint identifies it: then its place is none of its facts.
     const isIdentified = given !== undefined || keyId(asset.component) !== undefined;
     const component = isIdentified ? asset.component : withScope(asset.component, within, ordinal);
     const [, , , facts, uses] = identity;
     const look = hashId('look', facts, uses);
-    yield { asset: { ...asset, component }, leads, id: hashId('asset', ...identity, ordinal), look };
+    yield { asset: { ...asset, component }, links, id: hashId('asset', ...identity, ordinal), look };
   }
 }
 
-/** Ids of what it uses, as far as that has an identity of its own. */
-function algorithmsOf({ asset, leads }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
+/** Ids of the assets that it uses, as far as those have an identity of their own. */
+function algorithmsOf({ asset, links }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
   const identified = refs.of(asset.ref).links;
-  const ids = [...leads, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);
+  const ids = [...links, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);
   return [...new Set(ids)];
 }
 

@@ -1,8 +1,5 @@
-import type { Arrival } from './document.repository.js';
-import type { Draft } from '../model/document.js';
-import type { IngestOutcome, Remark } from '../model/ingest-outcome.js';
-import { FUTURE } from './arrivals.js';
-import type { Merged } from './merge.js';
+import type { Draft, IngestOutcome, Remark } from '../model/document.js';
+import { type Arrival, FUTURE } from './arrivals.js';
 import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 
 export const SUPERSEDED: Remark = {
@@ -13,7 +10,7 @@ export const SUPERSEDED: Remark = {
 
 export function outcomeOf(
   { draft, source, documentId, notes }: Arrival & { readonly draft: Draft },
-  { created, updated }: Merged,
+  { created, updated }: { readonly created: number; readonly updated: number },
   before: KnownSource,
 ): IngestOutcome {
   const { received, ignored, rejected, repairs, format } = draft;
@@ -34,12 +31,12 @@ export function outcomeOf(
   };
 }
 
-/** What was put right before is refused when it comes in strict mode. */
+/** Whether an earlier outcome also answers this call: in strict mode not when the document was repaired. */
 export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
   return order.mode === 'repair' || repairs.length === 0;
 }
 
-/** Lists that were not read say what they said, faults included. */
+/** The outcome of a document with the content of an earlier one; of its lists, which were not read, it repeats the remarks. */
 export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
   const { format } = document;
@@ -72,10 +69,10 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
   };
 }
 
-/** Warnings about how a document came, not about what it says. */
+/** Warnings about how a document came: another one that says the same does not have them. */
 const OF_ONE_ARRIVAL = new Set([FUTURE.code, TAKEN_OVER.code]);
 
-/** The parts of one body, as one answer: it names the first source and document. */
+/** The documents of one body as one outcome, which names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
   const [first, ...others] = outcomes;
   if (first === undefined) throw new RangeError('a body holds at least one document');

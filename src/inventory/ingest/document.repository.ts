@@ -1,34 +1,18 @@
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
-import { instant } from '../model/validity.js';
-import type { CheckedDocument } from '../model/document.js';
-import type { IngestOrder } from './ingest-order.js';
-import type { IngestOutcome, Remark } from '../model/ingest-outcome.js';
+import { instant } from '../model/date-time.js';
+import type { CdxComponent, IngestOutcome } from '../model/document.js';
+import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownSource } from './source-owner.js';
 
-/** A document and where it comes from. */
-export interface Arrival {
-  readonly order: IngestOrder;
-  readonly document: CheckedDocument;
-  readonly source: { readonly id: string; readonly name: string };
-  readonly digest: Buffer;
-  readonly documentId: string;
-  /** Of the documents of its body, from 0. */
-  readonly part: number;
-  /** About how it came. */
-  readonly notes: readonly Remark[];
-}
-
-/** One document of a source at a time: what is missing is told by the newest. */
-export async function holdSource(tx: EntityManager, { source }: Arrival): Promise<void> {
+/** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
+export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
-/**
- * The same bytes of the same source. When they are its newest document there is nothing to do but to note the time; bytes that come
- * back after others are news, unless they tell their own time.
- */
+/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen now. */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
@@ -40,13 +24,11 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** How far the clocks of others may be ahead. */
-export const MAX_CLOCK_SKEW_MINUTES = 5;
-
+/** Whether the source has a newer document, by the times that documents give themselves. */
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);
   if (time === null || !document.whole) return false;
-  // The version before also kept times of the future, which count for nothing.
+  // The version before also stored times of the future, which do not count.
   const rows = (await tx.query(
     `SELECT 1 FROM inventory_source WHERE id = $1 AND document_time > $2 AND document_time <= now() + interval '${MAX_CLOCK_SKEW_MINUTES} minutes'`,
     [source.id, time],
@@ -54,7 +36,7 @@ export async function isSuperseded(tx: EntityManager, { document, source }: Arri
   return rows.length > 0;
 }
 
-/** @returns whether it was known before. */
+/** @returns whether the source was known before. */
 export async function recordSource(
   tx: EntityManager,
   { source, document, documentId }: Arrival,
@@ -101,7 +83,7 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
   );
 }
 
-/** What the source has said by now; a part of a scan leaves open what a whole document would say. */
+/** Notes on the source what its newest whole document said, and since when others may have changed its assets unseen. */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {
   const said = document.whole ? (document.said ?? null) : null;
   await tx.query('UPDATE inventory_source SET said = $2, merged_at = now(), merged_since = $3 WHERE id = $1', [
@@ -111,7 +93,7 @@ export async function recordMerge(tx: EntityManager, { source, document }: Arriv
   ]);
 }
 
-/** The start of the oldest transaction that is under way: rows bear the start of the transaction that changed them. */
+/** The start of the oldest open transaction: rows bear the start of the transaction that changed them. */
 export async function oldestStart(tx: EntityManager): Promise<string> {
   const [row] = (await tx.query(
     `SELECT coalesce(min(xact_start), now())::text AS since FROM pg_stat_activity WHERE datname = current_database()`,
@@ -120,10 +102,13 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 }
 
 /**
- * What came of the newest document of the source, when it said the same, nobody else has changed its assets since, and none is missing
- * that each further document brings nearer to being resolved.
+ * The outcome of the newest document of the source, when it had the same content, its assets have not changed since, and none of them is
+ * missing: each further document would bring those nearer to `resolved`.
  */
-export async function saidBefore(tx: EntityManager, { source, document }: Arrival): Promise<IngestOutcome | undefined> {
+export async function outcomeOfSameContent(
+  tx: EntityManager,
+  { source, document }: Arrival,
+): Promise<IngestOutcome | undefined> {
   const [row] = (await tx.query(
     `SELECT d.outcome FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id
      WHERE s.id = $1 AND s.said = $2 AND ($3::text IS NULL OR EXISTS (SELECT FROM bom_link_refs r WHERE r.said = $2)) AND NOT EXISTS (
@@ -132,4 +117,48 @@ export async function saidBefore(tx: EntityManager, { source, document }: Arriva
     [source.id, document.said, document.serialNumber],
   )) as { outcome: IngestOutcome }[];
   return row?.outcome;
+}
+
+/** The outcome of a document that was recorded; undefined when it is gone. */
+export async function earlierOutcome(tx: EntityManager, documentId: string): Promise<IngestOutcome | undefined> {
+  const [row] = (await tx.query('SELECT outcome FROM inventory_document WHERE id = $1', [documentId])) as {
+    outcome: IngestOutcome;
+  }[];
+  return row?.outcome;
+}
+
+/** The components of those of these assets that the inventory has. */
+export async function componentsOf(
+  tx: EntityManager,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, CdxComponent>> {
+  const rows = (await tx.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)])) as {
+    id: string;
+    component: CdxComponent;
+  }[];
+  return new Map(rows.map(({ id, component }) => [id, component]));
+}
+
+const VACUUMED = 'asset, asset_occurrence, asset_relationship';
+/** Indexes have nothing to remove, and to cut off the end of a table would lock everybody out. */
+const VACUUM_OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
+/** The caller waits for the answer; pages that are done by then are done. */
+const MAX_VACUUM_MS = 15_000;
+
+/**
+ * Marks new pages as visible to all (PostgreSQL manual, "Visibility Map"). Until then index-only scans visit the table as well, and the
+ * first reader writes a hint to every row. Costs a look at each page that changed since the last time. A failure is no failure of the
+ * document, which is committed: autovacuum does the same a minute or more later.
+ */
+export async function vacuumInventory(db: DataSource): Promise<void> {
+  const runner = db.createQueryRunner();
+  try {
+    await runner.query(`SET statement_timeout = ${MAX_VACUUM_MS}`);
+    await runner.query(`VACUUM (${VACUUM_OPTIONS}) ${VACUUMED}`);
+  } catch {
+    // See above.
+  } finally {
+    await runner.query('RESET statement_timeout').catch(() => undefined);
+    await runner.release();
+  }
 }

@@ -1,23 +1,23 @@
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { Fault, ProblemKind } from '../../platform/errors/problem.js';
 import type { BodyKind } from '../readers/body-reader.js';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
+import type { IngestOutcome } from '../model/document.js';
 
-/** What a thread is asked to take in. The bytes are handed over, not copied. */
+/** A body to ingest. The bytes are transferred to the thread, not copied. */
 export interface IngestOrder {
   readonly bytes: ArrayBuffer;
   readonly kind: BodyKind;
   readonly mode: Mode;
-  /** What the sender says the document is about; else the document says it. */
+  /** What the document describes, if the sender names it; else the document does. */
   readonly source: string | undefined;
-  /** Opens a key store; it is used and forgotten. */
+  /** Opens a key store; it is never stored. */
   readonly password: string | undefined;
   readonly caller: {
     readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
-    /** Whether he may report for sources of others; absent in orders of the version before, which only such callers gave. */
+    /** Whether the caller may report for sources of others; absent in orders of the version before, where all may. */
     readonly mayWrite?: boolean;
   };
   readonly requestId: string;
@@ -25,7 +25,7 @@ export interface IngestOrder {
   readonly idempotencyKey: string | undefined;
 }
 
-/** READING and telling assets apart, WRITING them, MERGING what was known with what was said. */
+/** READING: parse and identify. WRITING: COPY of new assets. MERGING: set operations and counts. */
 export const INGEST_PHASES = ['READING', 'WRITING', 'MERGING'] as const;
 export type IngestPhase = (typeof INGEST_PHASES)[number];
 
@@ -36,12 +36,14 @@ export interface IngestProgress {
   readonly total: number;
 }
 
+export type OnProgress = (progress: IngestProgress) => void;
+
 export interface IngestMessage {
   readonly job: number;
   readonly order: IngestOrder;
 }
 
-/** A Problem as it crosses from one thread to another. */
+/** A Problem as one thread sends it to another. */
 export interface PlainProblem {
   readonly kind: ProblemKind;
   readonly code: string;
@@ -51,12 +53,11 @@ export interface PlainProblem {
 
 export interface IngestReply {
   readonly job: number;
-  /** It is not stuck, and says nothing else. */
+  /** A sign of life. */
   readonly alive?: true;
-  /** It goes on. */
   readonly progress?: IngestProgress;
   readonly outcome?: IngestOutcome;
   readonly problem?: PlainProblem;
-  /** Something that is nobody's fault but ours. */
+  /** An error of the service itself. */
   readonly failure?: string;
 }

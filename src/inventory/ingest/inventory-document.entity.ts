@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
-import type { IngestOutcome } from '../model/ingest-outcome.js';
+import type { IngestOutcome } from '../model/document.js';
 
-/** A document that was taken in, by the hash of its bytes: the same bytes of the same source change nothing. */
+/** A document that was ingested, by the hash of its bytes: the same bytes of the same source change nothing. */
 @Entity('inventory_document')
 @Unique('inventory_document_digest', ['sourceId', 'digest'])
 @Index('inventory_document_received', ['receivedAt', 'id'])
@@ -17,7 +17,7 @@ export class InventoryDocument {
   @Column('bytea')
   digest: Buffer;
 
-  /** Hash of what it says; documents of one hash share what their bom-refs stand for. */
+  /** Hash of its content; documents of one hash share the meaning of their bom-refs. */
   @Column('bytea', { nullable: true })
   said: Buffer | null;
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Who reports: a repository, an application, a sensor. Only its newest document counts. */
+/** A source of documents: a repository, an application, a sensor. Only its newest document counts. */
 @Entity('inventory_source')
 export class InventorySource {
   /** Made of the name. */
@@ -18,7 +18,7 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   documentTime: Date | null;
 
-  /** Hash of what the newest whole document says, apart from what each edition of a document says about itself. */
+  /** Hash of the content of the newest whole document, without the members that differ in each edition. */
   @Column('bytea', { nullable: true })
   said: Buffer | null;
 
@@ -26,15 +26,15 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   mergedAt: Date | null;
 
-  /** The start of the oldest transaction that was under way then: what that changed was not seen by the merge. */
+  /** The start of the oldest transaction that was open then: the merge did not see its changes. */
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
-  /** Who reported it first: `sensor:<id>`, or the kind and id of the caller; null where that is not known. */
+  /** The first reporter: `sensor:<id>`, or kind and id of the caller; null when it is not known. */
   @Column('text', { nullable: true })
   owner: string | null;
 
-  /** What contexts of places start with that single tools report of; null when there are none. */
+  /** Starts of the contexts of places that single tools report; null when there are none. */
   @Column('text', { array: true, nullable: true })
   toolContexts: string[] | null;
 

@@ -1,17 +1,37 @@
 import type { EntityManager } from 'typeorm';
 import { ASSET_KINDS } from '../model/asset-kind.js';
-import { keepSourceCount } from '../assets/source-count.js';
-import { addToTally, tallied } from '../model/tally.js';
-import type { VerdictFacts } from '../model/verdict-facts.js';
-import type { NewAssetFacts, NewAssets } from './new-assets.js';
+import type { VerdictFacts } from '../model/risk-verdict.js';
+import { addToTally, keepSourceCount, tallied } from '../model/tally.js';
+import type { FactsById, NewAssets } from './new-assets.js';
 
-/** One of eight: documents that come at the same time seldom wait for each other. */
+/** One of eight: documents that are stored at the same time seldom wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
+/** Assets of a new source that were there before and are counted while other documents wait; of more, it is counted later. */
+const MAX_COUNTED_AT_ONCE = 1000;
 
-/** Adds new assets to the running counts. */
-export async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
+/** What a document brought. */
+export interface Changes {
+  readonly created: NewAssets;
+  /** Ids of the assets of a new source that were there before; empty for a known one. */
+  readonly known: readonly string[];
+  readonly isKnown: boolean;
+  /** Number of assets in `stage_changed`. */
+  readonly changed: number;
+}
+
+/** Moves the running counts by what the transaction created and changed. */
+export async function count(tx: EntityManager, sourceId: string, changes: Changes): Promise<void> {
+  const { created, known, isKnown, changed } = changes;
+  await countNew(tx, created);
+  if (changed > 0) await tallyChanges(tx);
+  if (isKnown || known.length > MAX_COUNTED_AT_ONCE) await askForRecount(tx, sourceId);
+  else await countNewSource(tx, sourceId, created, known);
+  if (changed > 0) await askSharersForRecount(tx, sourceId);
+}
+
+async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
   if (created.total === 0) return;
-  created.learn(await factsOf(tx, created.verdictIds()));
+  created.setFacts(await factsOf(tx, created.verdictIds()));
   const counts = created.counts();
   const counted = `
     SELECT n.count AS step, n.level, ARRAY[n.dimension] AS dimension, ARRAY[n.value] AS value
@@ -20,11 +40,11 @@ export async function countNew(tx: EntityManager, created: NewAssets): Promise<v
     counts.map(({ dimension }) => dimension),
     counts.map(({ value }) => value),
     counts.map(({ level }) => level),
-    counts.map(({ count }) => count),
+    counts.map(({ count: number }) => number),
   ]);
 }
 
-async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<NewAssetFacts> {
+async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<FactsById> {
   const rows = (await tx.query(
     `SELECT id, family, bits, level, quantum, classical, rule, deadline::text FROM risk_verdict WHERE id = ANY($1::uuid[])`,
     [verdictIds],
@@ -32,20 +52,20 @@ async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promis
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Adds the differences of what has changed to the running counts: what it is and what it was before. */
-export async function tallyChanges(tx: EntityManager): Promise<void> {
+/** Adds what the changed assets are now, and takes off what they were before. */
+async function tallyChanges(tx: EntityManager): Promise<void> {
   const changes = `
     SELECT 1 AS step, ${tallied('a')} FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($1)
     UNION ALL SELECT -1, ${tallied('b')} FROM stage_changed b WHERE b.kind = ANY($1)`;
   await tx.query(addToTally(changes, SLOT), [ASSET_KINDS]);
 }
 
-export async function askForRecount(tx: EntityManager, sourceId: string): Promise<void> {
+async function askForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query('INSERT INTO inventory_recount (source_id) VALUES ($1)', [sourceId]);
 }
 
-/** Of the other sources that show what has changed. */
-export async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
+/** Asks for a recount of the other sources that show changed assets. */
+async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query(
     `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
      WHERE o.source_id <> $1`,
@@ -54,10 +74,10 @@ export async function askSharersForRecount(tx: EntityManager, sourceId: string):
 }
 
 /**
- * As SourceCounter would, which would have to read them all again. What was there before stays as it is until this is committed: whoever
- * changes it asks for a recount of the sources that he sees, and does not see this one yet.
+ * Counts a new source as SourceCounter would, which would have to read all its assets again. FOR SHARE keeps assets that were there before
+ * as they are until this is committed: who changes one asks for a recount of the sources that he sees, and does not see this one yet.
  */
-export async function countNewSource(
+async function countNewSource(
   tx: EntityManager,
   sourceId: string,
   created: NewAssets,
@@ -72,7 +92,7 @@ export async function countNewSource(
   await tx.query(keepSourceCount(counted), [
     sourceId,
     counts.map(({ level }) => level),
-    counts.map(({ count }) => count),
+    counts.map(({ count: number }) => number),
     known,
   ]);
 }

@@ -1,29 +1,29 @@
 import type { EntityManager } from 'typeorm';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
-import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
-import { holdVerdicts } from '../risk/verdict-lock.js';
-import type { VerdictRow } from './asset-rows.js';
-import { askForRecount, askSharersForRecount, countNew, countNewSource, tallyChanges } from './merge-counts.js';
-import type { NewAssets } from './new-assets.js';
+import { FACTS, verdictFactsIn } from '../model/risk-verdict.js';
+import { lockVerdictsShared } from '../risk/rule-book.js';
+import type { VerdictRow } from './judge.js';
+import type { Staged } from './staging.js';
+import type { DraftHead } from '../model/document.js';
+import type { KnownSource } from './source-owner.js';
 
 const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
-/** Of `stage_changed`: what is counted of an asset. */
+/** Columns of `stage_changed`: what is counted of an asset. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Assets of a new source that are looked at while others wait. */
-const FEW_KNOWN = 1000;
-
+/** Numbers of assets. */
 export interface Merged {
-  readonly created: number;
   readonly updated: number;
+  /** Updated, or in another state than before. */
+  readonly changed: number;
 }
 
-/** Places of a source by what their contexts start with. */
+/** Places of a source, by what their contexts start with. */
 export interface PlaceScope {
-  /** Those that the document speaks of; undefined is all but `others`. */
+  /** Places that the document covers; undefined: all but `others`. */
   readonly own: readonly string[] | undefined;
-  /** Those that documents of single tools speak of. */
+  /** Places that documents of single tools cover. */
   readonly others: readonly string[];
 }
 
@@ -31,36 +31,22 @@ export interface MergeOrder {
   readonly sourceId: string;
   /** false: the source reports for the first time. */
   readonly isKnown: boolean;
-  /** What the source said before and does not say now is missing. */
+  /** What the source showed before and does not show now is missing. */
   readonly whole: boolean;
-  /** Which places of the source that holds for. */
+  /** Which places can be missing. */
   readonly scope: PlaceScope;
-  /** Edition of the rules that judged. */
-  readonly rules: string;
-  /** In the table already. */
-  readonly created: NewAssets;
-  /** Of a new source: the assets of its document that were there before. */
-  readonly known: readonly string[];
-  /** Something that was there before may be another thing now. */
-  readonly differs: boolean;
-  readonly verdicts: readonly VerdictRow[];
+  /** Of the rules that judged. */
+  readonly edition: string;
 }
 
-/** Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no write. */
-export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merged> {
-  const { sourceId, isKnown, rules, created, known, differs, verdicts } = order;
-  await holdVerdicts(tx);
-  await writeVerdicts(tx, verdicts, rules);
-  const { updated, changed } = differs ? await mergeChanges(tx, order) : { updated: 0, changed: 0 };
-  await countNew(tx, created);
-  if (changed > 0) await tallyChanges(tx);
-  if (isKnown || known.length > FEW_KNOWN) await askForRecount(tx, sourceId);
-  else await countNewSource(tx, sourceId, created, known);
-  if (changed > 0) await askSharersForRecount(tx, sourceId);
-  return { created: created.total, updated };
+/** Brings the staging tables into the inventory, set by set. What is there already and unchanged costs a look-up and no write. */
+export async function merge(tx: EntityManager, order: MergeOrder, { verdicts, differs }: Staged): Promise<Merged> {
+  await lockVerdictsShared(tx);
+  await writeVerdicts(tx, verdicts, order.edition);
+  return differs ? mergeChanges(tx, order) : { updated: 0, changed: 0 };
 }
 
-async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[], rules: string): Promise<void> {
+async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[], edition: string): Promise<void> {
   if (verdicts.length === 0) return;
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
@@ -68,7 +54,7 @@ async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[],
      FROM unnest($2::uuid[], $3::jsonb[], $4::jsonb[]) AS s (id, subject, verdict)
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
     [
-      rules,
+      edition,
       verdicts.map(({ id }) => id),
       verdicts.map(({ subject }) => JSON.stringify(subject)),
       verdicts.map(({ verdict }) => JSON.stringify(verdict)),
@@ -76,20 +62,20 @@ async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[],
   );
 }
 
-async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole, scope }: MergeOrder) {
+async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole, scope }: MergeOrder): Promise<Merged> {
   const updated = await updateAssets(tx);
   await touchStale(tx);
   if (isKnown) {
     await mergeOccurrences(tx, sourceId);
     if (whole) await missPlaces(tx, sourceId, scope);
-    // A single tool tells of no relationships.
+    // The document of a single tool says nothing about relationships that others reported.
     await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
   }
   await updateStates(tx);
   return { updated, changed: await countChanged(tx) };
 }
 
-/** A document that says less than is known (an algorithm that it does not name) takes nothing back. */
+/** A document that says less than is known (it does not name an algorithm) does not overwrite it. */
 async function updateAssets(tx: EntityManager): Promise<number> {
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED})
@@ -140,9 +126,9 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
   );
 }
 
-/** Whoever tells of an edge tells of the asset that it leaves, so that its place is known. A part of a scan takes no kind of an edge back. */
+/** A source that reports an edge reports the asset at its start as well, so that has a place of it. A part of a scan removes no kind of an edge. */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
-  const kinds = (told: string) => (whole ? `${told}.kinds` : `r.kinds | ${told}.kinds`);
+  const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
   await tx.query(
     `INSERT INTO asset_relationship AS r (from_id, to_id, source_id, kinds)
      SELECT s.from_id, s.to_id, $1, s.kinds FROM stage_relationship s
@@ -178,4 +164,12 @@ async function updateStates(tx: EntityManager): Promise<void> {
 async function countChanged(tx: EntityManager): Promise<number> {
   const [row] = (await tx.query('SELECT count(*)::int AS count FROM stage_changed')) as { count: number }[];
   return row?.count ?? 0;
+}
+
+/** The places of its source that are missing when a document does not have them. */
+export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
+  if (replaces === undefined) return { own: undefined, others: toolContexts };
+  // Contexts of the version before, unless a document of the source has used the same start since.
+  const former = replaces.former.filter((start) => !toolContexts.includes(start));
+  return { own: [...new Set([...replaces.contexts, ...former])], others: [] };
 }

@@ -1,8 +1,8 @@
-import type { VerdictFacts } from '../model/verdict-facts.js';
-import type { VerdictRow, WrittenAsset } from './asset-rows.js';
-import type { IdentifiedAsset } from './identified-asset.js';
+import type { VerdictFacts } from '../model/risk-verdict.js';
+import type { IdentifiedAsset, JudgedAsset } from './asset-rows.js';
+import type { VerdictRow } from './judge.js';
 
-/** What new assets are counted by. */
+/** How many new assets have a value. */
 export interface NewCount {
   readonly dimension: string;
   readonly value: string;
@@ -10,32 +10,32 @@ export interface NewCount {
   count: number;
 }
 
-/** What the verdicts of assets say, by their ids. */
-export type NewAssetFacts = ReadonlyMap<string, VerdictFacts>;
+/** Facts of verdicts by their ids. */
+export type FactsById = ReadonlyMap<string, VerdictFacts>;
 
-/** Assets that share all that counts. */
+/** Assets that are counted alike. */
 interface Alike {
   /** The first of them. */
   readonly asset: IdentifiedAsset;
-  readonly judged: VerdictRow | undefined;
+  readonly verdict: VerdictRow | undefined;
   count: number;
   readonly names: string[];
 }
 
 const MAX_NAMES = 3;
 
-/** Counts new assets as they are made: the database need not read them again. */
+/** Counts new assets as they are written: the database need not read them again. */
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
-  private facts: NewAssetFacts = new Map();
+  private facts: FactsById = new Map();
 
-  add({ asset, judged }: WrittenAsset): void {
+  add({ asset, verdict }: JudgedAsset): void {
     this.total += 1;
-    const key = `${asset.kind} ${judged?.id} ${asset.stored.expires}`;
+    const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
     const known = this.alike.get(key);
     if (known === undefined) {
-      this.alike.set(key, { asset, judged, count: 1, names: [asset.name] });
+      this.alike.set(key, { asset, verdict, count: 1, names: [asset.name] });
       return;
     }
     known.count += 1;
@@ -43,22 +43,22 @@ export class NewAssets {
   }
 
   verdictIds(): string[] {
-    const ids = [...this.alike.values()].map(({ judged }) => judged?.id).filter((id) => id !== undefined);
+    const ids = [...this.alike.values()].map(({ verdict }) => verdict?.id).filter((id) => id !== undefined);
     return [...new Set(ids)];
   }
 
-  /** What the database says of their verdicts, which other rules may have made than those of today. */
-  learn(facts: NewAssetFacts): void {
+  /** @param facts as the database has them: a verdict that was there before may be of an earlier edition of the rules. */
+  setFacts(facts: FactsById): void {
     this.facts = facts;
   }
 
   /** By dimension, value and level. */
   counts(): NewCount[] {
     const counts = new Map<string, NewCount>();
-    for (const { asset, judged, count } of this.alike.values()) {
-      const facts = this.factsOf(judged);
+    for (const { asset, verdict, count } of this.alike.values()) {
+      const facts = this.factsOf(verdict);
       const level = facts?.level ?? -1;
-      for (const [dimension, value] of valuesOf(asset, judged, facts)) {
+      for (const [dimension, value] of valuesOf(asset, verdict, facts)) {
         if (value === null) continue;
         const key = `${dimension} ${level} ${value}`;
         const known = counts.get(key);
@@ -72,9 +72,9 @@ export class NewAssets {
   /** Assets other than plain components, by level, with a few names of each. */
   levels(): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
-    for (const { asset, judged, count, names } of this.alike.values()) {
+    for (const { asset, verdict, count, names } of this.alike.values()) {
       if (asset.kind === 'component') continue;
-      const level = this.factsOf(judged)?.level ?? 0;
+      const level = this.factsOf(verdict)?.level ?? 0;
       const known = levels.get(level);
       if (known === undefined) levels.set(level, { level, count, names: [...names] });
       else {
@@ -85,15 +85,15 @@ export class NewAssets {
     return [...levels.values()];
   }
 
-  private factsOf(judged: VerdictRow | undefined): VerdictFacts | undefined {
-    return judged === undefined ? undefined : this.facts.get(judged.id);
+  private factsOf(verdict: VerdictRow | undefined): VerdictFacts | undefined {
+    return verdict === undefined ? undefined : this.facts.get(verdict.id);
   }
 }
 
-/** As tally.ts counts what has changed. */
+/** The values of an asset by dimension, as `tallied` in model/tally.ts has them. */
 function valuesOf(
-  { kind, stored }: IdentifiedAsset,
-  judged: VerdictRow | undefined,
+  { kind, row }: IdentifiedAsset,
+  verdict: VerdictRow | undefined,
   facts: VerdictFacts | undefined,
 ): [string, string | null][] {
   const { quantum = null, family = null, bits = null, deadline = null } = facts ?? {};
@@ -105,7 +105,7 @@ function valuesOf(
     ['family', family ?? ''],
     ['size', family === null || bits === null ? null : `${family} ${bits}`],
     ['deadline', deadline],
-    ['expiry', stored.expires],
-    ['verdict', judged?.id ?? null],
+    ['expiry', row.expires],
+    ['verdict', verdict?.id ?? null],
   ];
 }

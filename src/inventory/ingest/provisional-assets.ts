@@ -1,21 +1,20 @@
-import { keptMember } from '../model/kept-members.js';
-import { isMembers } from '../model/json-values.js';
+import { keptMember, type CdxComponent, type DraftAsset } from '../model/document.js';
+import { isMembers } from '../model/json.js';
 import { hashId, PUBLIC_KEY_PROPERTY } from '../model/asset-identity.js';
 import { furtherFacts, materialFingerprint, statedSha256 } from '../model/certificate-identity.js';
-import type { IdentifiedAsset } from './identified-asset.js';
-import type { CdxComponent, DraftAsset } from '../model/document.js';
+import type { IdentifiedAsset } from './asset-rows.js';
 import type { DraftRef, DraftRefs } from '../model/draft-refs.js';
 
-/** Components that the inventory has, by the ids of their assets. */
+/** Looks up components of the inventory by the ids of their assets. */
 export type KnownComponents = (ids: readonly string[]) => Promise<ReadonlyMap<string, CdxComponent>>;
 type Components = ReadonlyMap<string, CdxComponent>;
 const NONE: Components = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
-/** A certificate or key that goes by what the version before knew it by, until all is known that tells it from others. */
+/** A certificate or key that has the identity of the version before, until the whole document is read. */
 interface Provisional {
   readonly asset: IdentifiedAsset;
-  /** Whatever it refers to; undefined where that decides. */
+  /** The id by a fingerprint; undefined without one: then its names and what it refers to decide. */
   readonly own: string | undefined;
   /** The id by its names and times. */
   readonly named: string;
@@ -25,35 +24,35 @@ interface Provisional {
 }
 
 /**
- * Assets of a document that get their identity last. A certificate without SHA-256 is told from others by the algorithm that signed it,
- * its key, its serial number and the like as well as by its names and times, and a key by the fingerprint that 1.7 states. One that the
- * version before took in under its names alone keeps that identity, as long as what is said of it is the same.
+ * Assets of a document that get their identity last (decision 91). A certificate without SHA-256 is identified by the algorithm that signed it,
+ * its key, its serial number and the like as well as by its names and times; a key by the fingerprint that CycloneDX 1.7 states. One that the
+ * version before stored under its names alone keeps that identity, as long as documents state the same of it.
  */
 export class ProvisionalAssets {
   private readonly all: Provisional[] = [];
-  /** What a key without an identity of its own is told by, wherever it is. */
+  /** What identifies a key without an identity of its own, apart from its place. */
   private readonly looks = new Map<IdentifiedAsset, string>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
 
-  /** To be asked of each asset of an identity of its own. */
+  /** To be called for each asset that has an identity of its own. */
   add(asset: IdentifiedAsset, { kind, component }: DraftAsset): void {
     if (kind === 'certificate') this.addCertificate(asset, component);
     else if (kind === 'related-crypto-material') this.addKey(asset, component);
   }
 
-  /** Of an asset without an identity of its own: what tells it apart wherever it is. */
+  /** To be called for each asset without one. @param look hash of what it is, apart from its place. */
   addLook(asset: IdentifiedAsset, look: string): void {
     this.looks.set(asset, look);
   }
 
-  /** Gives each its identity. @param known asked for assets by the identities of before. */
+  /** Gives each its identity. @param known looks up assets by their identities of the version before. */
   async settle(known: KnownComponents): Promise<void> {
     if (this.all.length === 0) return;
     this.rename(await known([...new Set(this.all.map(({ asset }) => asset.id))]));
   }
 
-  /** The same when there is no inventory to ask. */
+  /** As `settle`, for a document that is not compared with the inventory. */
   settleAlone(): void {
     this.rename(NONE);
   }
@@ -90,7 +89,7 @@ export class ProvisionalAssets {
     return typeof name === 'string' && name !== '' ? this.refs.of(name) : undefined;
   }
 
-  /** What leads nowhere says nothing: it is a name of this document alone. */
+  /** A reference to nothing in the document does not count: it is a name of this document alone. */
   private idOf({ named, further, signature, key }: Provisional): string {
     const signed = signature?.asset?.id;
     const keyOf = key?.asset === undefined ? undefined : (this.looks.get(key.asset) ?? key.asset.id);
@@ -98,14 +97,14 @@ export class ProvisionalAssets {
     return hashId('asset', 'certificate', 'told', named, signed, keyOf, further);
   }
 
-  /** Whether the component that is known says the same of what tells such assets apart. */
+  /** Whether the component in the inventory states the same of what identifies such assets. */
   private isSame({ asset, own, further, signature, key }: Provisional, before: CdxComponent): boolean {
     if (asset.kind !== 'certificate') return keyId(before) === own;
     const facts = before.cryptoProperties?.certificateProperties;
     if (!isMembers(facts)) return false;
     const sha256 = statedSha256(before);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
-    // The version before did not read what 1.7 says of it.
+    // The version before did not read what 1.7 states about it.
     const isUnread = keptMember(before, RELATED) !== undefined;
     const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
       stored === (ref?.asset?.id ?? ref?.name) || (stored === undefined && isUnread);
@@ -118,7 +117,7 @@ export class ProvisionalAssets {
   }
 }
 
-/** Of a key or other material by the fingerprint that 1.7 states. */
+/** The id of a key or other material by the fingerprint that CycloneDX 1.7 states; undefined without one. */
 export function keyId(component: CdxComponent): string | undefined {
   const fingerprint = materialFingerprint(component);
   if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)

@@ -1,26 +1,26 @@
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { Remark } from '../model/ingest-outcome.js';
+import type { Remark } from '../model/document.js';
 
 type Reporter = IngestOrder['caller'];
 
-/** What is known of a source before a document of it is taken in. */
+/** The state of a source before a document of it is ingested. */
 export interface KnownSource {
-  /** To whom it belongs from now on: `sensor:<id>`, or kind and id of a caller. */
+  /** The owner from now on: `sensor:<id>`, or kind and id of a caller. */
   readonly owner: string;
-  /** What contexts of places start with that single tools report of. */
+  /** Starts of the contexts of places that single tools report. */
   readonly toolContexts: readonly string[];
   readonly notes: readonly Remark[];
 }
 
-/** Names that say whose they are, whoever reports first. */
+/** Names that contain their owner, whoever reports first. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
- * Whose a source is. It belongs to who reported it first, or to whom its name says (`sensor:<id>/…`); for another caller's documents
- * `inventory:write` is needed. A key that was rotated hands its sources to the next one, a sensor keeps them with every key. What
- * belonged to somebody who is gone (a removed sensor, a revoked key, a disabled user) falls to the next who reports it.
+ * Finds the owner of a source (decision 90): its first reporter, or the one that its name contains (`sensor:<id>/…`). Documents of other
+ * callers need `inventory:write`. Sources of a rotated key belong to its successor, those of a sensor to the sensor with every key. A source
+ * whose owner is gone (a removed sensor, a revoked key, a disabled user) belongs to the next caller who reports it.
  *
  * @throws Problem 403 `source.owned`.
  */
@@ -53,7 +53,7 @@ export const TAKEN_OVER: Remark = {
   detail: 'who reported this source before is gone; it belongs to you from now on',
 };
 
-/** The keys of a sensor all stand for it. */
+/** The identity of a reporter: for the keys of a sensor, the sensor. */
 async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
   if (kind !== 'api-key') return `${kind}:${id}`;
   const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
@@ -63,7 +63,7 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Finds the key that took over in the end, however often it was rotated. */
+/** Finds the last successor of a key that was rotated. */
 const LAST_KEY = `
   WITH RECURSIVE chain AS (
     SELECT id, replaced_by, revoked_at FROM api_key WHERE id = $1
@@ -76,7 +76,7 @@ const HOLDERS: Readonly<Record<string, string>> = {
   user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
 };
 
-/** Who has what belonged to `owner`; undefined when nobody has. */
+/** The present owner of sources that belonged to `owner`; undefined when it is gone. */
 async function holderOf(tx: EntityManager, owner: string): Promise<string | undefined> {
   const [kind = '', ...rest] = owner.split(':');
   const id = rest.join(':');

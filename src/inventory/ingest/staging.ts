@@ -1,24 +1,24 @@
 import type { PoolClient } from 'pg';
+import type { EntityManager } from 'typeorm';
+import { copyInto } from '../../platform/database/copy/copy.js';
+import { type CopyRows, uuidArray, uuidField } from '../../platform/database/copy/copy-rows.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
-import { type AssetRows, edgeRows, type VerdictRow } from './asset-rows.js';
-import { ASSET_COLUMNS, PLACE_COLUMNS, placesIn } from './asset-store.js';
-import { copyInto } from './copy-into.js';
-import { CopyRows, uuidArray } from './copy-rows.js';
+import { bitOf } from '../model/asset-relationship.entity.js';
+import { ASSET_COLUMNS, type IdentifiedAsset, PLACE_COLUMNS, placesIn, type RowWriter } from './asset-rows.js';
 import type { DocumentAssets } from './document-assets.js';
-import type { IdentifiedAsset } from './identified-asset.js';
-import type { IngestProgress } from './ingest-order.js';
+import type { OnProgress } from './ingest-order.js';
+import type { VerdictRow } from './judge.js';
 import { NewAssets } from './new-assets.js';
 
-const MANY = 200;
-const TOLD_EVERY = 5000;
-/** Bytes of one field. */
-const FEW = 32;
+/** From so many rows on the planner must know how many there are: a temporary table that was not analyzed counts as small. */
+const MIN_ANALYZED_ROWS = 200;
+const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of the connection that takes documents in; emptied by every commit of a transaction that has looked into one of them, which
- * takes its time: a document that changes nothing does not. Their rows are joined as sets: no indexes.
+ * Temporary tables of a connection. A commit empties those that the transaction touched, which takes its time: a document that changes
+ * nothing touches none. Their rows are joined as sets, so they have no indexes.
  */
-export const STAGING = `
+const STAGING_TABLES = `
   CREATE TEMP TABLE IF NOT EXISTS stage_key (id uuid, content uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_asset (
     id uuid, kind text, name text, verdict_id uuid, resolved_by json, not_before timestamptz, not_after timestamptz, component json, content uuid
@@ -31,43 +31,46 @@ export const STAGING = `
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
+/** To be called once for each connection. */
+export async function createStagingTables(tx: EntityManager): Promise<void> {
+  await tx.query(STAGING_TABLES);
+}
+
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
-export interface Written {
+export interface Staged {
+  /** Assets that are in the table now and were not before. */
   readonly created: NewAssets;
-  /** Of a new source: the assets of its document that were there before. */
+  /** Ids of the assets of a new source that were there before; empty for a known source. */
   readonly known: readonly string[];
-  /** Something that was there before may be another thing now. */
+  /** Whether anything that was there before may have changed. */
   readonly differs: boolean;
-  /** Of the assets that were written or looked at. */
+  /** Verdicts of the assets that were written or compared. */
   readonly verdicts: readonly VerdictRow[];
 }
 
-/** Resolves when no other document of the process is brought together with what is known, nor will be until this transaction is over. */
-export type StagingTurn = () => Promise<void>;
+/** Resolves when no other document of this process is merged, until this transaction ends. */
+export type MergeLock = () => Promise<void>;
 
 /**
- * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
- * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
+ * Brings the rows of a document to the database by COPY. Assets that the inventory does not have go into their tables at once; of those
+ * that are there and unchanged, only id and content hash travel.
  */
 export class Staging {
-  /** As a field. */
   private readonly source: Buffer;
 
   constructor(
     private readonly client: PoolClient,
     private readonly assets: DocumentAssets,
-    private readonly rows: AssetRows,
+    private readonly rows: RowWriter,
     private readonly sourceId: string,
-    private readonly tell: (progress: IngestProgress) => void,
+    private readonly onProgress: OnProgress,
   ) {
-    const source = new CopyRows(FEW);
-    source.uuid(sourceId);
-    this.source = source.take();
+    this.source = uuidField(sourceId);
   }
 
-  /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
-  async ofNewSource(turn: StagingTurn): Promise<Written> {
+  /** For a source that reports for the first time: none of its places and edges is there, and none can be missing. */
+  async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
@@ -77,14 +80,14 @@ export class Staging {
       known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
       return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
     });
-    // None is left behind under way: what comes next on the connection is the end of the transaction.
+    // All have ended before an error of one is reported: what comes next on the connection ends the transaction.
     await Promise.allSettled([places, edges, assets]);
     await Promise.all([places, edges]);
     const created = await assets;
     const there = all.filter(({ id }) => known.has(id));
     const before = there.map(({ id }) => id);
-    const contents = there.map((asset) => this.rows.look(asset).content);
-    await turn();
+    const contents = there.map((asset) => this.rows.judged(asset).content);
+    await lock();
     const differing = await this.differing('FROM unnest($1::uuid[], $2::uuid[]) AS s (id, content)', [
       uuidArray(before),
       uuidArray(contents),
@@ -93,9 +96,9 @@ export class Staging {
     return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts() };
   }
 
-  async ofKnownSource(turn: StagingTurn): Promise<Written> {
+  async ofKnownSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
-    const contents = all.map((asset) => this.rows.look(asset).content);
+    const contents = all.map((asset) => this.rows.judged(asset).content);
     await this.copy('stage_key', all.entries(), (to, [index, { id }]) => {
       to.row(2);
       to.uuid(id);
@@ -107,9 +110,9 @@ export class Staging {
       );
       return all.filter(({ id }) => unknown.has(id));
     });
-    await this.copyFreshPlaces();
+    await this.copyNewPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
-    await turn();
+    await lock();
     const differing = await this.differing('FROM stage_key s');
     await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
     const isWritten = created.total + differing.size > 0;
@@ -117,8 +120,8 @@ export class Staging {
   }
 
   /**
-   * Who brings in the same assets at the same time waits in their key, which all of them meet in one order, until it is known whether
-   * the other's stay. Then the rest is written, and places and edges, which came before the savepoint, are kept.
+   * Writes the assets that `find` answers. Transactions that insert the same asset at the same time meet in its primary key, in the order of
+   * ids: one waits until the other ends, and after a violation finds again. Places and edges, written before the savepoint, stay.
    */
   private async copyUnknown(find: () => Promise<readonly IdentifiedAsset[]>): Promise<NewAssets> {
     await this.client.query('SAVEPOINT new_assets');
@@ -133,7 +136,7 @@ export class Staging {
     }
   }
 
-  /** Those that say something else now, or were missed. */
+  /** Ids of the assets whose content differs from that in the table, or that are not active there. */
   private differing(from: string, values?: unknown[]): Promise<ReadonlySet<string>> {
     return this.ids(
       `SELECT s.id ${from} JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
@@ -141,7 +144,7 @@ export class Staging {
     );
   }
 
-  private async copyFreshPlaces(): Promise<void> {
+  private async copyNewPlaces(): Promise<void> {
     const { assets } = this;
     function* all() {
       for (const asset of assets.all())
@@ -153,14 +156,14 @@ export class Staging {
       to.uuid(assetId);
       to.uuid(place.id);
     });
-    const fresh = await this.ids(
+    const unknown = await this.ids(
       `SELECT s.asset_id || ' ' || s.id FROM stage_place s
        WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id)`,
       [this.sourceId],
     );
-    if (fresh.size === 0) return;
+    if (unknown.size === 0) return;
     await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { assetId, place }) => {
-      if (fresh.has(`${assetId} ${place.id}`)) to.fields(place.bytes, place.start, place.end);
+      if (unknown.has(`${assetId} ${place.id}`)) to.encoded(place.bytes, place.start, place.end);
     });
   }
 
@@ -169,13 +172,13 @@ export class Staging {
     return new Set(rows.map(([id]) => id));
   }
 
-  /** Into the table itself. */
   private async copyNew(assets: readonly IdentifiedAsset[]): Promise<NewAssets> {
     const created = new NewAssets();
     const total = this.assets.all().length;
     await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, asset) => {
       created.add(this.rows.write(to, asset));
-      if (created.total % TOLD_EVERY === 0) this.tell({ phase: 'WRITING', done: created.total, total });
+      if (created.total % PROGRESS_EVERY_ASSETS === 0)
+        this.onProgress({ phase: 'WRITING', done: created.total, total });
     });
     return created;
   }
@@ -184,14 +187,13 @@ export class Staging {
     return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, asset) => void this.rows.write(to, asset));
   }
 
-  /** Into the table itself: one document of a source at a time is written, and these places are not there. */
   private copyPlaces(assets: readonly IdentifiedAsset[]): Promise<void> {
     return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, assets, (to, asset) => {
-      for (const { bytes, start, end } of this.assets.placesOf(asset)) to.fields(bytes, start, end);
+      for (const { bytes, start, end } of this.assets.placesOf(asset)) to.encoded(bytes, start, end);
     });
   }
 
-  /** @param more fields that all have. */
+  /** @param more encoded fields that all rows have. */
   private copyEdges(table: string, ...more: Buffer[]): Promise<void> {
     return this.copy(table, this.assets.all(), (to, asset) => {
       for (const { fromId, toId, kinds } of edgeRows(asset)) {
@@ -199,7 +201,7 @@ export class Staging {
         to.uuid(fromId);
         to.uuid(toId);
         to.int2(kinds);
-        for (const field of more) to.fields(field);
+        for (const field of more) to.encoded(field);
       }
     });
   }
@@ -211,7 +213,27 @@ export class Staging {
   ): Promise<void> {
     if (Array.isArray(items) && items.length === 0) return;
     const count = await copyInto(this.client, table, items, write);
-    // Of a temporary table that was not analyzed the planner assumes that it is small.
-    if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
+    if (count >= MIN_ANALYZED_ROWS && table.startsWith('stage_'))
+      await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
+}
+
+interface EdgeRow {
+  readonly fromId: string;
+  readonly toId: string;
+  /** Bits, by `bitOf`. */
+  readonly kinds: number;
+}
+
+/** The rows of `asset_relationship` for the edges of an asset, in the order of the table's key: one row has all kinds of an edge. */
+function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
+  const rows: EdgeRow[] = [];
+  const [first] = edges;
+  if (first === undefined) return rows;
+  if (edges.every(({ to }) => to === first.to))
+    return [{ fromId, toId: first.to.id, kinds: edges.reduce((mask, { kind }) => mask | bitOf(kind), 0) }];
+  const kinds = new Map<string, number>();
+  for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
+  for (const [toId, mask] of kinds) rows.push({ fromId, toId, kinds: mask });
+  return rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
 }

@@ -12,7 +12,7 @@ import {
   targetsOn,
 } from '../risk/jurisdictions.js';
 import { labelOf, type RiskEngine } from '../risk/risk-engine.js';
-import type { Ingredient, RiskSubject } from '../model/risk-subject.js';
+import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
 
 /** Rows of the matrix: an inventory has some hundred different algorithms at most; those of the most assets are shown. */
@@ -22,7 +22,7 @@ const MAX_ROWS = 500;
 export interface Stand {
   readonly algorithm: string;
   readonly family: string;
-  readonly purpose: Ingredient['purpose'];
+  readonly purpose: AlgorithmUse['purpose'];
   readonly assets: number;
   readonly opinions: Opinion[];
 }
@@ -69,7 +69,7 @@ export class JurisdictionsReader {
     const rows: { subject: RiskSubject; assets: number }[] = await this.db.query(
       `SELECT v.subject, c.count AS assets FROM (${ACTIVE_BY_VERDICT}) c JOIN risk_verdict v USING (id)`,
     );
-    const found = new Map<string, { ingredient: Ingredient; assets: number }>();
+    const found = new Map<string, { ingredient: AlgorithmUse; assets: number }>();
     for (const { subject, assets } of rows)
       for (const ingredient of subject.ingredients) {
         const key = algorithmKey(ingredient);
@@ -84,13 +84,13 @@ export class JurisdictionsReader {
   }
 }
 
-function standOf(ingredient: Ingredient, assets: number, day: string, engine: RiskEngine): Stand {
+function standOf(ingredient: AlgorithmUse, assets: number, day: string, engine: RiskEngine): Stand {
   const { family, purpose, hybrid } = ingredient;
   const opinions = opinionsOn(ingredient, day, engine);
   return { algorithm: labelOf(ingredient), family: hybrid ?? family, purpose, assets, opinions };
 }
 
-/** Who recommends, and who objects. */
+/** The authorities that recommend, and those that object. */
 export function sidesOf(opinions: readonly Opinion[]): { favour: Opinion[]; against: Opinion[] } {
   return { favour: opinions.filter(({ stance }) => stance === 'FAVOURS'), against: opinions.filter(objects) };
 }

@@ -4,7 +4,7 @@ import { DER, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { bitLength } from '../../formats/encoding/bit-length.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
-/** The algorithm of a public key, as its SubjectPublicKeyInfo tells it. */
+/** The algorithm of a public key, from its SubjectPublicKeyInfo. */
 export interface PublicKeyAlgorithm {
   readonly oid: string;
   readonly name: string;

@@ -13,7 +13,7 @@ const HYPHEN = 0x2d;
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELLING_ID = /^.{16,}$/;
 
-/** One for all: a text that is made of many pieces costs more than its hash. */
+/** Reused for every id: to concatenate the pieces of a text would cost more than the hash. */
 const UUID = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 /** Where the digits of a UUID are. */
 const UUID_DIGITS = Uint8Array.from([...UUID.keys()].filter((index) => UUID[index] !== HYPHEN));
@@ -37,7 +37,7 @@ export function propertyOf(component: CdxComponent, name: string): string | unde
   return component.properties?.find((property) => property.name === name)?.value;
 }
 
-/** SHA-256, SHA3 and SSO spell their names in many ways: letters and digits alone tell them apart. */
+/** Documents spell names in many ways (SHA256, sha-256): only letters and digits are compared. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 }
@@ -47,8 +47,8 @@ export function bareOid(oid: string | undefined): string | undefined {
 }
 
 /**
- * What makes an asset that asset, or undefined for one that only its place tells from others (`anonymousIdentity`):
- * - an algorithm: everything that is said about it, wherever it is used;
+ * The facts that identify an asset; undefined for one that has none but its place (`anonymousIdentity`):
+ * - an algorithm: all its facts, wherever it is used;
  * - a certificate: its fingerprint, else subject, issuer and validity, and what `ProvisionalAssets` adds to them;
  * - a key or other material: the hash of its public half, else an id that is long enough to be one of a kind;
  * - a protocol: type, version and suites; a component: its package URL, else group, name and version.
@@ -71,7 +71,7 @@ export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
 }
 
 function certificateFacts(component: CdxComponent): unknown[] {
-  // The version before did not read what 1.7 states.
+  // The version before did not read what CycloneDX 1.7 states.
   const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
   return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }
@@ -91,7 +91,7 @@ function materialFacts(component: CdxComponent): unknown[] | undefined {
 
 /**
  * Keys that a source scan found without any fact of their own, like `key@<random uuid>`: what they are, the algorithms they use,
- * the source and the files. Lines move with every commit and are no part of it; `ordinal` tells equal ones apart.
+ * the source and the files. Lines move with every commit and are no part of it; `ordinal` distinguishes equal ones.
  */
 export function anonymousIdentity(asset: DraftAsset, scope: string, algorithms: readonly string[]): unknown[] {
   const { component } = asset;

@@ -1,4 +1,4 @@
-/** What an asset is. The first four are CycloneDX 1.6 `assetType`s; a `component` is a library or application that uses one. */
+/** Kinds of assets. The first four are CycloneDX 1.6 `assetType`s; a `component` is a library or application that uses one. */
 export const ASSET_KINDS = ['algorithm', 'certificate', 'protocol', 'related-crypto-material', 'component'] as const;
 export type AssetKind = (typeof ASSET_KINDS)[number];
 

@@ -1,14 +1,13 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { keptMember } from './kept-members.js';
-import { isMembers } from './json-values.js';
-import type { CdxComponent } from './document.js';
+import { keptMember, type CdxComponent } from './document.js';
+import { isMembers } from './json.js';
 
 /** Travels with an exported certificate: its SHA-256 in hexadecimal. */
 export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 const CERTIFICATE = 'cryptoProperties.certificateProperties';
 const MATERIAL = 'cryptoProperties.relatedCryptoMaterialProperties';
 
-/** The SHA-256 of a certificate in hexadecimal, as its component says it in one of the ways that 1.6 has. */
+/** The SHA-256 of a certificate in hexadecimal, in one of the forms of CycloneDX 1.6. */
 export function certificateSha256({ properties, hashes }: CdxComponent): string | undefined {
   return (
     properties?.find(({ name }) => name === CERTIFICATE_PROPERTY)?.value ??
@@ -16,7 +15,7 @@ export function certificateSha256({ properties, hashes }: CdxComponent): string 
   );
 }
 
-/** The same, or as 1.7 says it. */
+/** The same, also in the form of CycloneDX 1.7. */
 export function statedSha256(component: CdxComponent): string | undefined {
   const { alg, content } = fingerprintIn(component, CERTIFICATE) ?? {};
   return certificateSha256(component) ?? (alg === 'SHA-256' ? content : undefined);
@@ -27,15 +26,15 @@ export function statesFingerprint(component: CdxComponent): boolean {
   return fingerprintIn(component, CERTIFICATE) !== undefined;
 }
 
-/** What tells a certificate by its names and times. */
+/** The facts that identify a certificate by names and validity. */
 export function namedFacts({ name, cryptoProperties }: CdxComponent): unknown[] {
   const facts = cryptoProperties?.certificateProperties ?? {};
   return [name, facts['subjectName'], facts['issuerName'], facts['notValidBefore'], facts['notValidAfter']];
 }
 
 /**
- * What else a component says of a certificate by itself, as canonical JSON: serial number, fingerprints other than SHA-256 and
- * extensions (CycloneDX 1.7, also as `asVersion16` keeps them). '' when it says nothing more.
+ * Further facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256 and
+ * extensions (CycloneDX 1.7, also as `asVersion16` keeps them). '' without any.
  */
 export function furtherFacts(component: CdxComponent): string {
   const serial = memberOf(component, CERTIFICATE, 'serialNumber');
@@ -66,7 +65,7 @@ function fingerprintIn(component: CdxComponent, path: string): { alg: string; co
   return typeof alg === 'string' && typeof content === 'string' ? { alg, content: content.toLowerCase() } : undefined;
 }
 
-/** As it stands, or as it was kept when the component became one of 1.6. */
+/** The member itself, or as it was kept when the component was converted to 1.6. */
 function memberOf(component: CdxComponent, path: string, member: string): unknown {
   const { certificateProperties, relatedCryptoMaterialProperties } = component.cryptoProperties ?? {};
   const facts = path === CERTIFICATE ? certificateProperties : relatedCryptoMaterialProperties;

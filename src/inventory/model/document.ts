@@ -1,7 +1,6 @@
 import type { AssetKind } from './asset-kind.js';
 import type { RelationshipKind } from './asset-relationship.entity.js';
 import type { DraftRefs } from './draft-refs.js';
-import type { Rejection, Remark } from './ingest-outcome.js';
 
 /** A CycloneDX component as it was read; what is in it was checked by the schema or by the reader that made it. */
 export interface CdxComponent {
@@ -44,13 +43,13 @@ export interface DraftOccurrence {
   readonly context: string | null;
 }
 
-/** An asset as a document tells it, before it has an identity. `ref` is its name within the document. */
+/** An asset of a document before it has an identity. `ref` is its name within the document. */
 export interface DraftAsset {
   readonly ref: string;
   readonly kind: AssetKind;
   readonly component: CdxComponent;
   readonly occurrences: DraftOccurrence[];
-  /** What it leads to; some of it more than once. One that leads to no asset of the document is no link. */
+  /** Its links, some more than once. Those to something that is no asset of the document are dropped later. */
   readonly links: DraftLink[];
 }
 
@@ -60,34 +59,34 @@ export interface DraftLink {
   readonly kind: RelationshipKind;
 }
 
-/** What a document says about itself, whatever its format. */
+/** The metadata of a document of any format. */
 export interface DraftHead {
   readonly format: string;
   readonly serialNumber: string | null;
   readonly version: number | null;
   readonly time: string | null;
-  /** Name of what the document describes; undefined when it says nothing about that. */
+  /** Name of what the document describes; undefined when it does not name it. */
   readonly source: string | undefined;
-  /** true: what is not in it is gone. false: a part of a scan. */
+  /** true: assets that are not in it are gone. false: a part of a scan. */
   readonly whole: boolean;
-  /** Of a whole document that speaks for one of several tools at its source; absent when it speaks for the source. */
+  /** Present in a whole document that covers one of several tools of its source; absent when it covers the source. */
   readonly replaces?: Replaced;
 }
 
 /** Places at a source that a document replaces, by what their contexts start with. */
 export interface Replaced {
   readonly contexts: readonly string[];
-  /** As the version before wrote them; they count as long as no document of the source has used one of them since. */
+  /** Contexts as the version before wrote them; they count as long as no document of the source has used one of them since. */
   readonly former: readonly string[];
 }
 
-/** What a document says. Counts, repairs and warnings are whole when its assets have been gone through. */
+/** The content of a document. Counts, repairs and warnings are complete when its assets have been iterated. */
 export interface Draft extends DraftHead {
   /**
-   * Some are made when they are asked for: gone through once. What leads from one to another is told by the names in `refs`, if an asset
-   * does not tell it itself.
+   * To be iterated once: some formats read assets as they are asked for. Links that an asset does not state itself are added to its name
+   * in `refs`.
    *
-   * @throws Problem what the document is refused for, at any time until the last.
+   * @throws Problem why the document is refused, at any time until the last asset.
    */
   assets(refs: DraftRefs): Iterable<DraftAsset>;
   received: number;
@@ -97,11 +96,59 @@ export interface Draft extends DraftHead {
   readonly warnings: Remark[];
 }
 
-/** A document as far as it was read. The rest is read when the draft is asked for: the newest may say what is known. */
+/** A document whose lists were not read yet: `draft` reads them, unless the newest document of the source is known to have the same. */
 export interface CheckedDocument extends DraftHead {
-  /** Hash of all that it says, apart from what each edition of a document says about itself; undefined where it is not worth it. */
+  /** Hash of its content, without the members that differ in each edition of a document; undefined for formats that are read as a whole. */
   readonly said: Buffer | undefined;
-  /** But for its lists. */
+  /** Repairs outside of its lists. */
   readonly repairs: readonly Remark[];
   draft(): Draft;
+}
+
+/** Name of the property that keeps a member which CycloneDX 1.6 cannot express, by the path of the member in its component. */
+export function keptMemberName(path: string): string {
+  return `sealwright:cyclonedx:${path}`;
+}
+
+/** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
+export function keptMember({ properties }: CdxComponent, path: string): unknown {
+  const kept = properties?.find(({ name }) => name === keptMemberName(path))?.value;
+  if (kept === undefined) return undefined;
+  try {
+    return JSON.parse(kept);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One item that was refused. `index` counts from 0 in the list that was sent. */
+export interface Rejection {
+  readonly index: number;
+  /** RFC 6901, into the body. */
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Something that was repaired (repair mode) or that deserves a look; the rest of the document was stored. */
+export interface Remark {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** received = created + updated + unchanged + rejected: two entries for one asset count as one change. */
+export interface IngestOutcome {
+  readonly documentId: string;
+  readonly source: string;
+  readonly format: string;
+  readonly received: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  /** Components without any tie to cryptography: counted, not stored. */
+  readonly ignored: number;
+  readonly rejected: readonly Rejection[];
+  readonly repairs: readonly Remark[];
+  readonly warnings: readonly Remark[];
 }

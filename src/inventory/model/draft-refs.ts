@@ -1,25 +1,25 @@
 import type { RelationshipKind } from './asset-relationship.entity.js';
 
-/** What a name stands for that components have within a document (`bom-ref`). It is there as soon as anything names it. */
+/** A name that components have within a document (`bom-ref`), and what it stands for. It exists as soon as anything refers to it. */
 export interface DraftRef<Asset = unknown> {
   readonly name: string;
-  /** Undefined until the asset was read that is called so. */
+  /** The asset of this name; undefined until it was read. */
   asset: Asset | undefined;
-  /** What others tell of it; what it says of itself is with the asset. */
-  links: DraftLead<Asset>[];
-  /** A component is called so, whether it becomes an asset or not. */
+  /** Links from it that other parts of the document state (`dependencies`); those that it states itself are with the asset. */
+  links: RefLink<Asset>[];
+  /** Whether a component has this name, be it an asset or not. */
   isComponent: boolean;
   isCryptographic: boolean;
-  /** Which lists of the document have an item that is called so, as bits. */
+  /** Bits: the lists of the document that have an item of this name. */
   lists: number;
-  /** How many links lead to it. */
+  /** Number of links that lead to it. */
   uses: number;
-  /** Links of each kind to it, made once. */
-  leads: DraftLead<Asset>[];
+  /** The links that lead to it, one object for each kind. */
+  incoming: RefLink<Asset>[];
 }
 
-/** A link whose end may not have been read yet. */
-export interface DraftLead<Asset = unknown> {
+/** A link to something that may not have been read yet. */
+export interface RefLink<Asset = unknown> {
   readonly kind: RelationshipKind;
   readonly to: DraftRef<Asset>;
 }
@@ -41,21 +41,21 @@ export class DraftRefs<Asset = unknown> {
         isCryptographic: false,
         lists: 0,
         uses: 0,
-        leads: NONE,
+        incoming: NONE,
       };
       this.all.set(name, ref);
     }
     return ref;
   }
 
-  lead(kind: RelationshipKind, to: string): DraftLead<Asset> {
-    const ref = this.of(to);
+  linkTo(name: string, kind: RelationshipKind): RefLink<Asset> {
+    const ref = this.of(name);
     ref.uses += 1;
-    for (const lead of ref.leads) if (lead.kind === kind) return lead;
-    const lead = { kind, to: ref };
-    if (ref.leads.length === 0) ref.leads = [lead];
-    else ref.leads.push(lead);
-    return lead;
+    for (const link of ref.incoming) if (link.kind === kind) return link;
+    const link = { kind, to: ref };
+    if (ref.incoming.length === 0) ref.incoming = [link];
+    else ref.incoming.push(link);
+    return link;
   }
 
   /** In the order in which they were met. */
@@ -64,8 +64,8 @@ export class DraftRefs<Asset = unknown> {
   }
 }
 
-/** Most are told nothing of, or one thing: they share an empty list, and an array that grows has room for sixteen more. */
-export function addLink<Asset>(ref: DraftRef<Asset>, lead: DraftLead<Asset>): void {
-  if (ref.links.length === 0) ref.links = [lead];
-  else ref.links.push(lead);
+/** Most names have no link or one: they share an empty list, since an array that grows reserves room for sixteen more. */
+export function addLink<Asset>(ref: DraftRef<Asset>, link: RefLink<Asset>): void {
+  if (ref.links.length === 0) ref.links = [link];
+  else ref.links.push(link);
 }

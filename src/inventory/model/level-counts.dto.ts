@@ -1,5 +1,5 @@
 import { LEVELS, type Level } from './risk-verdict.js';
-import type { Count } from './count.js';
+import type { Count } from './tally.js';
 
 export class LevelCountsView implements Record<Level, number> {
   /** @example 57 */

@@ -3,7 +3,7 @@ import type { AssetKind } from './asset-kind.js';
 export type Purpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
 
 /** One algorithm as far as the rules care. A name like SHA256withRSA has two of them. Sizes are bits. */
-export interface Ingredient {
+export interface AlgorithmUse {
   readonly family: string;
   /** Key, modulus or digest size. */
   readonly bits: number | null;
@@ -11,7 +11,7 @@ export interface Ingredient {
   /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
   readonly param: string | null;
   readonly purpose: Purpose;
-  /** What a hash or cipher is part of. */
+  /** The scheme that a hash or cipher is part of. */
   readonly usage: 'signature' | 'mac' | 'kdf' | null;
   readonly mode: string | null;
   readonly padding: string | null;
@@ -32,7 +32,7 @@ export interface ProtocolFacts {
 /** Facts that do not change with time: everything that a verdict depends on. */
 export interface RiskSubject {
   readonly kind: AssetKind;
-  readonly ingredients: readonly Ingredient[];
+  readonly ingredients: readonly AlgorithmUse[];
   readonly protocol?: ProtocolFacts;
   /** Conditions on keys and other material, by the names that rules use. */
   readonly material?: readonly string[];

@@ -28,7 +28,7 @@ export interface RiskFinding {
   readonly target: string | null;
   /** false: a well-known fact whose source was not read again for this edition of the rules. */
   readonly verified: boolean;
-  /** What of the asset it is about: an algorithm, a cipher suite. */
+  /** The part of the asset that it is about: an algorithm, a cipher suite. */
   readonly subject: string;
 }
 
@@ -55,4 +55,27 @@ export interface RiskVerdict {
 
 export function levelNumber(level: Level): number {
   return LEVELS.indexOf(level);
+}
+
+/** Columns of `risk_verdict` by which lists filter and sort, and assets are counted. */
+export interface VerdictFacts {
+  readonly family: string | null;
+  readonly bits: number | null;
+  /** 0 NONE to 4 CRITICAL, without lifecycle. */
+  readonly level: number;
+  readonly quantum: string;
+  readonly classical: string;
+  /** The rule that decided the level. */
+  readonly rule: string | null;
+  /** The first date on which a rule changes what may be done with it. */
+  readonly deadline: string | null;
+}
+
+export const FACTS = 'family, bits, level, quantum, classical, rule, deadline';
+
+/** SQL: the values of `FACTS`, out of a verdict as `jsonb`. */
+export function verdictFactsIn(verdict: string): string {
+  return `${verdict} ->> 'family', (${verdict} ->> 'bits')::int,
+    array_position('{${LEVELS.join(',')}}'::text[], ${verdict} ->> 'level') - 1,
+    ${verdict} #>> '{quantum,status}', ${verdict} #>> '{classical,status}', ${verdict} ->> 'rule', (${verdict} ->> 'deadline')::date`;
 }

@@ -2,7 +2,7 @@ import type { Axis, Deadline, Level } from './risk-verdict.js';
 
 type Range = readonly [least: number, most: number];
 
-/** What a rule asks of one fact: a list of values, a range, or null for "not declared". All that is asked must hold. */
+/** The conditions of a rule on single facts: a list of values, a range, or null for "not declared". All must be met. */
 export interface RuleMatch {
   readonly family?: readonly string[];
   readonly notFamily?: readonly string[];

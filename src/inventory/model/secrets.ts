@@ -86,7 +86,7 @@ function blankItems(list: unknown[]): number {
 
 function blankMembers(members: Record<string, unknown>): number {
   let blanked = 0;
-  // Asked first: what the name is may be blanked with the rest.
+  // Decided first: the name itself may be blanked below.
   const isNamedSecret = typeof members['value'] === 'string' && isSecretName(members['name']);
   for (const name in members) {
     const member = members[name];

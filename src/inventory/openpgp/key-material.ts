@@ -18,7 +18,7 @@ const OWN_OIDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(KEY_OIDS).map(([oid, { name }]) => [name, oid]),
 );
 
-/** What is in a key packet behind the algorithm: a reader of numbers, whose end is the end of the public half. */
+/** Reads the numbers of a key packet behind the algorithm; they end with the public half. */
 export class PgpFields {
   constructor(
     private readonly bytes: Buffer,
@@ -48,7 +48,7 @@ export class PgpFields {
 
 type Reader = (fields: PgpFields) => PublicKeyAlgorithm;
 
-/** By public-key algorithm ID (RFC 9580 section 9.1; draft-ietf-openpgp-pqc section 2.5). */
+/** Algorithms by public-key algorithm ID (RFC 9580 section 9.1; draft-ietf-openpgp-pqc section 2.5). */
 const ALGORITHMS: Readonly<Record<number, Reader>> = {
   1: rsa('signature'),
   2: rsa('pke'),

@@ -5,7 +5,7 @@ import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
 import { pgpPackets, type PgpPacket } from './packets.js';
 import { type PgpSignature, pgpSignature } from './signatures.js';
 
-/** Of a user ID. */
+/** Characters of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
 /** A key of a keyring, as its packets say it. */
@@ -16,13 +16,13 @@ export interface PgpKey {
   readonly version: number;
   readonly algorithm: PublicKeyAlgorithm;
   readonly isSubkey: boolean;
-  /** Of the primary key's first user; undefined when there is none. */
+  /** The first user ID of the primary key; undefined when there is none. */
   readonly userId: string | undefined;
   readonly created: Date;
-  /** By the newest self-signature that says so; undefined when it does not end. */
+  /** The end, by the newest self-signature that states one; undefined when it does not expire. */
   readonly expires: Date | undefined;
   readonly revoked: 'compromised' | 'deactivated' | undefined;
-  /** What protects the secret half that lies there: nothing, or a scheme by name. Undefined when it does not lie there. */
+  /** The protection of the secret half: none, or the name of a scheme. Undefined when the keyring does not have that half. */
   readonly secret: { readonly securedBy: string | undefined } | undefined;
 }
 
@@ -106,14 +106,14 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
   }
 }
 
-/** What the signatures of one key say. Only what its primary key says counts; a signature without an issuer is taken for that. */
-interface Told {
+/** The statements of the signatures on one key. Only those of its primary key count; a signature without an issuer is taken for one. */
+interface Statements {
   readonly expires: Date | undefined;
   readonly revoked: PgpKey['revoked'];
   readonly flags: number | undefined;
 }
 
-function toldOf({ packet, signatures }: Draft, keyId: string): Told {
+function statementsOf({ packet, signatures }: Draft, keyId: string): Statements {
   const own = signatures.filter(({ issuer }) => issuer === undefined || issuer === keyId);
   const revocation = own.find(({ type }) => REVOCATIONS.has(type));
   const newest = own.filter(({ type }) => SELF_SIGNATURES.has(type)).reduce<PgpSignature | undefined>(newer, undefined);
@@ -131,11 +131,11 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
 
 /** A subkey ends with its primary key at the latest. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
-  const known = new Map<Draft, Told>();
+  const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {
     const { packet, isSubkey } = draft;
     const primary = draft.primary ?? draft;
-    const own = toldOf(draft, primary.packet.keyId);
+    const own = statementsOf(draft, primary.packet.keyId);
     known.set(draft, own);
     const above = known.get(primary) ?? own;
     const ends = [own.expires, above.expires].filter((end) => end !== undefined).map(Number);
@@ -165,7 +165,7 @@ interface PacketKey {
   readonly version: number;
   /** Seconds of Unix time. */
   readonly created: number;
-  /** Of version 3, which has it in the packet. */
+  /** The lifetime in the packet, which version 3 has. */
   readonly validSeconds: number | undefined;
   readonly algorithm: PublicKeyAlgorithm;
   readonly fingerprint: string;
@@ -221,7 +221,7 @@ function fingerprintOf(version: number, half: Buffer, start: number): string {
     .digest('hex');
 }
 
-/** Of version 3 the end of the modulus, of 4 that of the fingerprint, of later ones its start. */
+/** The key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, its start in later ones. */
 function keyIdOf(version: number, material: Buffer, fingerprint: string): string {
   if (version >= 5) return fingerprint.slice(0, 16);
   if (version === 4) return fingerprint.slice(-16);

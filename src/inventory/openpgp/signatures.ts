@@ -1,6 +1,6 @@
 import { newLength } from './packets.js';
 
-/** What a signature of a keyring says, as far as an inventory reads it. Nothing is verified: it is what the file says. */
+/** The statements of a signature in a keyring that the inventory reads. Signatures are not verified. */
 export interface PgpSignature {
   readonly type: number;
   /** Seconds of Unix time. */
@@ -56,7 +56,7 @@ function oldSignature(body: Buffer): PgpSignature {
   return { type: body.readUInt8(2), created: body.readUInt32BE(3), issuer, keyExpiry, keyFlags, reason };
 }
 
-/** By type; of several the last. */
+/** Subpackets by type; the last of several. */
 function subpackets(bytes: Buffer): Map<number, Buffer> {
   const found = new Map<number, Buffer>();
   for (let at = 0; at < bytes.length;) {

@@ -1,16 +1,15 @@
 import { readBom } from '../cyclonedx/bom-reader.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
-import { isMembers } from '../model/json-values.js';
+import { isMembers, bodyText, isUtf16, parseJson } from '../model/json.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
-import { bodyText, isUtf16, parseJson } from '../model/json-body.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 
-/** `any`: whatever it looks like, JSON or certificates and keys. */
+/** `any`: the content decides between JSON and certificates or keys. */
 export type BodyKind = 'json' | 'ndjson' | 'any';
 
 export interface BodyOptions extends CredentialOptions {
@@ -21,21 +20,21 @@ export interface BodyOptions extends CredentialOptions {
 const BOM_FORMAT = 'CycloneDX';
 
 /**
- * Reads a body into what it says: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys. SARIF may speak of several
- * sources: a document for each.
+ * Reads a body: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys. A SARIF body has a document for each source that
+ * it speaks of.
  *
  * @throws Problem 400 for what is no JSON, 422 for what is none of these.
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode, source } = options;
-  if (kind === 'any' && !looksLikeJson(bytes)) return [asItIs(readCredentialFile(bytes, options))];
+  if (kind === 'any' && !looksLikeJson(bytes)) return [whole(readCredentialFile(bytes, options))];
   const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
   if (!isMembers(document)) throw unknownFormat();
   if (document['bomFormat'] === BOM_FORMAT) return [readBom(new BomText(bytes, undefined), mode)];
-  if (isSarif(document)) return readSarif(document, source).map(asItIs);
-  if (isSensorScan(document)) return [asItIs(readSensorScan(document, mode))];
+  if (isSarif(document)) return readSarif(document, source).map(whole);
+  if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
   throw unknownFormat();
 }
 
@@ -44,7 +43,8 @@ function isBom(bytes: Buffer, outline: Outline): boolean {
   return bytes.toString('latin1', start, Math.min(end, start + 100)).trimEnd() === `"${BOM_FORMAT}"`;
 }
 
-function asItIs(draft: Draft): CheckedDocument {
+/** A document that was read as a whole already. */
+function whole(draft: Draft): CheckedDocument {
   return { ...draft, said: undefined, draft: () => draft };
 }
 

@@ -22,7 +22,7 @@ const key = (index: number): Component => ({
 const keys = () => Array.from({ length: MANY }, (_, index) => key(index));
 const uses = () => keys().map((one) => ({ ref: one['bom-ref'], dependsOn: ['aes'] }));
 
-/** Long enough to be read in many parts. Whoever spells a name with escapes gets it read as a whole. */
+/** Long enough to be parsed in many parts. A document that spells a member name with escapes is parsed as a whole. */
 function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean): string {
   const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 };
   const text = JSON.stringify({
@@ -41,33 +41,33 @@ function read(text: string, mode: Mode) {
     const draft = document.draft();
     const refs = new DraftRefs();
     const assets = [...draft.assets(refs)];
-    const told = [...refs.values()].flatMap(({ name, links }) =>
-      links.map(({ kind, to }) => `${name} ${kind} ${to.name}`),
+    const links = [...refs.values()].flatMap(({ name, links: own }) =>
+      own.map(({ kind, to }) => `${name} ${kind} ${to.name}`),
     );
     const { received, ignored, repairs, warnings } = draft;
-    return { assets, told, received, ignored, repairs, warnings };
+    return { assets, links, received, ignored, repairs, warnings };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { code: error.code, errors: error.errors, message: error.message };
   }
 }
 
-/** What comes of it, which is the same however it is read. */
+/** The outcome, which is the same however it is parsed. */
 function outcome(components: unknown[], dependencies: unknown[], mode: Mode = 'repair') {
   const inParts = read(textOf(components, dependencies, false), mode);
   expect(read(textOf(components, dependencies, true), mode)).toEqual(inParts);
   return inParts;
 }
 
-describe('a long document, of which a part is read at a time', () => {
-  it('is the same as one that is read as a whole', () => {
-    const { assets, told, received } = outcome(keys(), uses());
+describe('a long document that is parsed in parts', () => {
+  it('reads the same as one that is parsed as a whole', () => {
+    const { assets, links, received } = outcome(keys(), uses());
     expect(assets?.map(({ ref }) => ref)).toEqual(keys().map((one) => one['bom-ref']));
-    expect(told).toHaveLength(MANY);
+    expect(links).toHaveLength(MANY);
     expect(received).toBe(MANY);
   });
 
-  it('has items that are there twice, however far from each other: put right, or refused where they stand', () => {
+  it('may repeat items at any distance: they are removed, or refused with their pointers', () => {
     const components = keys().with(2700, key(3));
     const dependencies = uses().with(2800, uses()[5] ?? { ref: '', dependsOn: [] });
     const { assets, repairs, warnings } = outcome(components, dependencies);
@@ -79,7 +79,7 @@ describe('a long document, of which a part is read at a time', () => {
     expect(errors?.map(({ pointer }) => pointer)).toEqual(['/components/2700', '/dependencies/2800']);
   });
 
-  it('has items that share a name and say different things: both are there', () => {
+  it('may have different items of the same name: both are read', () => {
     const other = { ...key(2700), 'bom-ref': 'key 3' };
     const { assets, repairs, warnings } = outcome(keys().with(2700, other), []);
     expect(assets).toHaveLength(MANY);
@@ -87,16 +87,19 @@ describe('a long document, of which a part is read at a time', () => {
     expect(warnings?.map(({ code }) => code)).toContain('bom-ref.repeated');
   });
 
-  it('takes repeated items out of items as well, wherever these stand', () => {
+  it('may repeat items within items, which are removed', () => {
     const twice = { ref: 'key 7', dependsOn: ['aes', 'key 8', 'aes'] };
     // Put right, it is what another one says.
     const again = { ref: 'key 7', dependsOn: ['aes', 'key 8'] };
-    const { told, repairs } = outcome(keys(), uses().with(7, twice).with(2900, again));
-    expect(told?.filter((link) => link.startsWith('key 7 '))).toEqual(['key 7 dependsOn aes', 'key 7 dependsOn key 8']);
+    const { links, repairs } = outcome(keys(), uses().with(7, twice).with(2900, again));
+    expect(links?.filter((link) => link.startsWith('key 7 '))).toEqual([
+      'key 7 dependsOn aes',
+      'key 7 dependsOn key 8',
+    ]);
     expect(repairs?.map(({ pointer }) => pointer)).toEqual(['/dependencies/7/dependsOn/2', '/dependencies/2900']);
   });
 
-  it('is refused with a pointer to all that is wrong with it, its head included', () => {
+  it('is refused with a pointer to each fault, also outside of its lists', () => {
     const components = keys().with(1, { type: 'nothing', name: 'a' }).with(2999, { type: 'data' });
     const dependencies = uses().with(2500, { ref: 'a', dependsOn: ['b'], more: true } as never);
     const { code, errors } = outcome(components, dependencies);
@@ -128,7 +131,7 @@ describe('a long document, of which a part is read at a time', () => {
     expect(read(text, 'repair').code).toBe('request.malformed');
   });
 
-  it('may not hold what cannot be stored, and hears where', () => {
+  it('is refused with a pointer to text that cannot be stored', () => {
     const { code, errors } = outcome(keys().with(2000, { ...key(2000), name: 'a\u0000b' }), uses());
     expect([code, errors?.[0]?.pointer]).toEqual(['document.invalid', '/components/2000/name']);
   });

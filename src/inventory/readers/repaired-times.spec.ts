@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
 import { DraftRefs } from '../model/draft-refs.js';
 import { readBody } from './body-reader.js';
-import { instant } from '../model/validity.js';
+import { instant } from '../model/date-time.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 
 const GOOD = '2026-12-31T23:59:59Z';
@@ -38,7 +38,7 @@ function read(times: { timestamp?: string; until?: string }, mode: Mode) {
   };
 }
 
-/** Of strict mode. */
+/** The faults of strict mode. */
 function faultsOf(times: Parameters<typeof read>[0]): unknown[] {
   try {
     read(times, 'strict');
@@ -60,7 +60,7 @@ describe('times of a document', () => {
     ['with a comma before the fraction', '2027-03-01T12:00:00,5Z', '2027-03-01T12:00:00.5Z'],
     ['without seconds', '2027-03-01T12:00Z', '2027-03-01T12:00:00Z'],
     ['with a second 60 that is no leap second', '2027-03-01T12:00:60Z', '2027-03-01T12:00:59Z'],
-  ])('%s are put right with a note, and refused with a pointer in strict mode', (_, given, repaired) => {
+  ])('%s are repaired with a note, and refused with a pointer in strict mode', (_, given, repaired) => {
     expect(read({ timestamp: given, until: given }, 'repair')).toEqual({
       time: repaired,
       until: repaired,
@@ -82,14 +82,14 @@ describe('times of a document', () => {
     '2027-03-01t12:00:00z',
     '2016-12-31T23:59:60Z',
     '2017-01-01T05:29:60+05:30',
-  ])('that RFC 3339 allows stay as they are: %s', (time) => {
+  ])('that RFC 3339 allows are not changed: %s', (time) => {
     for (const mode of ['strict', 'repair'] as const)
       expect(read({ timestamp: time, until: time }, mode)).toEqual({ time, until: time, repairs: [] });
     expect(instant(time)).not.toBeNull();
   });
 
   it.each(['2027-02-30', 'tomorrow', '2027-13-01T00:00:00', '01/02/2027', '2027-03-01T25:00:00'])(
-    'that tell no time are refused: %s',
+    'that are no times are refused: %s',
     (time) => {
       expect(() => read({ until: time }, 'repair')).toThrow(Problem);
     },

@@ -1,15 +1,27 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
 import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
-import { isMembers, type JsonMembers } from '../model/json-values.js';
+import { isMembers, type JsonMembers } from '../model/json.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { repairTimes } from '../cyclonedx/repaired-times.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { FoundCredentials } from '../certificates/found-credentials.js';
-import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
-import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import type {
+  CdxComponent,
+  Draft,
+  DraftAsset,
+  DraftLink,
+  DraftOccurrence,
+  Rejection,
+  Remark,
+} from '../model/document.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
+import { readX509Certificate } from '../certificates/certificate-reader.js';
+import { CredentialComponents } from '../certificates/credential-components.js';
+import { pemBlocks } from '../certificates/pem-blocks.js';
+import { describeSpki } from '../certificates/private-key-reader.js';
+import { readSshPublicKey, sshKeyLine } from '../certificates/ssh-public-key.js';
 
 const MAX_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
@@ -162,4 +174,34 @@ function faultOf(component: unknown, occurrence: unknown): Fault {
 function occurrenceOf(given: unknown): DraftOccurrence[] {
   if (given === undefined) return [];
   return occurrencesOf({ occurrences: Array.isArray(given) ? (given as unknown[]) : [given] });
+}
+
+/** Certificates and public keys that a sensor hands over as they are, one by one. */
+export class FoundCredentials {
+  readonly found = new CredentialComponents();
+  /** Refs of the sensor, and the refs that their items have here. */
+  readonly refs = new Map<string, string>();
+
+  /** The ref of the asset, or undefined when the text cannot be read. */
+  add(kind: 'certificate' | 'publicKey', text: string, at: readonly DraftOccurrence[]): string | undefined {
+    try {
+      return kind === 'certificate'
+        ? this.found.certificate(readX509Certificate(derOf(text)), at)
+        : this.publicKey(text, at);
+    } catch {
+      return undefined;
+    }
+  }
+
+  private publicKey(text: string, at: readonly DraftOccurrence[]): string {
+    const line = sshKeyLine(text.trim());
+    if (line !== undefined) return this.found.publicKey(readSshPublicKey(line.blob, line.comment), at);
+    const { algorithm, fingerprint } = describeSpki(derOf(text));
+    const name = `public key ${fingerprint.slice(0, 16)}`;
+    return this.found.publicKey({ name, fingerprint, algorithm, format: 'X.509' }, at);
+  }
+}
+
+function derOf(text: string): Buffer {
+  return pemBlocks(text)[0]?.bytes ?? fromBrokenBase64(text) ?? Buffer.alloc(0);
 }

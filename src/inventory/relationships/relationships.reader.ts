@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { RelationshipKind } from '../model/asset-relationship.entity.js';
-import { anyOf, KINDS, tellingUse, USES } from '../model/relationship-mask.js';
+import { type RelationshipKind, anyOf, KINDS, tellingUse, USES } from '../model/asset-relationship.entity.js';
 
 export type Direction = 'out' | 'in';
 
@@ -48,7 +47,7 @@ export class RelationshipsReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Edges, however many sources tell of them. With `assetId`, those that leave it (`out`) or lead to it (`in`). */
+  /** Edges, each once, however many sources report them. With `assetId`, those that leave it (`out`) or lead to it (`in`). */
   async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
     const list = `edges ${assetId ?? ''} ${direction} ${kind ?? ''}`;
     const position = this.cursors.read(list, cursor) ?? [null, null, null];
@@ -77,7 +76,7 @@ export class RelationshipsReader {
     await this.assertExists(id);
     const met = new Map<string, Met>();
     const shown: Promise<Shown[]>[] = [];
-    // What is shown of a level is read while the next one is looked for.
+    // The details of a level are read while the next one is searched.
     const complete = await this.walk(id, { depth, most, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
       // A failure is heard when all are waited for; until then it must not count as unhandled.
@@ -98,7 +97,7 @@ export class RelationshipsReader {
     return together(steps, await this.show(steps.map(({ id }) => id)));
   }
 
-  /** @param onLevel is told of each level as soon as all of it was met. */
+  /** @param onLevel is called with each level as soon as it is complete. */
   private async walk(
     start: string,
     { depth, most, direction, until }: Walk,
@@ -107,7 +106,7 @@ export class RelationshipsReader {
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
-      // Those that are known already and the start itself may come again.
+      // Known assets and the start itself may come again.
       const steps = await this.step(level, direction, most + 2);
       level = [];
       let isFull = false;

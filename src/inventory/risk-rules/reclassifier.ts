@@ -5,11 +5,9 @@ import { AlertEvents } from '../../platform/events/alert-events.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../model/risk-subject.js';
-import { levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
-import { RuleBook } from '../risk/rule-book.js';
+import { levelNumber, type RiskVerdict, FACTS, verdictFactsIn } from '../model/risk-verdict.js';
+import { RuleBook, lockVerdicts } from '../risk/rule-book.js';
 import { differs } from './rule-trial.js';
-import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
-import { holdVerdictsAlone } from '../risk/verdict-lock.js';
 
 const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;
@@ -21,11 +19,11 @@ const JOB_LOCK = `hashtextextended('inventory.reclassify', 0)`;
 interface Rules {
   readonly edition: string;
   readonly version: number;
-  /** What people are told of a risk that is another one now. */
+  /** The reason that alert events give for a changed risk. */
   readonly why: string;
 }
 
-/** What came of judging everything. */
+/** The result of judging everything. */
 export interface JudgedAnew {
   /** Sets of facts. */
   readonly judged: number;
@@ -193,7 +191,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   private async judge(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
     return tx.transaction(async (inner) => {
       const isOther = differs(verdict, next);
-      if (isOther) await holdVerdictsAlone(inner);
+      if (isOther) await lockVerdicts(inner);
       const count = isOther ? await moveCounts(inner, id, next) : 0;
       await inner.query(
         `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${verdictFactsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}

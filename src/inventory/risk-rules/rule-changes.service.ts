@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { DEFAULT_RULES } from '../risk/default-rules.js';
+import { DEFAULT_RULES } from '../risk/risk-engine.js';
 import { Reclassifier } from './reclassifier.js';
 import { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import { RuleBook } from '../risk/rule-book.js';
@@ -32,7 +32,7 @@ export class RuleChangesService {
     private readonly reclassifier: Reclassifier,
   ) {}
 
-  /** What the rules would be. @throws Problem 400, or 404 `rule.missing`. */
+  /** The rules with a change. @throws Problem 400, or 404 `rule.missing`. */
   changed({ edition, rules }: RuleSet, change: RuleChange): RuleSet {
     if ('remove' in change) {
       const rest = rules.filter(({ id }) => id !== change.remove);
@@ -51,7 +51,7 @@ export class RuleChangesService {
   async apply(caller: Caller, version: number, change: RuleChange): Promise<RiskRuleSet> {
     const id = 'put' in change ? change.put.id : change.remove;
     const made = await this.db.transaction(async (tx) => {
-      await this.book.hold(tx);
+      await this.book.lockRules(tx);
       const current = await this.book.read(tx);
       if (current.version !== version) throw staleProblem(PATH);
       const { edition, rules } = this.changed(current.ruleSet, change);

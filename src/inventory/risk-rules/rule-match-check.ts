@@ -1,5 +1,5 @@
 import { Problem } from '../../platform/errors/problem.js';
-import { isMembers } from '../model/json-values.js';
+import { isMembers } from '../model/json.js';
 import type { RuleMatch } from '../model/rule-set.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -44,7 +44,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   );
 }
 
-/** Judges by rules that do not hold yet, and tells what would be different. Nothing is written. */
+/** Judges by proposed rules and reports what would change. Nothing is written. */
 @Injectable()
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}

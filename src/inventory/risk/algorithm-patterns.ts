@@ -1,3 +1,5 @@
+import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
+
 /** How names of algorithms are recognized: in this order, each match is taken out of the name before the next is tried. */
 export interface AlgorithmPattern {
   readonly family: string;
@@ -180,7 +182,7 @@ export const HYBRIDS = [
   'kyber768x25519',
 ] as const;
 
-/** RFC 5280 AlgorithmIdentifiers and others that come without a telling name. */
+/** AlgorithmIdentifiers (RFC 5280) and others that come without a name that says which algorithm it is. */
 export const OIDS: Record<string, string> = {
   '1.2.840.113549.1.1.1': 'RSA',
   '1.2.840.113549.1.1.4': 'MD5withRSA',
@@ -217,3 +219,16 @@ export const OIDS: Record<string, string> = {
   '2.16.840.1.101.3.4.3.18': 'ML-DSA-65',
   '2.16.840.1.101.3.4.3.19': 'ML-DSA-87',
 };
+
+const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
+type Role = (typeof ROLES)[number];
+
+/** The use of an algorithm: its purpose if it has a public key, else its role. */
+export type CryptoUse = Purpose | Role;
+
+const isRole = (role: AlgorithmPattern['role']): role is Role => ROLES.some((one) => one === role);
+const ROLE_OF = new Map(ALGORITHM_PATTERNS.flatMap(({ family, role }) => (isRole(role) ? [[family, role]] : [])));
+
+export function useOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
+  return purpose === 'unknown' ? (ROLE_OF.get(family) ?? 'unknown') : purpose;
+}

@@ -1,8 +1,7 @@
 import { ALGORITHM_PATTERNS, type AlgorithmPattern, HYBRIDS } from './algorithm-patterns.js';
-import { curveBitsOf } from './curves.js';
-import type { Ingredient, Purpose } from '../model/risk-subject.js';
+import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
 
-/** What is declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
+/** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;
@@ -26,7 +25,7 @@ const ON_CURVES = new Set(['EC', 'ECDSA', 'EdDSA', 'ECDH', 'ECMQV', 'XDH', 'ECIE
 const PUBLIC_KEY = new Set(['RSA', 'EC', 'DSA', 'ECDSA', 'EdDSA', 'SM2', 'SM9', 'GOST', 'BLS', 'ML-DSA']);
 
 /** The algorithms that a name and what is declared beside it stand for; empty when nothing is recognized. */
-export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = {}): Ingredient[] {
+export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = {}): AlgorithmUse[] {
   const hybrid = HYBRIDS.find((known) => bare(name).includes(bare(known)));
   if (hybrid !== undefined) return [blank({ family: 'hybrid', hybrid, purpose: 'key-establishment' })];
   const matches = matchesOf(name);
@@ -40,7 +39,7 @@ export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = {}):
 /** A key that is named by its curve. */
 const CURVE_ALONE = /^(?:sec[pt]\d{3}[rk]\d|prime\d{3}v\d|brainpool-?p\d{3}[rt]\d|(?:nist[-_ ]?)?p-?\d{3})$/i;
 
-function curveAlone(name: string, { primitive }: DeclaredAlgorithm): Ingredient {
+function curveAlone(name: string, { primitive }: DeclaredAlgorithm): AlgorithmUse {
   return blank({
     family: 'EC',
     curveBits: curveBitsOf(name),
@@ -52,7 +51,7 @@ function bare(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-function blank(more: Partial<Ingredient> & { family: string }): Ingredient {
+function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
   const nothing = {
     bits: null,
     curveBits: null,
@@ -103,7 +102,7 @@ function meantBy(matches: readonly Match[], { primitive }: DeclaredAlgorithm): M
   });
 }
 
-function ingredientOf(match: Match, all: readonly Match[], name: string, declared: DeclaredAlgorithm): Ingredient {
+function ingredientOf(match: Match, all: readonly Match[], name: string, declared: DeclaredAlgorithm): AlgorithmUse {
   const { family, role, size, bits } = match.pattern;
   const purpose = purposeOf(match, all, name, declared);
   const hash = all.find(({ pattern }) => pattern.role === 'hash');
@@ -175,8 +174,8 @@ function purposeInName(name: string, { primitive }: DeclaredAlgorithm): Purpose 
   return ENCRYPTS.test(name) ? 'encryption' : undefined;
 }
 
-/** What a hash serves: a signature, a MAC, a key derivation; null for itself. */
-function usageOf(all: readonly Match[], { primitive }: DeclaredAlgorithm): Ingredient['usage'] {
+/** The scheme that a hash serves: a signature, a MAC, a key derivation; null for none. */
+function usageOf(all: readonly Match[], { primitive }: DeclaredAlgorithm): AlgorithmUse['usage'] {
   const roles = new Set(all.map(({ pattern }) => pattern.role));
   if (roles.has('mac') || primitive === 'mac') return 'mac';
   if (roles.has('kdf') || primitive === 'kdf') return 'kdf';
@@ -202,4 +201,35 @@ function paddingOf(name: string, { padding }: DeclaredAlgorithm): string | null 
 
 function number(text: string | null): number | null {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
+}
+
+/** Bits of curves whose names do not end in their size. */
+const NAMED: Record<string, number> = {
+  curve25519: 255,
+  edwards25519: 255,
+  ed25519: 255,
+  x25519: 255,
+  curve448: 448,
+  edwards448: 448,
+  ed448: 448,
+  x448: 448,
+  goldilocks448: 448,
+  e222: 222,
+  e521: 521,
+  m221: 221,
+};
+const SIZED =
+  /(?:sec[pt]|prime|brainpool[-_]?p|nist[-_/ ]?[pkb]?-?|ansi[-_]?[pt]|wap-wsg.{0,30}?|wtls|oakley.{0,30}?|(?<![a-z])[pkb]-)(\d{2,3})(?!\d)/i;
+/** A JOSE name stands for a curve as well as a hash (RFC 7518 section 3.4). */
+const JOSE: Record<string, number> = { es256: 256, es384: 384, es512: 521, es256k: 256 };
+
+/** Size in bits of the curve that is named in a text, or null. */
+export function curveBitsOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const lower = text.toLowerCase();
+  const jose = JOSE[lower];
+  if (jose !== undefined) return jose;
+  for (const [name, bits] of Object.entries(NAMED)) if (lower.replaceAll(/[-_ ]/g, '').includes(name)) return bits;
+  const sized = SIZED.exec(lower)?.[1];
+  return sized === undefined ? null : Number(sized);
 }

@@ -1,33 +1,33 @@
 import { memoize } from './memoize.js';
-import type { Ingredient } from '../model/risk-subject.js';
+import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
 export const MAX_INHERITED = 200;
-export const NONE: readonly Ingredient[] = [];
+export const NONE: readonly AlgorithmUse[] = [];
 const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
-/** What is made of lists of ingredients, each once: assets that use the same algorithms have the very same list. */
+/** Lists derived from lists of ingredients, each once: assets that use the same algorithms share one list. */
 export class AlgorithmUseLists {
   /** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
-  readonly ofKey = memoize((named: readonly Ingredient[]): readonly Ingredient[] => {
+  readonly ofKey = memoize((named: readonly AlgorithmUse[]): readonly AlgorithmUse[] => {
     const keyed = named.filter(({ usage }) => usage === null);
     return keyed.length > 0 ? keyed : named;
   });
 
-  readonly ofCertificateKey = memoize((key: readonly Ingredient[]) => key.map(asCertificateKey));
+  readonly ofCertificateKey = memoize((key: readonly AlgorithmUse[]) => key.map(asCertificateKey));
 
-  private readonly bySignature = memoize((signature: readonly Ingredient[]) =>
-    memoize((key: readonly Ingredient[]) => distinct([...signature.map(asSignature), ...key.map(asCertificateKey)])),
+  private readonly bySignature = memoize((signature: readonly AlgorithmUse[]) =>
+    memoize((key: readonly AlgorithmUse[]) => distinct([...signature.map(asSignature), ...key.map(asCertificateKey)])),
   );
 
-  private readonly bySize = memoize<readonly Ingredient[], Map<number, readonly Ingredient[]>>(() => new Map());
+  private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
-  ofCertificate(signature: readonly Ingredient[], key: readonly Ingredient[]): readonly Ingredient[] {
+  ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
   }
 
   /** @param size bits that an asset declares for itself, if anything. */
-  sized(parts: readonly Ingredient[], size: unknown): readonly Ingredient[] {
+  sized(parts: readonly AlgorithmUse[], size: unknown): readonly AlgorithmUse[] {
     if (typeof size !== 'number' || size <= 0) return parts;
     const known = this.bySize(parts);
     let made = known.get(size);
@@ -39,21 +39,21 @@ export class AlgorithmUseLists {
   }
 }
 
-function asSignature(part: Ingredient): Ingredient {
+function asSignature(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
 }
 
 /** The key of a certificate authenticates, unless its algorithm can only do something else. */
-function asCertificateKey(part: Ingredient): Ingredient {
+function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
 }
 
-function withSize(part: Ingredient, size: number): Ingredient {
+function withSize(part: AlgorithmUse, size: number): AlgorithmUse {
   if (ON_CURVE.has(part.family)) return part.curveBits === null ? { ...part, curveBits: size } : part;
   return part.bits === null && ['RSA', 'DSA', 'DH', 'AES'].includes(part.family) ? { ...part, bits: size } : part;
 }
 
-export function distinct(parts: readonly Ingredient[]): readonly Ingredient[] {
+export function distinct(parts: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
   if (parts.length < 2) return parts;
   return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))

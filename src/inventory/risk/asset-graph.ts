@@ -11,26 +11,26 @@ export interface GraphAsset {
   readonly edges: readonly GraphEdge[];
 }
 
-/** One that leaves an asset. */
+/** An edge that leaves an asset. */
 export interface GraphEdge {
   readonly kind: RelationshipKind;
   readonly to: GraphAsset;
 }
 
-/** Assets and how they hang together, as far as a verdict looks: within one document. */
+/** The assets of one document and their edges. */
 export class AssetGraph {
   private incoming: ReadonlyMap<GraphAsset, GraphEdge[]> | undefined;
 
   constructor(private readonly assets: readonly GraphAsset[]) {}
 
-  /** What the asset points at by these kinds of relationship. */
+  /** The targets of its edges of these kinds. */
   targets({ edges }: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     return ends(edges, kinds);
   }
 
-  /** What points at the asset. Seldom asked for. */
+  /** The assets with an edge of these kinds to it. The index is built when it is first needed, which is seldom. */
   users(asset: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
-    this.incoming ??= turned(this.assets);
+    this.incoming ??= reversed(this.assets);
     return ends(this.incoming.get(asset) ?? [], kinds);
   }
 }
@@ -41,8 +41,8 @@ function ends(edges: readonly GraphEdge[], kinds: readonly RelationshipKind[]): 
   return found;
 }
 
-/** Each edge by its end, leading back to where it starts. */
-function turned(assets: readonly GraphAsset[]): Map<GraphAsset, GraphEdge[]> {
+/** Incoming edges by target; each leads back to its start. */
+function reversed(assets: readonly GraphAsset[]): Map<GraphAsset, GraphEdge[]> {
   const found = new Map<GraphAsset, GraphEdge[]>();
   for (const asset of assets)
     for (const { kind, to } of asset.edges) {

@@ -1,14 +1,14 @@
 import { propertyOf, WITHHELD_PROPERTY } from '../model/asset-identity.js';
 import type { CdxComponent } from '../model/document.js';
 import type { AssetKind } from '../model/asset-kind.js';
-import { memberTextOf } from '../model/json-values.js';
+import { memberTextOf } from '../model/json.js';
 import { type CertificateTraits, certificateTraits } from './certificate-conditions.js';
 import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
- * What a verdict looks at of an asset itself, beside its name and what it leads to. Assets that do not differ in it share it: of a
- * hundred thousand keys little is kept.
+ * The facts of an asset itself that a verdict uses, beside its name and its edges. Assets of equal facts share one object, so that a
+ * hundred thousand keys need little memory.
  */
 export interface Traits {
   readonly declared: DeclaredName;
@@ -20,7 +20,7 @@ export interface Traits {
 }
 
 export interface MaterialTraits {
-  /** By the names that rules use. */
+  /** Conditions, by the names that rules use. */
   readonly conditions: readonly string[];
   /** A salt or an initialization vector is neither strong nor weak, whatever it is used with. */
   readonly isKey: boolean;
@@ -29,7 +29,7 @@ export interface MaterialTraits {
 /** Material that is used with an algorithm as a key is. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
-/** By their JSON; whatever is sent, they are not kept for good. */
+/** Traits by their JSON; limited, whatever is sent. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
@@ -51,7 +51,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   return traits;
 }
 
-/** Most keys and certificates declare nothing of an algorithm: what they have is told in a few characters. */
+/** Most keys and certificates declare no algorithm facts: their JSON is short. */
 function keyOf({ declared, size, material, certificate, protocol }: Traits): string {
   const isSimple = size === undefined || typeof size === 'number';
   if (declared.text !== undefined || protocol !== undefined || !isSimple)

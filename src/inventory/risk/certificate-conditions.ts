@@ -1,7 +1,7 @@
 import { propertyOf } from '../model/asset-identity.js';
 import type { CdxComponent } from '../model/document.js';
 import { SHOR_BREAKABLE } from './risk-engine.js';
-import type { Ingredient } from '../model/risk-subject.js';
+import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** NIST IR 8547 ipd: the last days of 112-bit keys, and of classical public keys altogether. */
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
@@ -16,13 +16,13 @@ const LIMITS: [from: string, days: number][] = [
   ['2020-09-01', 398],
 ];
 
-/** What certificates are told apart by, as far as rules go. */
+/** The facts of a certificate that rules use. */
 export interface CertificateTraits {
   /** Which of the last days it outlives: that of 112-bit keys, that of all. */
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;
-  /** Of a public TLS certificate. */
+  /** For public TLS certificates only. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
   /** All of it. */
@@ -48,7 +48,7 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
 /** Conditions of a certificate with such keys that do not change as time goes by, by the names that rules use. */
 export function certificateConditions(
   { outlives, isLongLived, signsCode, isTooLong }: CertificateTraits,
-  parts: readonly Ingredient[],
+  parts: readonly AlgorithmUse[],
 ): string[] {
   const conditions: string[] = [];
   const vulnerable = parts.filter(({ family }) => SHOR_BREAKABLE.has(family));
@@ -64,7 +64,7 @@ function timeOf(fact: unknown): number {
   return Date.parse(String(fact));
 }
 
-function is112Bit({ bits, curveBits }: Ingredient): boolean {
+function is112Bit({ bits, curveBits }: AlgorithmUse): boolean {
   return (bits !== null && bits < 3072) || (curveBits !== null && curveBits < 255);
 }
 

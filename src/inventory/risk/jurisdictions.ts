@@ -1,18 +1,18 @@
 import positionsFile from './positions.json' with { type: 'json' };
 import { algorithmUsesOf } from './algorithm-reader.js';
 import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
-import type { Ingredient } from '../model/risk-subject.js';
+import type { AlgorithmUse } from '../model/risk-subject.js';
 import type { RuleMatch } from '../model/rule-set.js';
 
 /** From the best to the worst. */
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
 export type Stance = (typeof STANCES)[number];
 
-/** What one authority says about one algorithm on a day. */
+/** The position of one authority on one algorithm on a day. */
 export interface Opinion {
   readonly jurisdiction: string;
   readonly stance: Stance;
-  /** What it says, in its words where it has some: a state of the rules, or a sentence. */
+  /** Its words: a status of the rules, or a sentence. */
   readonly reason: string | null;
   /** The last day of the old state: of what has passed, or of what is to come (`ACCEPTS_UNTIL`). */
   readonly date: string | null;
@@ -54,8 +54,8 @@ function matchOf({ hybrid, ...match }: Position['match']): RuleMatch {
   return hybrid === undefined ? match : { ...match, hybrid: standardHybrids };
 }
 
-/** What each authority says about an algorithm on a day: the worst of its own word and of the deadlines of the rules that have passed. */
-export function opinionsOn(ingredient: Ingredient, day: string, engine: RiskEngine): Opinion[] {
+/** The position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines of the rules that have passed. */
+export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
   const dated = findings.flatMap(({ deadlines, verified }) => deadlines.map((deadline) => ({ ...deadline, verified })));
   return JURISDICTIONS.map((jurisdiction) => {
@@ -101,8 +101,8 @@ export function objects({ stance }: Opinion): boolean {
   return OBJECTING.has(stance);
 }
 
-/** What to move to from algorithms of this purpose: those that the fewest authorities object to come first. */
-export function targetsOn(purpose: Ingredient['purpose'], day: string, engine: RiskEngine): Target[] {
+/** Replacements for algorithms of this purpose; those that the fewest authorities object to come first. */
+export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine: RiskEngine): Target[] {
   const names = targets[purpose === 'signature' ? 'signature' : 'key-establishment'];
   return names
     .map((name) => {
@@ -114,6 +114,6 @@ export function targetsOn(purpose: Ingredient['purpose'], day: string, engine: R
 }
 
 /** Names what opinions are about: one algorithm in one use. */
-export function algorithmKey(ingredient: Ingredient): string {
+export function algorithmKey(ingredient: AlgorithmUse): string {
   return `${labelOf(ingredient)} ${ingredient.purpose}`;
 }

@@ -6,7 +6,7 @@ const DAY = 24 * 3600 * 1000;
 const CRYPTOPERIOD_DAYS = 730;
 const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** What the dates of a certificate or key are read from. */
+/** The members that have the dates of a certificate or key. */
 interface DatedAsset {
   readonly kind: string;
   readonly notBefore: Date | null;
@@ -15,7 +15,7 @@ interface DatedAsset {
   readonly component: Readonly<Record<string, unknown>>;
 }
 
-/** What a day means for a certificate or key. It is no part of the stored verdict: it changes while nothing is written. */
+/** The lifecycle findings about a certificate or key on a day. They are no part of the stored verdict, since they change with time alone. */
 export function lifecycleAt(asset: DatedAsset, at: Date, { rules }: RuleSet): AxisVerdict {
   const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));
   return rules

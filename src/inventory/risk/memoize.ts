@@ -1,4 +1,4 @@
-/** What is made of a value is made when it is first asked for, and is the very same from then on, as long as the value is there. */
+/** Caches the results of a function by the identity of its argument, as long as that is reachable. */
 export function memoize<From extends object, Made extends object>(make: (from: From) => Made): (from: From) => Made {
   const all = new WeakMap<From, Made>();
   return (from) => {

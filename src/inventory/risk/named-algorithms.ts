@@ -3,16 +3,16 @@ import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
 import { OIDS } from './algorithm-patterns.js';
 import { algorithmUsesOf } from './algorithm-reader.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
-import type { Ingredient } from '../model/risk-subject.js';
+import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** What the name and the OID of a component stand for. */
+/** The algorithms that the name and the OID of a component stand for. */
 export interface NamedAlgorithms {
-  readonly ingredients: readonly Ingredient[];
+  readonly ingredients: readonly AlgorithmUse[];
   /** Name and OID cannot mean the same. */
   readonly isContradictory: boolean;
 }
 
-/** What a component says of an algorithm, beside its name. */
+/** What a component declares about an algorithm. */
 export interface DeclaredName {
   readonly oid: string | undefined;
   readonly properties: AlgorithmProperties | undefined;
@@ -56,7 +56,7 @@ function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms 
 }
 
 /** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
-function related(a: readonly Ingredient[], b: readonly Ingredient[]): boolean {
+function related(a: readonly AlgorithmUse[], b: readonly AlgorithmUse[]): boolean {
   if (b.length === 0) return true;
   const kin = (family: string) =>
     ['EC', 'ECDSA', 'ECDH', 'ECMQV', 'ECIES'].includes(family)

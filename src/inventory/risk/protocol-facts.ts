@@ -1,10 +1,10 @@
 import type { CdxComponent } from '../model/document.js';
-import type { Ingredient, ProtocolFacts } from '../model/risk-subject.js';
+import type { AlgorithmUse, ProtocolFacts } from '../model/risk-subject.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
 
-/** What a protocol says of itself. */
+/** The facts that a protocol declares. */
 export type DeclaredProtocol = Omit<ProtocolFacts, 'kePq'>;
 
 /** `tls` and `SSLv3` is how CycloneDX says SSL, which it has no type for. */
@@ -24,8 +24,8 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   return { type, version: versionOf(type, given, component.name), suites };
 }
 
-/** What the rules ask about a protocol. */
-export function protocolFacts(declared: DeclaredProtocol, ingredients: readonly Ingredient[]): ProtocolFacts {
+/** The facts of a protocol that rules use. */
+export function protocolFacts(declared: DeclaredProtocol, ingredients: readonly AlgorithmUse[]): ProtocolFacts {
   return { ...declared, kePq: postQuantumExchange(ingredients) };
 }
 
@@ -40,7 +40,7 @@ function versionOf(type: string, given: string | undefined, name: string): strin
 }
 
 /** null: no key exchange is declared at all. */
-function postQuantumExchange(ingredients: readonly Ingredient[]): boolean | null {
+function postQuantumExchange(ingredients: readonly AlgorithmUse[]): boolean | null {
   const exchanges = ingredients.filter(({ purpose }) => purpose === 'key-establishment');
   if (exchanges.length === 0) return null;
   return exchanges.some(({ family, hybrid }) => hybrid !== null || family === 'ML-KEM');

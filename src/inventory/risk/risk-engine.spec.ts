@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { CdxComponent } from '../model/document.js';
 import { AssetGraph } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
-import { DEFAULT_RULES } from './default-rules.js';
+import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
 import { lifecycleAt } from './lifecycle.js';
-import { RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
@@ -25,7 +24,7 @@ const protocol = (type: string, version: string | undefined, suites: string[] = 
     type,
   );
 
-describe('algorithms are judged by what their names and facts say', () => {
+describe('verdicts of algorithms by their names and facts', () => {
   it.each([
     ['RSA-1024', {}, 'CRITICAL', 'Q-RSA-ANY-LT2048'],
     ['RSA-2048', {}, 'HIGH', 'Q-RSA-ANY-112'],
@@ -67,7 +66,7 @@ describe('algorithms are judged by what their names and facts say', () => {
     expect(algorithm(name, properties)).toMatchObject({ level, rule });
   });
 
-  it('says on both axes what a short curve is', () => {
+  it('judges a short curve on both axes', () => {
     expect(algorithm('ECDSA', { curve: 'secp192r1' })).toMatchObject({
       quantum: { status: 'quantum-vulnerable' },
       classical: { status: 'disallowed' },
@@ -78,12 +77,12 @@ describe('algorithms are judged by what their names and facts say', () => {
     ['RSA-2048', 3],
     ['AES-256', 1],
     ['ML-KEM-768', 0],
-  ])('does not believe that %s has level %i', (name, nistQuantumSecurityLevel) => {
+  ])('does not accept that %s has NIST level %i', (name, nistQuantumSecurityLevel) => {
     const rules = algorithm(name, { nistQuantumSecurityLevel }).findings.map(({ rule }) => rule);
     expect(rules).toContain('Z-LEVEL-CONFLICT');
   });
 
-  it('gives the deprecation of 2030 to the 112-bit class only', () => {
+  it('applies the deprecation of 2030 to the 112-bit class only', () => {
     const deprecated = (name: string) =>
       algorithm(name).findings.some(({ deadlines }) => deadlines.some(({ state }) => state === 'deprecated'));
     expect(['RSA-2048', 'RSA-3072', 'RSA-4096'].map(deprecated)).toEqual([true, false, false]);
@@ -134,7 +133,7 @@ describe('lifecycle', () => {
 });
 
 describe('the rules', () => {
-  it('have each its own id, a source, and a level', () => {
+  it('have an id of their own, a source and a level each', () => {
     const ids = DEFAULT_RULES.rules.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(DEFAULT_RULES.rules.filter(({ standards, reason }) => standards.length === 0 || reason === '')).toEqual([]);

@@ -1,6 +1,10 @@
-import type { Ingredient, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
+import type { AlgorithmUse, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
 import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
+import rules from './default-rules.json' with { type: 'json' };
+
+/** The rules that come with the product. */
+export const DEFAULT_RULES = rules as unknown as RuleSet;
 
 /** Families that Shor's algorithm breaks, at whatever size. */
 export const SHOR_BREAKABLE: ReadonlySet<string> = new Set([
@@ -76,7 +80,7 @@ function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): s
   return known ? 'no-finding' : 'unknown';
 }
 
-function sizeOf(main: Ingredient | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
+function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
   if (main === undefined) return { family: null, bits: null };
   return { family: main.hybrid ?? main.family, bits: main.curveBits ?? main.bits ?? numeric(main.param) };
 }
@@ -85,7 +89,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
-/** Of equals the first: what is wrong today comes before what will be. */
+/** The first of equal ones: what is wrong today comes before what will be. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),
@@ -111,15 +115,15 @@ function mainIngredient(
   subject: RiskSubject,
   findings: readonly RiskFinding[],
   rule: string | null,
-): Ingredient | undefined {
+): AlgorithmUse | undefined {
   const decisive = findings.find((finding) => finding.rule === rule);
   const own = subject.ingredients.find(({ usage }) => usage === null) ?? subject.ingredients[0];
   if (decisive === undefined || decisive.level === 'NONE') return own;
   return subject.ingredients.find((ingredient) => labelOf(ingredient) === decisive.subject) ?? own;
 }
 
-/** How a finding names what it is about. */
-export function labelOf({ family, bits, curveBits, param, hybrid, mode }: Ingredient): string {
+/** The name of the subject of a finding. */
+export function labelOf({ family, bits, curveBits, param, hybrid, mode }: AlgorithmUse): string {
   const size = param ?? curveBits ?? bits;
   return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');
 }
@@ -162,7 +166,7 @@ function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts):
 }
 
 /** Whether an algorithm fulfils what a rule asks of one. */
-export function fitsAlgorithmUse(match: RuleMatch, fact: Ingredient): boolean {
+export function fitsAlgorithmUse(match: RuleMatch, fact: AlgorithmUse): boolean {
   if (match.hybrid !== undefined) return fact.hybrid !== null && match.hybrid.includes(fact.hybrid);
   if (fact.hybrid !== null) return false;
   return (
@@ -177,7 +181,7 @@ export function fitsAlgorithmUse(match: RuleMatch, fact: Ingredient): boolean {
   );
 }
 
-function fitsUse(match: RuleMatch, fact: Ingredient): boolean {
+function fitsUse(match: RuleMatch, fact: AlgorithmUse): boolean {
   return (
     inList(match.usage, fact.usage) &&
     (fact.usage === null || match.notUsage?.includes(fact.usage) !== true) &&

@@ -1,8 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AssetKind } from '../model/asset-kind.js';
 import type { RiskSubject } from '../model/risk-subject.js';
-import type { RiskVerdict } from '../model/risk-verdict.js';
-import type { VerdictFacts } from '../model/verdict-facts.js';
+import type { RiskVerdict, VerdictFacts } from '../model/risk-verdict.js';
 
 /**
  * What the rules say about one set of facts: every asset of the same facts shares the row, and the view `judged_asset` shows it with it.
@@ -23,7 +22,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('text')
   rules: string;
 
-  /** Of the assets that share it. */
+  /** The kind of the assets that share it. */
   @Column('text')
   kind: AssetKind;
 

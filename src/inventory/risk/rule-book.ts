@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import { DEFAULT_RULES } from './default-rules.js';
-import { RiskEngine } from './risk-engine.js';
+import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
 import type { RuleSet } from '../model/rule-set.js';
 
-/** Taken for a moment by whoever commits verdicts, and alone by whoever changes the rules: nothing is judged by old rules after that. */
+/** Shared by transactions that commit verdicts, exclusive for one that changes the rules: after that no verdict of the old rules is committed. */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
 
 export interface NumberedRules {
@@ -17,7 +16,7 @@ interface RuleSetRow extends RuleSet {
   readonly version: number;
 }
 
-/** The rules that hold now. */
+/** The rules in force. */
 @Injectable()
 export class RuleBook {
   private readonly remembered = new TtlCache<NumberedRules>(() => this.read(this.db.manager));
@@ -43,7 +42,7 @@ export class RuleBook {
     return row === undefined ? DEFAULTS : { version: row.version, ruleSet: { edition: row.edition, rules: row.rules } };
   }
 
-  /** Within a transaction, right before its commit: whether what was judged by this version may be committed. */
+  /** To be called right before the commit: whether verdicts of this version of the rules may be committed. */
   async stillHolds(tx: EntityManager, version: number): Promise<boolean> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${RULES_LOCK})`);
     const [row] = (await tx.query('SELECT coalesce(max(version), 0) AS version FROM risk_rule_set')) as {
@@ -54,8 +53,8 @@ export class RuleBook {
     return holds;
   }
 
-  /** Keeps everybody from committing verdicts until the transaction ends. */
-  async hold(tx: EntityManager): Promise<void> {
+  /** Lets no other transaction commit verdicts until this one ends. */
+  async lockRules(tx: EntityManager): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(${RULES_LOCK})`);
   }
 
@@ -65,3 +64,18 @@ export class RuleBook {
 }
 
 const DEFAULTS: NumberedRules = { version: 0, ruleSet: DEFAULT_RULES };
+
+const LOCK = `hashtextextended('inventory.verdicts', 0)`;
+
+/**
+ * Keeps verdicts as they are until the transaction ends. To be called before the first look at them by transactions that count assets by
+ * the facts of their verdicts: what is added under one verdict would otherwise be subtracted under another.
+ */
+export async function lockVerdictsShared(tx: EntityManager): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(${LOCK})`);
+}
+
+/** Waits for all transactions that share the verdicts, and makes others wait until this one ends. */
+export async function lockVerdicts(tx: EntityManager): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+}

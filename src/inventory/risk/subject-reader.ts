@@ -1,15 +1,15 @@
 import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import type { Traits } from './asset-traits.js';
 import { certificateConditions } from './certificate-conditions.js';
-import { claimConflict } from './claims.js';
 import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
 import { memoize } from './memoize.js';
-import { namedAlgorithms } from './named-algorithms.js';
+import { namedAlgorithms, type DeclaredName } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
-import type { Ingredient, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
+import type { AlgorithmUse, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
+import { SHOR_BREAKABLE } from './risk-engine.js';
 
 interface Resolved {
-  readonly ingredients: readonly Ingredient[];
+  readonly ingredients: readonly AlgorithmUse[];
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
@@ -22,9 +22,9 @@ export interface ReadSubject {
 export class SubjectReader {
   private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new AlgorithmUseLists();
-  private readonly subjects = memoize<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
-  /** Of keys and certificates, which are many: what they use and their traits decide alone. */
-  private readonly bySubject = memoize<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
+  private readonly subjects = memoize<readonly AlgorithmUse[], Map<string, RiskSubject>>(() => new Map());
+  /** Subjects of keys and certificates, which are many, by the algorithms that they use and their traits. */
+  private readonly bySubject = memoize<readonly AlgorithmUse[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
     reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
     dependsOn: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
@@ -166,40 +166,42 @@ export class SubjectReader {
   }
 
   /** The algorithms of assets that another one refers to, mostly of one. */
-  private near(assets: readonly GraphAsset[]): readonly Ingredient[] {
+  private near(assets: readonly GraphAsset[]): readonly AlgorithmUse[] {
     const [first] = assets;
     if (first === undefined) return NONE;
     return assets.length === 1 ? this.partsOf(first) : assets.flatMap((asset) => this.partsOf(asset));
   }
 
-  private partsOf(asset: GraphAsset): readonly Ingredient[] {
+  private partsOf(asset: GraphAsset): readonly AlgorithmUse[] {
     const own = asset.kind === 'algorithm' ? this.own(asset) : NONE;
     if (own.length > 0) return own;
     return this.lists.sized(this.inherited(asset).ingredients, asset.traits.size);
   }
 
-  private own(asset: GraphAsset): readonly Ingredient[] {
+  private own(asset: GraphAsset): readonly AlgorithmUse[] {
     return this.named(asset).ingredients;
   }
 
-  private shared(asset: GraphAsset, resolved: Resolved, tell: () => Told): ReadSubject {
+  private shared(asset: GraphAsset, resolved: Resolved, factsOf: () => FurtherFacts): ReadSubject {
     const known = this.bySubject(resolved.ingredients);
     let subject = known.get(asset.traits);
     if (subject === undefined) {
-      ({ subject } = this.subjectOf(asset, resolved, tell()));
+      ({ subject } = this.subjectOf(asset, resolved, factsOf()));
       known.set(asset.traits, subject);
     }
     return { subject, resolvedBy: resolved.resolvedBy };
   }
 
-  /** Assets of the same facts have the same subject: most share their list of ingredients, and what else is told is short. */
-  private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
+  /** Assets of the same facts have the same subject: most share their list of ingredients, and have few further facts. */
+  private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: FurtherFacts): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
-    for (const name of TOLD) if (isGiven(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
+    for (const name of FURTHER_FACTS) if (isGiven(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
     let subject = known.get(key);
     if (subject === undefined) {
-      const facts = Object.fromEntries(TOLD.filter((name) => isGiven(more[name])).map((name) => [name, more[name]]));
+      const facts = Object.fromEntries(
+        FURTHER_FACTS.filter((name) => isGiven(more[name])).map((name) => [name, more[name]]),
+      );
       subject = { kind, ingredients, ...facts };
       known.set(key, subject);
     }
@@ -215,8 +217,8 @@ function unknownIn({ ingredients }: Resolved): string[] {
   return ingredients.length === 0 ? ['unknown-algorithm'] : [];
 }
 
-type Told = Omit<RiskSubject, 'kind' | 'ingredients'>;
-const TOLD: readonly (keyof Told)[] = [
+type FurtherFacts = Omit<RiskSubject, 'kind' | 'ingredients'>;
+const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
   'protocol',
   'material',
   'certificate',
@@ -225,7 +227,27 @@ const TOLD: readonly (keyof Told)[] = [
   'notApplicable',
 ];
 
-/** What is empty or false is not told. */
-function isGiven(value: Told[keyof Told]): boolean {
+/** Empty and false facts are left out. */
+function isGiven(value: FurtherFacts[keyof FurtherFacts]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** NIST security categories (FIPS 203 to 205; call for proposals 4.A.5). */
+const CATEGORIES: Record<string, Record<string, number>> = {
+  'ML-KEM': { 512: 1, 768: 3, 1024: 5 },
+  'ML-DSA': { 44: 2, 65: 3, 87: 5 },
+  AES: { 128: 1, 192: 3, 256: 5 },
+  'SHA-2': { 256: 2, 384: 4 },
+  'SHA-3': { 256: 2, 384: 4 },
+};
+
+/** True when the security level that a document claims is not that of the algorithm, higher or lower. Identity decides. */
+export function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
+  const claim = properties?.nistQuantumSecurityLevel;
+  if (typeof claim !== 'number' || parts.length === 0) return false;
+  if (parts.some(({ family }) => SHOR_BREAKABLE.has(family))) return claim > 0;
+  const [only] = parts;
+  if (parts.length > 1 || only === undefined) return false;
+  const category = CATEGORIES[only.family]?.[only.param ?? String(only.bits)];
+  return category !== undefined && category !== claim;
 }

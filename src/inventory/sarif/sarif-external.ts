@@ -1,5 +1,5 @@
-import type { JsonMembers } from '../model/json-values.js';
-import type { Remark } from '../model/ingest-outcome.js';
+import type { JsonMembers } from '../model/json.js';
+import type { Remark } from '../model/document.js';
 import { isSameGuid, membersOf, objectsOf } from './sarif-values.js';
 
 /** Members of a run that may be kept elsewhere (SARIF 2.1.0 section 3.14.2), of those that are read here. */

@@ -73,14 +73,17 @@ describe('a rule of SARIF is about cryptography', () => {
   it.each<[string, Json, Json?]>([
     ['by a weakness of another kind', relation({ id: 'CWE-79', toolComponent: { name: 'CWE' } })],
     ['by a number of another taxonomy', relation({ id: '327', toolComponent: { name: 'OWASP' } })],
-    ['by a weakness that it is told from', relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }, ['disjoint'])],
+    [
+      'by a weakness that it is disjoint from',
+      relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }, ['disjoint']),
+    ],
     ['by a number that only begins so', rule({ properties: { cwe: 'CWE-3271' } })],
     ['by a number in a tag', rule({ properties: { tags: ['327'] } })],
   ])('but not %s', (_, described, more = {}) => {
     expect(of({ results: [plain], ...more }, [described]).names).toEqual([]);
   });
 
-  it('whatever the result gives of it: an index, a reference, an identifier below it', () => {
+  it('however the result refers to it: by index, reference, or a hierarchical identifier', () => {
     const extension = {
       name: 'plug-in',
       guid: '00000000-0000-4000-8000-00000000000A',
@@ -117,13 +120,13 @@ describe('the message of a result', () => {
     expect(of({ results: [{ ruleId: 'R1', message }] }, [rule]).names).toEqual(['Blowfish']);
   });
 
-  it('may be a string of the tool, and of an object that has no such string it is nothing', () => {
+  it('may be a string of the tool; a missing string is empty', () => {
     const tool = { driver: { name: 'scan', rules: [CIPHER], globalMessageStrings: { g: { markdown: 'uses MD4' } } } };
     expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'g' } }] }).names).toEqual(['MD4']);
     expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'constructor' } }] }).names).toEqual([]);
   });
 
-  it('that names nothing leaves it to the code that is quoted', () => {
+  it('without an algorithm falls back to the quoted code', () => {
     const location = {
       physicalLocation: { artifactLocation: { uri: 'A.java' }, region: { snippet: { text: 'getInstance("MD5")' } } },
     };

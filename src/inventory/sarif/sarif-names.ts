@@ -16,7 +16,7 @@ export interface NamedAlgorithm {
   readonly mode?: string;
 }
 
-/** What a message names, most telling first. */
+/** The algorithms that a message names, most specific first. */
 const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\b(?:3DES|DESede|TripleDES|des-ede3)\b/i, { name: '3DES', primitive: 'block-cipher' }],
   [/\bDES\b/, { name: 'DES', primitive: 'block-cipher' }],

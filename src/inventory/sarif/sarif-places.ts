@@ -1,4 +1,4 @@
-import { type JsonMembers, memberTextOf } from '../model/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools give to the folder of the checkout, which lies elsewhere in each build. */
@@ -64,7 +64,7 @@ export class SarifPlaces {
     return name === undefined ? [] : [{ location: name, line: null }];
   }
 
-  /** By its URI, or by its index in the artifacts of the run; what lies within another artifact is shown behind a `!`. */
+  /** Finds the artifact by URI, or by index in the artifacts of the run; one within another artifact is written behind a `!`. */
   private artifact(location: JsonMembers): string | undefined {
     const listed = atIndex(this.artifacts, location['index']);
     const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);

@@ -35,7 +35,7 @@ function found(log: Json) {
 }
 const of = (more: Json, rules?: Json[]) => found({ runs: [run(more, rules)] });
 
-describe('what a result says about itself', () => {
+describe('kind, baseline and suppressions of a result', () => {
   it.each<[string, Json, number]>([
     ['kind fail', { kind: 'fail' }, 1],
     ['kind pass', { kind: 'pass' }, 0],
@@ -67,14 +67,14 @@ describe('what a result says about itself', () => {
   });
 });
 
-describe('where a result is', () => {
+describe('the place of a result', () => {
   const artifact = (artifactLocation: Json, more: Json = {}) =>
     of({
       results: [result({ locations: [{ physicalLocation: { artifactLocation, region: { startLine: 9 } } }] })],
       ...more,
     }).places;
 
-  it('by the index of an artifact, which may lie in another', () => {
+  it('by the index of an artifact, which may be nested in another', () => {
     const artifacts = [
       { location: { uri: 'libs/app.jar' } },
       { location: { uri: '/META-INF/k.c' }, parentIndex: 0 },
@@ -86,7 +86,7 @@ describe('where a result is', () => {
     expect(artifact({ index: 2 }, { artifacts })[0]?.[0]).toMatch(/^loop/);
   });
 
-  it('by bases upon bases, relative to the checkout', () => {
+  it('by nested uriBaseIds, relative to the checkout', () => {
     const originalUriBaseIds = {
       SRC: { uri: 'src/', uriBaseId: '%SRCROOT%' },
       '%SRCROOT%': { uri: 'file:///home/build-17/' },
@@ -108,7 +108,7 @@ describe('where a result is', () => {
     ]);
   });
 
-  it('by a logical location, a flow, a file that was looked at or a request', () => {
+  it('by a logical location, a flow, an analysis target or a request', () => {
     const logicalLocations = [{ name: 'ns' }, { name: 'Class', parentIndex: 0 }, { fullyQualifiedName: 'a.b.c' }];
     const logical = (index: number) =>
       of({ logicalLocations, results: [result({ locations: [{ logicalLocations: [{ index }] }] })] }).places;
@@ -131,7 +131,7 @@ describe('the runs of a log', () => {
   const scopes = (drafts: ReturnType<typeof read>) =>
     drafts.map(({ source, replaces }) => [source, replaces?.contexts]);
 
-  it('speak for their own tool and category', () => {
+  it('cover their own tool and category', () => {
     const other = { tool: { driver: { name: 'other', rules: [CIPHER] } } };
     expect(
       scopes(read(run(category('app/1')), run(category('app/2')), run({ ...category('lib/'), ...other }))),
@@ -164,7 +164,7 @@ describe('the runs of a log', () => {
     expect(read(run({ results: [] }))[0]?.replaces?.contexts).toEqual(['scan: ']);
   });
 
-  it('may have parts that the log itself keeps', () => {
+  it('may have inline external properties', () => {
     const guid = 'bbbbbbbb-0000-4000-8000-000000000001';
     const references = { results: [{ guid }], artifacts: [{ guid }], driver: { guid } };
     const results = [
@@ -187,7 +187,7 @@ describe('the runs of a log', () => {
     });
   });
 
-  it('are refused by another version, which is named', () => {
+  it('are refused in another version, with its name', () => {
     for (const version of ['2.0.0', '1.0.0']) {
       const old = () => readSarif({ version, runs: [] }, undefined);
       expect(old).toThrow(Problem);
@@ -199,11 +199,11 @@ describe('the runs of a log', () => {
     ['a result', { results: ['x'] }],
     ['results', { results: 'x' }],
     ['a tool', { tool: { driver: {} } }],
-  ])('are refused with the pointer of %s that is none', (_, more) => {
+  ])('are refused with the pointer of an invalid %s', (_, more) => {
     expect(() => read(run(more as Json))).toThrow(/\/runs\/0\//);
   });
 
-  it('do not fall over whatever stands in the place of an object', () => {
+  it('survive any value in the place of an object', () => {
     const junk: unknown[] = [null, 7, 'x', [], [[]], [null], { a: 1 }];
     const members = [
       'locations',

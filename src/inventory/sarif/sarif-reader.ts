@@ -1,7 +1,6 @@
-import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Draft, DraftAsset } from '../model/document.js';
-import type { Remark } from '../model/ingest-outcome.js';
+import type { Draft, DraftAsset, Remark } from '../model/document.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { withExternalProperties } from './sarif-external.js';
 import { findingIn, isFound, isSuppressed, type SarifFinding } from './sarif-findings.js';
@@ -19,13 +18,13 @@ export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
 }
 
-/** What one or more runs found at one place, which is a source of the inventory. */
+/** The findings of one or more runs at one place, which is a source of the inventory. */
 interface Place {
   readonly name: string | undefined;
   readonly assets: Map<string, DraftAsset>;
-  /** Starts of contexts: each of a tool and a category whose run is told as a whole. */
+  /** Starts of contexts: one for each tool and category whose run is complete. */
   readonly replaces: Set<string>;
-  /** What the version before wrote for a tool, whatever the category. */
+  /** The same as the version before wrote them: for a tool, whatever the category. */
   readonly replacesFormer: Set<string>;
   readonly warnings: Remark[];
   results: number;
@@ -91,7 +90,7 @@ function readRun(run: JsonMembers, pointer: string, place: Place, lacksResults: 
 interface RunReading {
   readonly tool: SarifTool;
   readonly places: SarifPlaces;
-  /** What the contexts of its findings start with. */
+  /** The start of the contexts of its findings. */
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;
@@ -135,7 +134,7 @@ function warn({ warnings }: Place, pointer: string, code: string, detail: string
   if (warnings.length < MAX_WARNINGS) warnings.push({ pointer, code, detail });
 }
 
-/** What stands before the last slash of `automationDetails.id`: the rest tells one run of the category from the others (section 3.17.3). */
+/** The part of `automationDetails.id` before the last slash; the rest identifies a run of the category (section 3.17.3). */
 function categoryOf(run: JsonMembers): string {
   const id = memberTextOf(membersOf(run['automationDetails'])['id']);
   const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;

@@ -1,5 +1,4 @@
-import type { JsonMembers } from '../model/json-values.js';
-import { memberTextOf } from '../model/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json.js';
 import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-values.js';
 
 /** A rule of the tool that a result is about: the identifier that the result gives, and what is known of the rule. */
@@ -14,7 +13,7 @@ export interface SarifRule {
 
 /** An entry of a taxonomy that a rule or a result refers to. */
 export interface SarifTaxon {
-  /** Of the taxonomy, as the reference or the taxonomy itself says. */
+  /** Name of the taxonomy, from the reference or the taxonomy itself. */
   readonly taxonomy: string;
   readonly id: string;
 }
@@ -43,7 +42,7 @@ export class SarifTool {
       }
   }
 
-  /** By `rule`, `ruleIndex` and `ruleId` (sections 3.27.5 to 3.27.7 and 3.52). */
+  /** Finds the rule by `rule`, `ruleIndex` and `ruleId` (sections 3.27.5 to 3.27.7 and 3.52). */
   ruleOf(result: JsonMembers): SarifRule {
     const reference = membersOf(result['rule']);
     const id = memberTextOf(result['ruleId']) || memberTextOf(reference['id']);
@@ -77,7 +76,7 @@ export class SarifTool {
     return undefined;
   }
 
-  /** Of a rule: an extension by its index, any component by guid or name; undefined for the driver. */
+  /** The component that a reference names: an extension by index, any component by guid or name; undefined for the driver. */
   private component(given: unknown): JsonMembers | undefined {
     const reference = membersOf(given);
     return atIndex(this.extensions, reference['index']) ?? pick([this.driver, ...this.extensions], reference);

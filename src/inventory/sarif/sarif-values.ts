@@ -1,4 +1,4 @@
-import { isMembers, type JsonMembers } from '../model/json-values.js';
+import { isMembers, type JsonMembers } from '../model/json.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 /** @throws Problem 422 `document.invalid` with the pointer. */

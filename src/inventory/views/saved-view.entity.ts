@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 
-/** What a list of assets is asked, kept under a name for everybody. */
+/** A query of the list of assets, saved under a name for all users. */
 export interface SavedQuery {
   /** As in the query parameter `q`. */
   readonly q: string;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '../errors/problem.js';
 
-/** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (json-body.ts). */
+/** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (inventory/model/json.ts). */
 export function refuseNulInQuery(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
 }

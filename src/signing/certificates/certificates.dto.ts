@@ -2,7 +2,7 @@ import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Length, Matches, Max, MaxLength, Min, ValidateNested } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import type { Certificate } from './certificate.entity.js';
-import { writePem } from '../../formats/encoding/pem.js';
+import { writePem } from '../../formats/encoding/base64.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 

@@ -6,7 +6,7 @@ import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { certificationRequestInfo, type DistinguishedName, signed } from '../certificates/certificate-writer.js';
-import { writePem } from '../../formats/encoding/pem.js';
+import { writePem } from '../../formats/encoding/base64.js';
 
 export interface CertificationOrder {
   readonly subject: DistinguishedName;

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
-import { GrowingRoot } from '../../verifier/growing-root.js';
-import { inclusionPath } from '../../verifier/merkle-tree.js';
+import { GrowingRoot, inclusionPath } from '../../verifier/merkle-tree.js';
 import type { ManifestLine } from '../requests/shown-batch.js';
 import { shownRequest } from '../requests/shown-request.js';
 import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { writePem } from '../../formats/encoding/pem.js';
+import { writePem } from '../../formats/encoding/base64.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import { type Asker, TimestampRepository } from './timestamp.repository.js';

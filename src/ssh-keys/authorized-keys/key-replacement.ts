@@ -1,12 +1,5 @@
-import {
-  type AuthorizedKeysLine,
-  lineAgain,
-  lineEndOf,
-  lineOf,
-  readLines,
-  writeLines,
-} from '../../platform/ssh/authorized-keys-file.js';
-import { withExpiry } from '../../formats/ssh/line-options.js';
+import { type AuthorizedKeysLine, lineAgain, lineEndOf, lineOf, readLines, writeLines } from '../../platform/ssh/authorized-keys-file.js';
+import { withExpiry } from '../../formats/ssh/key-line.js';
 import { unifiedDiff } from './unified-diff.js';
 
 /** The replacement of a key by another in one file. */

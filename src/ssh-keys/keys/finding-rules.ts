@@ -1,4 +1,4 @@
-import { readOptions } from '../../formats/ssh/line-options.js';
+import { readOptions } from '../../formats/ssh/key-line.js';
 import type { SshKeyLocation } from './ssh-key-location.entity.js';
 import type { SshKey } from './ssh-key.entity.js';
 

@@ -1,7 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { Problem } from '../../../platform/errors/problem.js';
-import { writePem } from '../../../formats/encoding/pem.js';
-import { fromBase64 } from '../../../formats/encoding/base64.js';
+import { writePem, fromBase64 } from '../../../formats/encoding/base64.js';
 
 /** Maximum certificates of one provider. */
 const MAX_CERTIFICATES = 10;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Name, X509CertificateGenerator } from '@peculiar/x509';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { truncate } from '../../../platform/text/truncate.js';
-import { writePem } from '../../../formats/encoding/pem.js';
+import { writePem } from '../../../formats/encoding/base64.js';
 
 /** Every provider supports it. */
 const ALGORITHM = {

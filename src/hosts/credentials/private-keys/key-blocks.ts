@@ -79,9 +79,3 @@ function withoutKey(text: string, labels: readonly string[]): Error {
     ? unreadable('must be a private key in OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY format')
     : unreadable(`must be a private key, this is ${truncate(label, 60)}`);
 }
-
-export function pemOf({ label, headers, body }: KeyBlock): string {
-  const before = headers.size === 0 ? '' : `${[...headers].map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n`;
-  const lines = body.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${before}${lines.join('\n')}\n-----END ${label}-----\n`;
-}

@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt-pbkdf';
 import { createDecipheriv, type KeyObject } from 'node:crypto';
+import { writePem } from '../../../formats/encoding/base64.js';
 import { wireMpint, WireReader, wireString, wireUint32 } from '../../../formats/ssh/wire.js';
 import { type SshPublicKey } from '../../../formats/ssh/public-key.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
@@ -146,8 +147,7 @@ export function writeOpenSshKey(key: KeyObject, { type, blob }: SshPublicKey): s
     wireString(blob),
     wireString(Buffer.concat([inner, padding])),
   ]);
-  const lines = body.toString('base64').match(/.{1,70}/g) ?? [];
-  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+  return writePem('OPENSSH PRIVATE KEY', body, { width: 70 });
 }
 
 function privateFields(key: KeyObject, type: string): Buffer[] {

@@ -1,7 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { oid } from '../../../formats/asn1/der-writer.js';
 import { type DerElement, elementsOfSequence, unsignedOf } from '../../../formats/asn1/der-reader.js';
-import { type KeyBlock, pemOf } from './key-blocks.js';
+import { writePem } from '../../../formats/encoding/base64.js';
+import type { KeyBlock } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
@@ -35,7 +36,7 @@ export function readPemKey(block: KeyBlock, passphrase: string | undefined): Key
 
 function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   try {
-    return createPrivateKey({ key: pemOf(block), format: 'pem', passphrase });
+    return createPrivateKey({ key: writePem(block.label, block.body, block), format: 'pem', passphrase });
   } catch {
     throw passphrase === undefined
       ? unreadable(`is damaged: it is not the DER of a ${block.label}`)

@@ -32,11 +32,11 @@ describe('a query', () => {
     ['not (family=RSA and owner=web)', 'true'],
     ['kind=component', 'true'],
     ['kind!=algorithm', 'true'],
-  ])('says of verdicts no more than it says of their assets: %s', (query, condition) => {
+  ])('implies its condition on verdicts: %s', (query, condition) => {
     expect(ofVerdicts(query)).toBe(condition);
   });
 
-  it('binds its values and keeps its brackets', () => {
+  it('binds its values and keeps its parentheses', () => {
     expect(written('level>=HIGH and (family=RSA or bits<3072)')).toEqual({
       condition: '((a.level >= $1) AND (((a.family = $2)) OR (a.bits < $3)))',
       values: [3, 'RSA', 3072],

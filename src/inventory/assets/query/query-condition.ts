@@ -1,10 +1,19 @@
 import { LEVELS } from '../../model/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES } from '../../model/asset-kind.js';
-import { LAST_SEEN } from './last-seen.js';
-import { kindColumn } from './kind-column.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 import { truncate } from '../../../platform/text/truncate.js';
+
+/**
+ * When a place (`o`) of a source (`i`) was last confirmed. A source of whole documents confirms all that it does not miss each time it
+ * reports, also when it reports the same bytes; so not every place needs to be written then.
+ */
+export const LAST_SEEN = `(CASE WHEN o.missed = 0 AND i.document_id IS NOT NULL THEN greatest(o.last_seen, i.last_seen) ELSE o.last_seen END)`;
+
+/** The column of `judged_asset` that finds assets of a kind fastest: that of their verdicts, which are few; most components have none. */
+export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
+  return assetKind === 'component' ? 'kind' : 'judged_as';
+}
 
 /** Takes a parameter of the statement and answers its place, like `$3`. */
 export type Bind = (value: unknown) => string;
@@ -14,7 +23,7 @@ type Compare = (operator: QueryOperator, value: QueryValue, context: Context) =>
 interface Context {
   readonly alias: string;
   readonly bind: Bind;
-  /** What `+30d` counts from. */
+  /** The day from which `+30d` counts. */
   readonly now: Date;
 }
 
@@ -60,7 +69,7 @@ export function queryCondition(query: string, context: Context): string {
   return conditionOf(queryTree(query), context);
 }
 
-/** What verdicts alone say, on the `risk_verdict` that is called `alias`: no asset meets the query whose verdict does not meet this. */
+/** The part of a condition that is about verdicts alone, on `risk_verdict` as `alias`: necessary for the whole. */
 export function verdictCondition(query: string, context: Context): string {
   return ofVerdicts(queryTree(query), context);
 }

@@ -5,7 +5,7 @@ export interface QueryToken {
   readonly column: number;
 }
 
-/** What is wrong with a query, and where. */
+/** A fault of a query, and its position. */
 export class QueryFault extends Error {
   constructor(
     readonly column: number,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type FileState, HostFiles } from '../../../hosts/connections/host-files.service.js';
 import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
 import { type UnixAccount, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
-import { expirySupport, type ExpirySupport } from '../../../formats/ssh/line-options.js';
+import { expirySupport, type ExpirySupport } from '../../../formats/ssh/key-line.js';
 import type { Limit } from '../../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
 import { StepFailure } from '../model/rotation-work.js';

@@ -6,7 +6,7 @@ import { Host } from '../../../hosts/model/host.entity.js';
 import { readLines } from '../../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../../authorized-keys/key-replacement.js';
 import { encodingOf, unifiedDiff, withDiff } from '../../authorized-keys/unified-diff.js';
-import { readOptions } from '../../../formats/ssh/line-options.js';
+import { readOptions } from '../../../formats/ssh/key-line.js';
 import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
 import { type SshPublicKey, sshPublicKeyOf } from '../../../formats/ssh/public-key.js';
 import { AccountSurvey, type KeyFile, managerOf, type Survey } from './account-survey.js';

@@ -1,0 +1,44 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { IngestThreads } from './ingest-threads.js';
+
+/** Ingests the assets that other modules found, in the format of sensors. */
+@Injectable()
+export class FoundAssetsIntake {
+  private readonly logger = new Logger(FoundAssetsIntake.name);
+
+  constructor(
+    inbox: InboxConsumer,
+    private readonly threads: IngestThreads,
+  ) {
+    inbox.serve('inventory.assets-found', (found) => this.take(found));
+  }
+
+  private async take({ reporter, source, complete, assets }: AssetsFound): Promise<void> {
+    const bytes = new TextEncoder().encode(JSON.stringify({ source, complete, assets }));
+    try {
+      const { rejected } = await this.threads.take({
+        bytes: bytes.buffer,
+        kind: 'json',
+        mode: 'strict',
+        source,
+        password: undefined,
+        caller: { kind: 'system', id: reporter, name: reporter, ownerId: reporter, mayWrite: true },
+        requestId: randomUUID(),
+        address: '',
+        idempotencyKey: undefined,
+      });
+      if (rejected.length > 0)
+        this.logger.error(
+          `${rejected.length} assets from ${reporter} were refused: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
+        );
+    } catch (error) {
+      // A body that is refused would be refused again.
+      if (!(error instanceof Problem && (error.kind === 'refused' || error.kind === 'malformed'))) throw error;
+      this.logger.error(`assets from ${reporter} were refused: ${error.code}`);
+    }
+  }
+}

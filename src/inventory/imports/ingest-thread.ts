@@ -1,0 +1,89 @@
+import 'reflect-metadata';
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { DataSource } from 'typeorm';
+import { AuditSeals } from '../../audit/entries/audit-seals.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { dataSourceOptions } from '../../platform/database/data-source-options.js';
+import { isDatabaseTrouble } from '../../platform/database/database-error.js';
+import { Cursors } from '../../platform/http/cursors.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { RuleBook } from '../risk/rule-book.js';
+import { DocumentIngest } from '../ingest/ingest-document.js';
+import type { IngestMessage, IngestReply } from '../ingest/ingest-order.js';
+
+/** A document of some hundred thousand components takes longer than any other statement of the service may. */
+const LIMITS = {
+  query_timeout: 310_000,
+  statement_timeout: 300_000,
+  lock_timeout: 60_000,
+  idle_in_transaction_session_timeout: 120_000,
+};
+
+/** IngestThreads ends this thread when it gives no sign of life for long. */
+const ALIVE_EVERY_MS = 500;
+
+/** For this thread alone: other requests come before a document when cores are scarce. Only Linux has it by thread. */
+const NICENESS = 10;
+if (process.platform === 'linux') setPriority(NICENESS);
+
+const config = new Config();
+const options = dataSourceOptions(config);
+const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
+const documents = new DocumentIngest(
+  db,
+  new AuditService(db, new Cursors(config), new AuditSeals(config)),
+  new IdempotencyKeys(db),
+  new RuleBook(db),
+  workerData as string,
+);
+
+async function reply({ job, order }: IngestMessage): Promise<IngestReply> {
+  try {
+    if (!db.isInitialized) await db.initialize();
+    return { job, outcome: await documents.ingest(order, (progress) => send({ job, progress })) };
+  } catch (error) {
+    return { job, ...explain(error) };
+  }
+}
+
+/** Only a Problem may reach the caller; the message of any other error may quote the body, so only its name and stack are kept. */
+function explain(error: unknown): Omit<IngestReply, 'job'> {
+  if (error instanceof Problem) {
+    const { kind, code, message, errors } = error;
+    return { problem: { kind, code, message, errors } };
+  }
+  if (error instanceof RangeError) {
+    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
+  }
+  if (isDatabaseTrouble(error)) {
+    const message = 'The database does not answer; repeat the call, it is safe to.';
+    return { problem: { kind: 'unavailable', code: 'database.unavailable', message } };
+  }
+  const failure =
+    error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';
+  return { failure };
+}
+
+function send(message: IngestReply): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}
+
+send({ job: 0, alive: true });
+setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
+
+// One after the other: the thread has one connection, and order of arrival is kept.
+let last: Promise<void> = Promise.resolve();
+parentPort?.on('message', (message: IngestMessage | 'stop') => {
+  last = last.then(async () => {
+    if (message === 'stop') {
+      if (db.isInitialized) await db.destroy();
+      parentPort?.close();
+    } else {
+      send(await reply(message));
+    }
+  });
+});

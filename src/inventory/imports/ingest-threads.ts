@@ -1,0 +1,215 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../model/document.js';
+import { StallWatch } from './stall-watch.js';
+
+/** One reads while the database works for the other. Three were slower than two: each has a heap to fill. */
+const THREADS = 2;
+/** In a worker process nobody waits for the answer, and it is to stay small. */
+const THREADS_OF_WORKER = 1;
+
+/**
+ * Ingests documents off the event loop: parsing, checking, judging and storing happen in threads with a database connection of their own,
+ * so that a document of any size delays no other request.
+ */
+@Injectable()
+export class IngestThreads implements OnApplicationShutdown {
+  private readonly threads: readonly IngestThread[];
+
+  constructor({ role, ingestStallSeconds }: Config) {
+    const mergeLock = randomUUID();
+    const count = role === 'worker' ? THREADS_OF_WORKER : THREADS;
+    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds));
+  }
+
+  /** Has the least busy thread ingest a document. How many may wait is limited where bodies are read. @throws Problem why it was refused. */
+  take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
+    const thread = this.threads.reduce((least, other) => (other.length < least.length ? other : least));
+    return thread.take(order, onProgress);
+  }
+
+  /** Finishes what was accepted within the time that a shutdown has. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.stop()));
+  }
+}
+
+const STOP_MS = 10_000;
+/** After so long without a document the thread ends: the heap of all readers is memory that others can use. */
+const IDLE_MS = 30_000;
+/** Until a new thread has loaded its modules, which does not count against the document. */
+const START_MS = 120_000;
+/** A sender of so large a document mostly has more of them. */
+const LARGE_BYTES = 4 * 1024 * 1024;
+const MB = 1024 * 1024;
+/**
+ * V8 first collects a thread's old objects when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
+ * document is in use until it is written: a first collection at this size saves a sixth of the CPU. Small documents would fill it with
+ * garbage.
+ */
+const OLD_SPACE_FOR_LARGE_MB = 512;
+
+interface Job {
+  readonly number: number;
+  readonly order: IngestOrder;
+  /** For how long it may keep the thread from giving a sign of life. */
+  readonly stallMs: number;
+  onProgress: OnProgress;
+  resolve(outcome: IngestOutcome): void;
+  reject(error: Error): void;
+}
+
+/** A thread that ingests one document after the other. It runs while there are any. */
+class IngestThread {
+  private readonly logger = new Logger(IngestThreads.name);
+  private readonly waiting: Job[] = [];
+  private readonly watch = new StallWatch(() => this.endThread());
+  private running: Job | undefined;
+  private worker: Worker | undefined;
+  private idle: NodeJS.Timeout | undefined;
+  private next = 0;
+  private stopping = false;
+  /** Why the thread was ended, when its document was the reason. */
+  private verdict: string | undefined;
+
+  /**
+   * @param mergeLock name of the lock under which the threads of a process merge, one at a time.
+   * @param stallSeconds how long a document may keep the thread busy without a pause; each MB of it adds a second.
+   */
+  constructor(
+    private readonly mergeLock: string,
+    private readonly stallSeconds: number,
+  ) {}
+
+  /** Number of documents that wait or run. */
+  get length(): number {
+    return this.waiting.length + (this.running === undefined ? 0 : 1);
+  }
+
+  /** @throws Problem why the document was refused; `document.too-costly` when the thread was ended for it. */
+  take(order: IngestOrder, onProgress: OnProgress): Promise<IngestOutcome> {
+    const stallMs = (this.stallSeconds + order.bytes.byteLength / MB) * 1000;
+    return new Promise<IngestOutcome>((resolve, reject) => {
+      this.waiting.push({ number: (this.next += 1), order, stallMs, onProgress, resolve, reject });
+      this.startNext();
+    });
+  }
+
+  /** Resolves when all documents are finished, or STOP_MS is over. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    const { worker } = this;
+    if (worker === undefined) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    if (this.length === 0) this.retire();
+    const timer = setTimeout(() => this.giveUp(worker), STOP_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /** Rejects what waits, and ends the thread. */
+  private giveUp(worker: Worker): void {
+    for (const job of this.waiting.splice(0)) job.reject(new Error('the thread ended'));
+    void worker.terminate();
+  }
+
+  private startNext(): void {
+    if (this.running !== undefined) return;
+    const job = this.waiting.shift();
+    if (job === undefined) return this.rest();
+    clearTimeout(this.idle);
+    const isNew = this.worker === undefined;
+    this.worker ??= this.start(job.order.bytes.byteLength >= LARGE_BYTES);
+    this.running = job;
+    this.watch.begin(job.stallMs, isNew ? START_MS : 0);
+    this.worker.postMessage({ job: job.number, order: job.order }, [job.order.bytes]);
+  }
+
+  private rest(): void {
+    if (this.stopping) this.retire();
+    else this.idle = setTimeout(() => this.retire(), IDLE_MS).unref();
+  }
+
+  private start(isForLarge: boolean): Worker {
+    setInitialOldSpace(isForLarge ? OLD_SPACE_FOR_LARGE_MB : 0);
+    const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
+      name: 'inventory-ingest',
+      workerData: this.mergeLock,
+      // Objects of a few items are garbage before the next items are read: a larger young generation would only leave the cache.
+      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
+    });
+    worker.once('online', () => setInitialOldSpace(0));
+    worker.on('message', (reply: IngestReply) => {
+      this.watch.alive();
+      this.settle(reply);
+    });
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.verdict ??= 'took more memory than one document may';
+      this.logger.error(`an ingest thread ended: ${error.name}`);
+    });
+    worker.on('exit', () => this.exited(worker));
+    worker.unref();
+    return worker;
+  }
+
+  /** Lets the thread end; the next document gets another one. */
+  private retire(): void {
+    const { worker } = this;
+    this.worker = undefined;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker?.postMessage('stop');
+  }
+
+  /** Ends the thread in the middle of its document, since others wait. */
+  private endThread(): void {
+    this.verdict ??= 'kept its reader busy for too long';
+    this.logger.warn(`a document ${this.verdict} and is refused`);
+    void this.worker?.terminate();
+  }
+
+  private exited(worker: Worker): void {
+    if (this.worker !== worker) return;
+    this.worker = undefined;
+    const { running, verdict } = this;
+    this.verdict = undefined;
+    if (running !== undefined)
+      this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
+  }
+
+  private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
+    const job = this.running;
+    if (job === undefined || job.number !== number) return;
+    if (progress !== undefined) return job.onProgress(progress);
+    this.end(() => {
+      if (outcome !== undefined) job.resolve(outcome);
+      else if (problem !== undefined) {
+        const { kind, code, message, errors } = problem;
+        job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
+      } else job.reject(new Error(`a document was not ingested: ${failure ?? ''}`));
+    });
+  }
+
+  private end(settle: () => void): void {
+    this.watch.end();
+    this.running = undefined;
+    settle();
+    this.startNext();
+  }
+}
+
+function tooCostly(verdict: string): Problem {
+  const detail = `${verdict}; send it in parts, or without what is large in it`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
+    errors: [{ pointer: '', detail }],
+  });
+}
+
+/** For threads that start from now on. @param size megabytes, or 0 for the default of V8. */
+function setInitialOldSpace(size: number): void {
+  setFlagsFromString(`--initial-old-space-size=${size}`);
+}

@@ -1,0 +1,72 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+import type { IngestOutcome } from '../model/document.js';
+
+export class IngestQuery {
+  /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */
+  @ApiProperty({ enum: ['strict', 'repair'], required: false, default: 'repair' })
+  @IsOptional()
+  @IsIn(['strict', 'repair'])
+  mode?: Mode;
+
+  /** What the document describes, when it does not say so itself. @example https://git.example.com/shop */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  source?: string;
+
+  /** true: answer 202 at once, with the import to follow in Location; for bodies that take long. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsBoolean()
+  async?: boolean;
+}
+
+export class RejectionView {
+  /** Position in the list that was sent, from 0. @example 3 */
+  index: number;
+  /** RFC 6901 pointer into the body. @example /assets/3/component/name */
+  pointer: string;
+  /** @example asset.invalid */
+  code: string;
+  /** @example "must have a name" */
+  detail: string;
+}
+
+export class RemarkView {
+  /** @example /dependencies/7 */
+  pointer: string;
+  /** @example duplicate.removed */
+  code: string;
+  /** @example "a repeated dependency was left out" */
+  detail: string;
+}
+
+export class IngestView {
+  /** Identifies the document; the same bytes of the same source answer with the same id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  documentId: string;
+  /** @example https://github.com/keycloak/keycloak */
+  source: string;
+  /** @example "CycloneDX 1.6" */
+  format: string;
+  /** Cryptographic assets, and components that use them. @example 56 */
+  received: number;
+  /** @example 40 */
+  created: number;
+  /** @example 0 */
+  updated: number;
+  /** @example 16 */
+  unchanged: number;
+  /** Components without any tie to cryptography. @example 0 */
+  ignored: number;
+  rejected: RejectionView[];
+  repairs: RemarkView[];
+  warnings: RemarkView[];
+
+  static of(outcome: IngestOutcome): IngestView {
+    const { rejected, repairs, warnings, ...counts } = outcome;
+    return { ...counts, rejected: [...rejected], repairs: [...repairs], warnings: [...warnings] };
+  }
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import type { RawBody } from '../../platform/http/raw-body.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+import { mayDo } from '../../access/scopes.js';
+import type { BodyKind } from '../readers/body-reader.js';
+import type { IngestOrder } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../model/document.js';
+import { transferable } from '../../platform/memory/detach-buffer.js';
+import { IngestThreads } from './ingest-threads.js';
+
+export interface IngestOptions {
+  readonly mode?: Mode;
+  readonly source?: string;
+  readonly idempotencyKey?: string;
+  /** Opens a key store. */
+  readonly password?: string;
+}
+
+/** Media types that name a format; of all others the content decides. */
+const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
+  'application/json': 'json',
+  'application/vnd.cyclonedx+json': 'json',
+  'application/sarif+json': 'json',
+  'application/x-ndjson': 'ndjson',
+};
+
+/** Ingests bodies of any format. */
+@Injectable()
+export class IngestService {
+  constructor(private readonly threads: IngestThreads) {}
+
+  /** The bytes are gone afterwards: they are transferred to a thread, not copied. @throws Problem why the body was refused. */
+  ingest(
+    caller: Caller,
+    body: RawBody,
+    { mode = 'repair', source, idempotencyKey, password }: IngestOptions,
+  ): Promise<IngestOutcome> {
+    const { origin } = caller;
+    const order = {
+      bytes: transferable(body.bytes),
+      kind: bodyKindOf(body),
+      mode,
+      source,
+      password,
+      caller: reporterOf(caller),
+      requestId: origin.requestId,
+      address: origin.address,
+      idempotencyKey,
+    };
+    return body.during(() => this.threads.take(order));
+  }
+}
+
+/** The caller as an order stores it. */
+export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
+  return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
+}
+
+export function bodyKindOf({ mediaType }: RawBody): BodyKind {
+  return BODY_KINDS[mediaType] ?? 'any';
+}

@@ -1,0 +1,46 @@
+/** Calls back when a thread gives no sign of life for too long. */
+export class StallWatch {
+  private timer: NodeJS.Timeout | undefined;
+  private limitMs = 0;
+  private lastSign = 0;
+  private isStarting = false;
+
+  constructor(private readonly stalled: () => void) {}
+
+  /** @param limitMs the longest time between two signs of life. @param startMs how much longer the first may take. */
+  begin(limitMs: number, startMs: number): void {
+    this.limitMs = limitMs;
+    this.lastSign = performance.now() + startMs;
+    this.isStarting = startMs > 0;
+    this.schedule();
+  }
+
+  alive(): void {
+    this.lastSign = performance.now();
+    if (!this.isStarting) return;
+    this.isStarting = false;
+    this.schedule();
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isStarting = false;
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer);
+    const left = this.lastSign + this.limitMs - performance.now();
+    this.timer = setTimeout(() => this.check(), Math.max(0, left)).unref();
+  }
+
+  /** Signs that came while this thread itself was busy are processed first. */
+  private check(): void {
+    const { timer } = this;
+    setImmediate(() => {
+      if (this.timer !== timer) return;
+      if (performance.now() - this.lastSign < this.limitMs) this.schedule();
+      else this.stalled();
+    });
+  }
+}

@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto';
+import type { PoolClient } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { AuditService } from '../../audit/entries/audit.service.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { isWorthAnotherTry } from '../../platform/database/database-error.js';
+import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { detachBuffer } from '../../platform/memory/detach-buffer.js';
+import { keepRefs } from '../bom-link/bom-link.js';
+import type { Draft, IngestOutcome } from '../model/document.js';
+import { readBody } from '../readers/body-reader.js';
+import { editionOf } from '../risk-rules/reclassifier.js';
+import type { RuleBook } from '../risk/rule-book.js';
+import { type Arrival, arrivalsOf } from './arrivals.js';
+import { recordAssetEvents } from './asset-alert-events.js';
+import { RowWriter } from './asset-rows.js';
+import { DocumentAssets } from './document-assets.js';
+import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
+import {
+  componentsOf,
+  earlierDocument,
+  earlierOutcome,
+  isSuperseded,
+  lockSource,
+  oldestStart,
+  outcomeOfSameContent,
+  recordDocument,
+  recordMerge,
+  recordSource,
+  vacuumInventory,
+} from './document.repository.js';
+import type { IngestOrder, OnProgress } from './ingest-order.js';
+import { Judge } from './judge.js';
+import { merge, scopeOf } from './merge.js';
+import { count } from './merge-counts.js';
+import { type KnownSource, knownSource } from './source-owner.js';
+import { createStagingTables, type Staged, Staging } from './staging.js';
+
+const MAX_ATTEMPTS = 4;
+/** From so many new assets on, readers would notice pages that are not vacuumed. */
+const MIN_VACUUMED_ASSETS = 5000;
+const OPERATION = 'inventory.ingest';
+
+/** Rows that are judged when they are written, and by which rules. */
+interface JudgedRows {
+  readonly rows: RowWriter;
+  readonly version: number;
+  readonly edition: string;
+}
+
+/** A document that is to be stored, as the inventory stands in this transaction. */
+interface Intake extends Arrival {
+  readonly draft: Draft;
+  readonly assets: DocumentAssets;
+  readonly before: KnownSource;
+}
+
+/** How many assets a document created and changed; `changed` also counts those whose state changed. */
+interface Stored {
+  readonly staged: Staged;
+  readonly isKnown: boolean;
+  readonly updated: number;
+  readonly changed: number;
+}
+
+/** The rules were changed while the document was judged by them: it is judged again. */
+class RulesChanged extends Error {}
+
+/**
+ * Ingests one document: parse -> identify -> judge -> store -> count, as `ingestNew` calls them.
+ *
+ * 1. parse (readers/): finds the format and reads what the document says about itself. Its lists are read 32 KB at a time while
+ *    assets are identified, so that the whole of a document is never in memory as objects.
+ * 2. identify (document-assets.ts): each asset gets its id, a hash of what makes it that asset; mentions of one asset become one, and
+ *    its rows are encoded (asset-rows.ts). After this step every fault of the document is known, and nothing was written.
+ * 3. judge (judge.ts, risk/): rules of the present edition give each asset its verdict. A row is judged when it is written: the database
+ *    works on the rows before it meanwhile.
+ * 4. store (staging.ts, merge.ts): COPY writes new assets into their tables, and what may differ into temporary tables, from which set
+ *    operations bring it into the inventory. The newest document of a source wins, whatever order documents arrive in.
+ * 5. count (merge-counts.ts): the running counts change by the differences.
+ *
+ * Steps 4 and 5, the record of the document, its audit entry and alert events are one transaction: all of it or nothing. It runs in a thread
+ * of its own with one connection (imports/ingest-thread.ts).
+ */
+export class DocumentIngest {
+  /** Connections that have the staging tables. */
+  private readonly prepared = new WeakSet<PoolClient>();
+
+  /** @param mergeLock name of an advisory lock: of the documents that threads of this process store, one at a time is merged. */
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly keys: IdempotencyKeys,
+    private readonly book: RuleBook,
+    private readonly mergeLock: string,
+  ) {}
+
+  /** @throws Problem when the body cannot be read or is refused. */
+  async ingest(order: IngestOrder, onProgress: OnProgress): Promise<IngestOutcome> {
+    const arrivals = this.parse(order);
+    // A body of several documents is refused before any of them is stored.
+    if (arrivals.length > 1)
+      for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
+    const outcomes: IngestOutcome[] = [];
+    for (const arrival of arrivals)
+      outcomes.push((await this.ingestRepeated(arrival)) ?? (await this.ingestNew(arrival, onProgress)));
+    return together(outcomes);
+  }
+
+  private async ingestNew(arrival: Arrival, onProgress: OnProgress): Promise<IngestOutcome> {
+    const draft = arrival.document.draft();
+    const assets = new DocumentAssets(draft, arrival.source);
+    try {
+      await this.identify(assets, arrival);
+      const outcome = await this.retried(async () => {
+        const judged = await this.judge(assets);
+        return this.transaction(async (tx, client) => {
+          const found = await this.lookUp(tx, arrival, draft);
+          if (found.outcome !== undefined) return found.outcome;
+          const intake = { ...arrival, documentId: found.documentId, draft, assets, before: found.before };
+          if (await isSuperseded(tx, intake)) {
+            draft.warnings.push(SUPERSEDED);
+            return this.record(tx, intake);
+          }
+          const stored = await this.store(tx, client, intake, judged, onProgress);
+          await this.count(tx, intake, stored);
+          await this.assertRulesHold(tx, judged);
+          return this.record(tx, intake, stored);
+        });
+      });
+      if (outcome.created >= MIN_VACUUMED_ASSETS) await vacuumInventory(this.db);
+      return outcome;
+    } finally {
+      assets.release();
+    }
+  }
+
+  /** A document that says what is known already; undefined when it says something new, or its lists must be read to find out. */
+  private async ingestRepeated(arrival: Arrival): Promise<IngestOutcome | undefined> {
+    if (arrival.document.said === undefined) return undefined;
+    return this.transaction(async (tx) => {
+      const earlier = await this.claimKey(tx, arrival);
+      if (earlier !== undefined) return earlier;
+      await lockSource(tx, arrival);
+      const before = await knownSource(tx, arrival.source, arrival.order.caller);
+      const same = await earlierDocument(tx, arrival);
+      if (same?.isNewest === true && isGoodEnough(same.outcome, arrival))
+        return nothingNew(same.outcome, same.id, arrival);
+      if (same !== undefined || (await isSuperseded(tx, arrival))) return undefined;
+      const known = await outcomeOfSameContent(tx, arrival);
+      if (known === undefined || !isGoodEnough(known, arrival)) return undefined;
+      const outcome = nothingNew(known, arrival.documentId, arrival);
+      await recordSource(tx, arrival, before);
+      await this.recordWithEntry(tx, arrival, outcome);
+      return outcome;
+    });
+  }
+
+  private parse(order: IngestOrder): Arrival[] {
+    const bytes = Buffer.from(order.bytes);
+    const digest = createHash('sha256').update(bytes).digest();
+    return arrivalsOf(order, readBody(bytes, order), digest);
+  }
+
+  /** Reads the lists of the document, outside of any transaction. Its bytes are freed: nothing is read after that. */
+  private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
+    await assets.identify((ids) => componentsOf(this.db.manager, ids));
+    if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
+  }
+
+  private async judge(assets: DocumentAssets): Promise<JudgedRows> {
+    const { version, engine } = await this.book.engineNow();
+    const rows = new RowWriter(new Judge(assets.all(), engine));
+    return { rows, version, edition: editionOf(engine.ruleSet.edition, version) };
+  }
+
+  private async store(
+    tx: EntityManager,
+    client: PoolClient,
+    intake: Intake,
+    { rows, edition }: JudgedRows,
+    onProgress: OnProgress,
+  ): Promise<Stored> {
+    const { source, draft, before, assets } = intake;
+    const since = await oldestStart(tx);
+    const isKnown = await recordSource(tx, intake, before);
+    const staging = new Staging(client, assets, rows, source.id, onProgress);
+    const lock = () => advisoryLock(tx, this.mergeLock);
+    const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
+    onProgress({ phase: 'MERGING', done: draft.received, total: draft.received });
+    const { whole } = draft;
+    const order = { sourceId: source.id, isKnown, whole, scope: scopeOf(draft, before), edition };
+    const merged = await merge(tx, order, staged);
+    await recordMerge(tx, intake, since);
+    return { staged, isKnown, ...merged };
+  }
+
+  private async count(
+    tx: EntityManager,
+    { source }: Intake,
+    { staged, isKnown, updated, changed }: Stored,
+  ): Promise<void> {
+    await count(tx, source.id, { ...staged, isKnown, changed });
+    if (staged.created.total + updated > 0) await recordAssetEvents(tx, source, staged.created);
+  }
+
+  /** At the end of the transaction, which from here on keeps the rules as they are. */
+  private async assertRulesHold(tx: EntityManager, { version }: JudgedRows): Promise<void> {
+    if (!(await this.book.stillHolds(tx, version))) throw new RulesChanged();
+  }
+
+  /** What came of the document, with its audit entry. @param stored undefined for one that changes nothing. */
+  private async record(tx: EntityManager, intake: Intake, stored?: Stored): Promise<IngestOutcome> {
+    const { said, serialNumber } = intake.document;
+    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
+    const changes = { created: stored?.staged.created.total ?? 0, updated: stored?.updated ?? 0 };
+    const outcome = outcomeOf(intake, changes, intake.before);
+    await this.recordWithEntry(tx, intake, outcome);
+    return outcome;
+  }
+
+  private async recordWithEntry(tx: EntityManager, arrival: Arrival, outcome: IngestOutcome): Promise<void> {
+    await recordDocument(tx, arrival, outcome);
+    await this.audit.append(tx, [entryOf(arrival, outcome)]);
+  }
+
+  /** Locks the source, and finds out what is known of it. With an outcome when there is nothing to store. */
+  private async lookUp(tx: EntityManager, arrival: Arrival, draft: Draft) {
+    const { documentId, source, order } = arrival;
+    const earlier = await this.claimKey(tx, arrival);
+    if (earlier !== undefined) return { outcome: earlier };
+    await lockSource(tx, arrival);
+    const before = await knownSource(tx, source, order.caller);
+    const same = await earlierDocument(tx, arrival);
+    if (same === undefined) return { before, documentId };
+    // The same bytes after others are news only when the document does not tell its own time.
+    if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
+    return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
+  }
+
+  /** The outcome of the earlier call with the same Idempotency-Key. */
+  private async claimKey(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
+    const { order, digest, documentId, part } = arrival;
+    const use = idempotentUse(order.idempotencyKey, {
+      principal: order.caller.id,
+      operation: part === 0 ? OPERATION : `${OPERATION} ${part}`,
+      body: digest.toString('hex'),
+      resource: documentId,
+    });
+    const resource = await this.keys.earlier(tx, use);
+    return resource === undefined ? undefined : earlierOutcome(tx, resource);
+  }
+
+  /** Again when the rules changed meanwhile, or the database asks for it (deadlock, serialization failure). */
+  private async retried(work: () => Promise<IngestOutcome | undefined>): Promise<IngestOutcome> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const outcome = await work();
+        if (outcome !== undefined) return outcome;
+      } catch (error) {
+        const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error);
+        if (attempt === MAX_ATTEMPTS || !mayPass) throw error;
+      }
+    }
+  }
+
+  /** Commits when there is an outcome, else rolls back. */
+  private async transaction(
+    work: (tx: EntityManager, client: PoolClient) => Promise<IngestOutcome | undefined>,
+  ): Promise<IngestOutcome | undefined> {
+    const runner = this.db.createQueryRunner();
+    const client = (await runner.connect()) as PoolClient;
+    try {
+      if (!this.prepared.has(client)) await createStagingTables(runner.manager);
+      this.prepared.add(client);
+      await runner.startTransaction();
+      const outcome = await work(runner.manager, client);
+      await (outcome === undefined ? runner.rollbackTransaction() : runner.commitTransaction());
+      return outcome;
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction();
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Problem } from '../errors/problem.js';
+import { lineOf, readLines, writeLines } from './authorized-keys-file.js';
+import { keyFileLine } from './key-file-line.js';
+import { isLine } from '../../formats/ssh/key-line.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
+
+const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
+const KEY = `ssh-ed25519 ${BODY}`;
+const MORE = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHpdA8Wb0gdl1C2nBTPUQkFyfFsTZTjfvyNe1HpVXyUN more';
+
+/** The code of what it throws. */
+function faultOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return error instanceof Problem ? error.code : String(error);
+  }
+  return 'nothing';
+}
+
+describe('one line of a key file', () => {
+  it.each([
+    ['a line feed', '\n'],
+    ['CRLF', '\r\n'],
+    ['a carriage return', '\r'],
+    ['a vertical tab', '\v'],
+    ['a form feed', '\f'],
+    ['NUL', '\0'],
+    ['next line', '\u0085'],
+    ['a line separator', '\u2028'],
+    ['a paragraph separator', '\u2029'],
+    ['text that runs backwards', '\u202e'],
+    ['half a character', '\ud800'],
+    ['an escape', '\u001b[2K'],
+  ])('is never written with %s', (_name, between) => {
+    expect(() => keyFileLine(KEY, `ann${between}${MORE}`)).toThrow('control character');
+    expect(() => lineOf('restrict', `${KEY} ann${between}${MORE}`)).toThrow('control character');
+  });
+
+  it.each([
+    'Ann of the night shift',
+    '$(touch /tmp/here) `id`; "quoted"',
+    '# not a comment line',
+    'expiry-time="20300101"',
+  ])('keeps the comment %s whole, blanks and all, as nothing but a comment', (comment) => {
+    const [line] = readLines(writeLines([{ ...lineOf('restrict', `${KEY} ${comment}`), end: '\n' }]));
+    expect(line?.key).toMatchObject({ options: 'restrict', comment });
+  });
+
+  it('keeps a comment in any language, as UTF-8', () => {
+    const comment = 'Jürgen Ċapek 日本 👩‍💻';
+    const line = lineOf('', `${KEY} ${readPublicKeyLine(`${KEY} ${comment}`)?.comment}`);
+    expect(writeLines([{ ...line, end: '\n' }]).toString('utf8')).toBe(`${KEY} ${comment}\n`);
+  });
+
+  it('a file has as many lines as were written, whatever is in their comments', () => {
+    const tempting = fc.constantFrom(
+      '\n',
+      '\r',
+      '\0',
+      '\v',
+      '\u010a',
+      '\u0a0a',
+      '\u2028',
+      '\u0085',
+      ' ',
+      'a',
+      '#',
+      '"',
+    );
+    const comment = fc.array(fc.oneof(tempting, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 12 });
+    fc.assert(
+      fc.property(
+        comment.map((parts) => parts.join('')),
+        (text) => {
+          const write = () => writeLines([{ ...lineOf('', `${KEY} ${text}`), end: '\n' }]);
+          const bytes = isLine(text) ? write() : Buffer.from('refused\n');
+          const refused = isLine(text) ? undefined : faultOf(write);
+          expect([readLines(bytes).length, bytes.filter((byte) => [0, 10, 13].includes(byte)).length]).toEqual([1, 1]);
+          expect(refused ?? 'ssh-key.unwritable').toBe('ssh-key.unwritable');
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is not written when its text holds what would be a line feed as a byte', () => {
+    expect(() => writeLines([{ text: 'a\u010ab', end: '\n' }])).toThrow('no byte');
+    expect(() => writeLines([{ text: 'a\nb', end: '\n' }])).toThrow('a line feed');
+  });
+});
