@@ -8,7 +8,6 @@ import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-event.entity.js';
 import { AlertEvents } from './events/alert-events.js';
 import { InboxMessage } from './inbox/inbox-message.entity.js';
-import { InboxConsumer } from './inbox/inbox-consumer.js';
 import { Inbox } from './inbox/inbox.js';
 import { HealthIndicators } from './health/health-indicators.js';
 import { BodyRoom } from './http/body-room.js';
@@ -63,7 +62,6 @@ const ENTITIES = [
     Cursors,
     EventBus,
     AlertEvents,
-    InboxConsumer,
     Inbox,
     HealthIndicators,
     IdempotencyKeys,
@@ -91,7 +89,6 @@ const ENTITIES = [
     Cursors,
     EventBus,
     AlertEvents,
-    InboxConsumer,
     Inbox,
     HealthIndicators,
     IdempotencyKeys,

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const EVERY_MS = 5000;
 /** Entries of one look: some ten milliseconds of the database. */
@@ -28,7 +29,9 @@ export class LogGaps {
   private before: string | null = null;
   private ofRound = new Set<string>();
   private found: readonly string[] = [];
-  private looking = false;
+  private readonly looks = new SingleFlight((error) =>
+    this.logger.warn(`entries were not looked at: ${String(error)}`),
+  );
 
   constructor(private readonly db: DataSource) {}
 
@@ -38,16 +41,8 @@ export class LogGaps {
   }
 
   @Interval(EVERY_MS)
-  async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
-    try {
-      await this.step();
-    } catch (error) {
-      this.logger.warn(`entries were not looked at: ${String(error)}`);
-    } finally {
-      this.looking = false;
-    }
+  look(): Promise<void> {
+    return this.looks.run(() => this.step());
   }
 
   private async step(): Promise<void> {

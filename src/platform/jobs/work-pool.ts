@@ -1,3 +1,5 @@
+import { SingleFlight } from './runners.js';
+
 /** A kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {
   /** How many a process has in hand at most. */
@@ -12,30 +14,25 @@ export interface ClaimedWork<Work> {
 /** What this process has in hand of one kind of work: it takes on what is due when it is told to look, and when something ends. */
 export class WorkPool<Work> {
   private readonly running = new Set<Promise<void>>();
-  private filling: Promise<void> | undefined;
-  private stopping = false;
+  private readonly filling: SingleFlight;
 
-  constructor(private readonly kind: ClaimedWork<Work>) {}
+  constructor(private readonly kind: ClaimedWork<Work>) {
+    this.filling = new SingleFlight((error) => this.kind.failed(error));
+  }
 
   /** From then on work should be put down where that is possible. */
   get isStopping(): boolean {
-    return this.stopping;
+    return this.filling.isStopping;
   }
 
   /** Takes on what is due, as far as there is room. Never fails. */
   fill(): Promise<void> {
-    this.filling ??= this.take()
-      .catch((error: unknown) => this.kind.failed(error))
-      .finally(() => {
-        this.filling = undefined;
-      });
-    return this.filling;
+    return this.filling.run(() => this.take());
   }
 
   /** Takes on nothing more and waits for what is in hand. */
   async stop(): Promise<void> {
-    this.stopping = true;
-    await this.filling;
+    await this.filling.stop();
     await Promise.all(this.running);
   }
 
@@ -48,7 +45,7 @@ export class WorkPool<Work> {
   }
 
   private capacity(): number {
-    return this.stopping ? 0 : this.kind.most - this.running.size;
+    return this.isStopping ? 0 : this.kind.most - this.running.size;
   }
 
   private start(work: Work): void {

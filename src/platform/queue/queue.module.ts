@@ -1,7 +1,6 @@
 import { BullModule } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { RelayLoop } from '../outbox/relay-loop.js';
 import { QueueHealth } from './queue-health.js';
 import { connectToRedis, type RedisUse } from './redis-connection.js';
 
@@ -18,7 +17,7 @@ import { connectToRedis, type RedisUse } from './redis-connection.js';
       }),
     }),
   ],
-  providers: [QueueHealth, RelayLoop],
-  exports: [QueueHealth, RelayLoop],
+  providers: [QueueHealth],
+  exports: [QueueHealth],
 })
 export class QueueModule {}

@@ -1,4 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
+import { backOff } from '../../platform/jobs/lease.js';
 import { timestampingMs } from './timestamping-time.js';
 
 /** How long an attempt may take before the request is given to somebody else: what the HSM and the timestamp may take, and the way there and back. */
@@ -15,6 +16,6 @@ export const MAX_SIGNING_STRIKES = 8;
 
 /** Wait before attempt number `strikes` + 1, in milliseconds: exponential with full jitter on the upper half. */
 export function backoffMs(strikes: number): number {
-  const whole = Math.min(30_000, 250 * 2 ** strikes);
+  const whole = backOff(strikes + 1, 250, 30_000);
   return whole / 2 + (Math.random() * whole) / 2;
 }

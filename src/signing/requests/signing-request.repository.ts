@@ -11,7 +11,7 @@ import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js'
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { countUses } from '../keys/key-usage.js';
 import { leaseMs, SWEEP_AFTER_MS } from '../model/signing-limits.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { WORKER_ID } from '../../platform/jobs/lease.js';
 import { acceptedEntry, settledEntry } from './signing-entries.js';
 import type { NewSigningRequest, Accepted, SigningAttempt, SigningOutcome, Settlement } from './signing-outcome.js';
 import { signingStatusesBefore } from '../model/signing-status.js';

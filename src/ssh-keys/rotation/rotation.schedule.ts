@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { RolloutController } from './rollout-controller.js';
 import { RotationRunner } from './rotation-runner.js';
 
@@ -7,7 +8,9 @@ import { RotationRunner } from './rotation-runner.js';
 @Injectable()
 export class RotationSchedule {
   private readonly logger = new Logger(RotationSchedule.name);
-  private conducting = false;
+  private readonly looks = new SingleFlight((error) =>
+    this.logger.warn(`rotations were not looked at: ${String(error)}`),
+  );
 
   constructor(
     private readonly runner: RotationRunner,
@@ -20,12 +23,7 @@ export class RotationSchedule {
   }
 
   @Interval(2000)
-  async conduct(): Promise<void> {
-    if (this.conducting) return;
-    this.conducting = true;
-    await this.rollout
-      .lookAtAll()
-      .catch((error: unknown) => this.logger.warn(`rotations were not looked at: ${String(error)}`));
-    this.conducting = false;
+  rollOut(): Promise<void> {
+    return this.looks.run(() => this.rollout.lookAtAll());
   }
 }
