@@ -5,7 +5,7 @@ import { get, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LARGE_ROOM_BYTES } from '../src/platform/http/body-limits.js';
+import { LARGE_ROOM_BYTES } from '../src/platform/http/bodies/body-room.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { BareTable, fill, middle, seconds } from './inventory/copy-limits.js';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
-import { OutboundModule } from '../platform/outbound/outbound.module.js';
+import { PlatformWorkerModule } from '../platform/platform.module.js';
 import { Alert } from './model/alert.entity.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
@@ -40,7 +40,7 @@ export class AlertsModule {}
 
 /** What makes alerts of what happened and tells people of them, for processes that work in the background. */
 @Module({
-  imports: [AlertsModule, AuditModule, HsmModule, OutboundModule],
+  imports: [AlertsModule, AuditModule, HsmModule, PlatformWorkerModule],
   providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

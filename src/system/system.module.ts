@@ -2,15 +2,14 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
-import { ApiDocument } from '../platform/http/api-document.js';
+import { ApiDocument } from '../platform/http/server/api-document.js';
 import { ConsoleController } from './console/console.controller.js';
 import { ConsoleFiles } from './console/console-files.js';
 import { ExplorerController } from './explorer/explorer.controller.js';
 import { ExplorerService } from './explorer/explorer.service.js';
 import { HealthController } from './health/health.controller.js';
 import { HealthService } from './health/health.service.js';
-import { MailTestService } from './settings/mail-test.service.js';
-import { SettingsController } from './settings/settings.controller.js';
+import { MailTestService, SettingsController } from './settings/settings.controller.js';
 
 @Module({
   imports: [AuthModule, HsmModule, QueueModule],

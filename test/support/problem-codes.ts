@@ -14,7 +14,7 @@ export interface UsedCode {
 /** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
 const PASSED_ON = [
   'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
-  'src/platform/http/problem.filter.ts malformed', // OF_HTTP
+  'src/platform/http/server/problem.filter.ts malformed', // OF_HTTP
   'src/signing/requests/signing-order.ts malformed', // invalid()
   'src/signing/formats/format-writers.ts malformed', // invalid()
   'src/signing/requests/sign-request-validator.ts malformed', // malformedContent()

@@ -3,7 +3,7 @@ import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js'
 import type { Alert } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 import type { NotificationReason } from './alert-notification.entity.js';
-import { oneLine } from '../../platform/text/one-line.js';
+import { oneLine } from '../../platform/text/truncate.js';
 
 export interface AlertMail {
   readonly subject: string;

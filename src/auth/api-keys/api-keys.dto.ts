@@ -10,7 +10,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { IsAddressBlocks } from './address-list.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { UploadAuthorizer } from '../../platform/http/upload-authorizer.js';
+import { UploadAuthorizer } from '../../platform/http/bodies/raw-body.js';
 import type { CalledRequest } from '../../access/access.js';
 import { Credentials } from './credentials.js';
 import { assertScope, type Scope } from '../../access/scopes.js';

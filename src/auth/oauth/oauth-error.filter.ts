@@ -1,8 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/errors/problem.js';
-import { ProblemFilter } from '../../platform/http/problem.filter.js';
-import { Refusals } from '../../platform/http/refusals.js';
+import { ProblemFilter, Refusals } from '../../platform/http/server/problem.filter.js';
 import { OAuthError } from './oauth-error.js';
 
 /** A device that waits its turn has done nothing wrong. */

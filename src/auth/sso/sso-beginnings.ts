@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { networkOf } from '../../platform/http/network-of.js';
-import type { Origin } from '../../platform/http/origin.js';
+import { networkOf, type Origin } from '../../platform/http/origin.js';
 import { Throttle } from '../throttle/throttle.js';
 
 /** Sign-ins at providers begin without a credential, and each is a row that waits: one network cannot make any number of them. */

@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ApiClient } from './api-client.js';
-import type { ClientEnvironment } from './environment.js';
+import type { ClientEnvironment } from './transport.js';
 import type { ExitCode } from './exit-codes.js';
 
 /** Values of the options that were given; options are strings or flags. */

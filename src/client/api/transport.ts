@@ -1,6 +1,8 @@
 import { isIPv4 } from 'node:net';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 
 /** Set to `yes`: credentials go over plain HTTP as well, for a network where nobody else listens. */
 export const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
@@ -29,4 +31,32 @@ function isThisMachine(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '');
   if (name === 'localhost' || name.endsWith('.localhost') || name === '[::1]') return true;
   return isIPv4(name) && name.startsWith('127.');
+}
+
+/** What the program takes from its environment; each option on the command line comes first. */
+export interface ClientEnvironment {
+  /** SEALWRIGHT_URL */
+  readonly url: string | undefined;
+  /** SEALWRIGHT_TOKEN: an API key or an access token. */
+  readonly token: string | undefined;
+  /** SEALWRIGHT_ALLOW_HTTP=yes */
+  readonly allowsHttp: boolean;
+  /** Where `login` keeps what it got. */
+  readonly credentialsFile: string;
+  /** Where the sensor keeps what it has not delivered yet. */
+  readonly spoolDirectory: string;
+}
+
+export function readEnvironment(): ClientEnvironment {
+  const { SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: token, XDG_CONFIG_HOME: home, XDG_STATE_HOME: state } = process.env;
+  const allowsHttp = process.env[ALLOW_HTTP] === 'yes';
+  const directory = home === undefined || home === '' ? join(homedir(), '.config') : home;
+  const states = state === undefined || state === '' ? join(homedir(), '.local', 'state') : state;
+  return {
+    url,
+    token,
+    allowsHttp,
+    credentialsFile: join(directory, 'sealwright', 'credentials.json'),
+    spoolDirectory: join(states, 'sealwright', 'sensor'),
+  };
 }

@@ -4,8 +4,8 @@ import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-v
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
-import { linesOf } from '../api/lines.js';
 import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-trust.js';
+import { StringDecoder } from 'node:string_decoder';
 
 const EXPORT = '/api/v1/audit/log/export';
 
@@ -104,4 +104,26 @@ async function printed({ print }: Invocation, verdict: Verdict, stateFile: strin
 
 function isUrl(place: string | undefined): place is string {
   return place !== undefined && /^https?:\/\//.test(place);
+}
+
+/** Characters; an audit entry has a few thousand. */
+const LONGEST_LINE = 16_777_216;
+
+/** The lines of a stream in handfuls, without ever holding the whole. ClientError when it breaks off; `name` says what it is. */
+export async function* linesOf(stream: AsyncIterable<unknown>, name: string): AsyncGenerator<string[]> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  try {
+    for await (const chunk of stream) {
+      const lines = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > LONGEST_LINE) throw new Error('a line is too long to be an entry');
+      yield lines;
+    }
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new ClientError(EXIT.failed, `${name} cannot be read: ${cause instanceof Error ? cause.message : message}`);
+  }
+  rest += decoder.end();
+  if (rest !== '') yield [rest];
 }

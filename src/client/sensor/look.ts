@@ -5,7 +5,7 @@ import type { Detector } from './detectors/detector.js';
 import { javaKeyStore } from './detectors/java-key-store.js';
 import { pemDetector } from './detectors/pem.js';
 import { pkcs12 } from './detectors/pkcs12.js';
-import { sourceCalls } from './detectors/source-calls.js';
+import { sourceCalls } from './detectors/source-rules.js';
 import { sshKeys } from './detectors/ssh.js';
 import { endpointOf } from './endpoints/endpoint.js';
 import { sshFindings } from './endpoints/ssh.js';

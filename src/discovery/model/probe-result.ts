@@ -1,5 +1,4 @@
-import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
-import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import type { AssetsFound, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import type { ScanOutcome } from './scan-result.entity.js';
 
 /** A port that accepted a connection. */

@@ -1,11 +1,21 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { ClientGone } from '../../platform/http/client-gone.js';
-import { TakesJson } from '../../platform/http/json-limits.js';
+import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from './host-import.dto.js';
 import { HostImport } from './host-import.service.js';
+import type { FastifyReply } from 'fastify';
+
+/** An AbortSignal that fires when the client closes its connection before it has the answer. */
+export const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
+  const { raw } = context.switchToHttp().getResponse<FastifyReply>();
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+});
 
 /** Every character may be escaped. */
 const LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };

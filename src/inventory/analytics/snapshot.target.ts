@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../access/scopes.js';
-import { assertNoSettings } from '../../platform/schedules/no-settings.js';
-import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import {
+  assertNoSettings,
+  type RunEnd,
+  type ScheduleTarget,
+  ScheduleTargets,
+} from '../../platform/schedules/schedule-targets.js';
 import { SnapshotTaker } from './snapshot-taker.js';
 
 /** `snapshot`: makes sure that the last day has its snapshot, and says so in the history of the schedule. */

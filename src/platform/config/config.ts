@@ -1,7 +1,8 @@
 import { isAddressBlock } from '../../formats/addresses/address-block.js';
-import { isLoopback } from './loopback.js';
-import { isMountPath } from './mount-path.js';
 import { SETTINGS, type SettingName } from './settings.js';
+import { isIPv4 } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
 
 export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
@@ -281,5 +282,48 @@ export class Config {
     for (const name of Object.keys(this.environment)) {
       if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
     }
+  }
+}
+
+/**
+ * Whether a host (a name, an IPv4 address, an IPv6 address with or without brackets) is this machine itself: 127.0.0.0/8, ::1, and the
+ * names of RFC 6761 section 6.3, which resolvers answer with those.
+ */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
+  const address = name.replace(/^::ffff:/, '');
+  return isIPv4(address) && address.startsWith('127.');
+}
+
+/** First segments under /v1/ that are taken. */
+const OWN_PATHS = new Set([
+  'auth',
+  'host-authorities',
+  'hosts',
+  'keys',
+  'rotation-policies',
+  'rotations',
+  'scan-scopes',
+  'scans',
+  'ssh-ca',
+  'sys',
+]);
+
+/** Whether Vault's transit may be mounted at this path under /v1/: `transit`, `team/transit`; names of our own cannot be taken. */
+export function isMountPath(path: string): boolean {
+  return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(path) && !OWN_PATHS.has(path.split('/', 1)[0] ?? '');
+}
+
+/** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
+export function readPin(config: Config): string {
+  try {
+    return readFileSync(config.pkcs11PinFile, 'utf8').trim();
+  } catch (cause) {
+    new Logger(Config.name).error(`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile}`);
+    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read (${(cause as NodeJS.ErrnoException).code})`]);
   }
 }

@@ -1,8 +1,7 @@
-import type { DataSourceOptions } from 'typeorm';
+import { type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { DatabaseClient } from './database-client.js';
 import { MIGRATIONS } from './migrations/migrations.js';
-import { SnakeNaming } from './snake-naming.js';
+import { Client, type ClientConfig } from 'pg';
 
 /**
  * Both ends give up on a silent connection: PostgreSQL's own defaults for these time-outs are "never",
@@ -33,4 +32,31 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
       options: '-c tcp_user_timeout=10000 -c synchronous_commit=on',
     },
   };
+}
+
+/** Columns are snake_case, as SQL people expect; tables are named by their entity. */
+export class SnakeNaming extends DefaultNamingStrategy {
+  override columnName(propertyName: string, customName: string | undefined, embeddedPrefixes: string[]): string {
+    return snake([...embeddedPrefixes, customName ?? propertyName].join('_'));
+  }
+
+  override joinColumnName(relationName: string, referencedColumnName: string): string {
+    return snake(`${relationName}_${referencedColumnName}`);
+  }
+}
+
+function snake(text: string): string {
+  return text.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+}
+
+/**
+ * A connection that may be lost at any time. Its pool and TypeORM listen in turns, and for a moment after it opened nobody does: one that
+ * the database ends in the same breath (it is being stopped, or out of memory) would end the process. Whoever asks it
+ * next is told, and the pool puts it away.
+ */
+export class DatabaseClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
 }

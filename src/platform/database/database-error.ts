@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 
 /**
@@ -42,4 +42,17 @@ export function isDatabaseTrouble(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   return NETWORK.includes(code) || WORDS.test(error.message);
+}
+
+/** Commits `work`. What a unique index refuses (a name that is taken) is told as the Problem that `taken` makes. */
+export async function writeUnique<Result>(
+  db: DataSource,
+  work: (tx: EntityManager) => Promise<Result>,
+  taken: () => Problem,
+): Promise<Result> {
+  try {
+    return await db.transaction(work);
+  } catch (error) {
+    throw isUniqueViolation(error) ? taken() : error;
+  }
 }

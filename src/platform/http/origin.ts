@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { truncate } from '../text/truncate.js';
+import { isIPv6 } from 'node:net';
 
 /** Where a call came from: goes into audit entries and log lines. */
 export interface Origin {
@@ -18,4 +19,30 @@ export function originOf(request: FastifyRequest): Origin {
 function agentOf({ headers }: FastifyRequest): string | undefined {
   const agent = headers['user-agent'];
   return agent === undefined ? undefined : truncate(agent, 200);
+}
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const GROUPS = 8;
+/** Of 16 bits each: a /64 is what one customer has at the least (RFC 6177), and all of its addresses are theirs to choose (RFC 8981). */
+const GROUPS_OF_NETWORK = 4;
+
+/**
+ * Whom an address belongs to, as far as limits are concerned: an IPv4 address itself, be it mapped into IPv6, and the /64 of an IPv6 address.
+ * What is no address is given back as it is.
+ */
+export function networkOf(address: string): string {
+  const plain = MAPPED.exec(address)?.[1] ?? address.split('%')[0] ?? '';
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const first = groupsOf(head);
+  const last = tail === undefined ? [] : groupsOf(tail);
+  const zeros = Array.from({ length: Math.max(0, GROUPS - first.length - last.length) }, () => 0);
+  const network = [...first, ...zeros, ...last].slice(0, GROUPS_OF_NETWORK);
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** Groups as numbers; an IPv4 address at the end stands for two. */
+function groupsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]));
 }

@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
@@ -49,6 +50,8 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
  */
 @Injectable()
 export class IdempotencyKeys {
+  private readonly logger = new Logger(IdempotencyKeys.name);
+
   constructor(private readonly db: DataSource) {}
 
   /**
@@ -132,8 +135,11 @@ export class IdempotencyKeys {
   }
 
   /** Forgets keys older than 24 hours. */
+  @Interval(15 * 60_000)
   async expire(): Promise<void> {
-    await this.db.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
+    await this.db
+      .query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`)
+      .catch((error: unknown) => this.logger.warn(`old keys stay a while longer: ${String(error)}`));
   }
 }
 

@@ -10,7 +10,7 @@ import { WorkPool } from '../jobs/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
 import { MAX_SUBJECT, openMail } from './mailbox.js';
-import { oneLine } from '../text/one-line.js';
+import { oneLine } from '../text/truncate.js';
 
 interface Claimed {
   readonly id: string;

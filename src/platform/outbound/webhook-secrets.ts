@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Seal } from '../sealing/seal.js';
+import { createHmac, randomBytes } from 'node:crypto';
 
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';
@@ -24,4 +25,29 @@ export class WebhookSecrets {
   openSecret(endpoint: string, sealed: Buffer): string {
     return this.seal.open(SECRET_SEAL, endpoint, sealed).toString();
   }
+}
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+export interface SignedWebhook {
+  /** The same in every attempt, so that receivers recognize a repetition. */
+  readonly id: string;
+  readonly at: Date;
+  readonly body: string;
+}
+
+/** A new signing secret in the notation of Standard Webhooks: `whsec_` and base64. */
+export function newWebhookSecret(): string {
+  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** The headers that sign a message (Standard Webhooks, symmetric signatures): one signature per secret that receivers may know. */
+export function webhookHeaders({ id, at, body }: SignedWebhook, secrets: readonly string[]): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

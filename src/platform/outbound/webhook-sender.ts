@@ -4,9 +4,8 @@ import { SingleFlight } from '../jobs/runners.js';
 import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
 import { type ClaimedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
-import { WebhookSecrets } from './webhook-secrets.js';
-import { webhookHeaders } from './webhook-signature.js';
-import { oneLine } from '../text/one-line.js';
+import { WebhookSecrets, webhookHeaders } from './webhook-secrets.js';
+import { oneLine } from '../text/truncate.js';
 
 const TIMEOUT_MS = 15_000;
 

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { Job, Queue } from 'bull';
+import type { Job, Queue, JobOptions } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 
@@ -70,3 +70,9 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
     this.logger.warn(`the queue has trouble: ${message}`);
   }
 }
+
+/**
+ * Options of a signal in a queue. The rows own attempts and retries, so Bull makes one attempt and keeps nothing.
+ * No Bull time-out either: it fails the job while the handler runs on.
+ */
+export const JOB_SIGNAL_OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };

@@ -2,7 +2,40 @@ import { BullModule } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { QueueHealth } from './queue-health.js';
-import { connectToRedis, type RedisUse } from './redis-connection.js';
+import { Redis, type RedisOptions } from 'ioredis';
+
+/** A command that Redis does not answer fails soon, instead of hanging until it comes back. */
+const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, maxRetriesPerRequest: 1 };
+/** Blocking and subscribed connections wait by design. */
+const LISTENING: RedisOptions = { maxRetriesPerRequest: null, enableReadyCheck: false };
+
+/** What a connection is for, in the words of Bull's `createClient`. */
+export type RedisUse = 'client' | 'subscriber' | 'bclient';
+
+/**
+ * A connection of a queue, which comes back by itself for as long as it is not closed.
+ *
+ * To break off a blocking command, a queue that is paused or closed disconnects and calls `connect`. It may wait for that promise
+ * without end, for as long as Redis takes connections and does not answer; and when it is refused, since the connection is on its way
+ * already or Redis is away, nobody may hear it, which ends the process with the jobs that it meant to finish. So here it
+ * resolves at once: whether Redis answers is said by events, and by QueueHealth.
+ */
+class QueueConnection extends Redis {
+  override async connect(): Promise<void> {
+    super.connect().catch(() => undefined);
+  }
+}
+
+export function connectToRedis(url: string, use: RedisUse): Redis {
+  const redis = new QueueConnection(url, {
+    ...(use === 'client' ? ASKING : LISTENING),
+    connectTimeout: 2000,
+    disconnectTimeout: 500, // so long a stop waits for a Redis that does not hang up
+    retryStrategy: (times) => Math.min(1000, 50 * times),
+  });
+  redis.on('error', () => undefined); // Bull and QueueHealth report
+  return redis;
+}
 
 /** Bull on Redis: doorbells only. lockDuration and maxStalledCount matter little, since the rows own attempts and leases. */
 @Global()

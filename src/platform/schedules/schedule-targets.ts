@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RunOutcome } from './scheduled-runs.js';
+import { Problem } from '../errors/problem.js';
 
 /** A run that starts now. */
 export interface StartingRun {
@@ -53,4 +54,12 @@ export class ScheduleTargets {
   get kinds(): string[] {
     return [...this.targets.keys()].sort();
   }
+}
+
+/** For targets that know what to do. @throws Problem 422 `schedule.settings` */
+export function assertNoSettings(settings: Record<string, unknown>): void {
+  const [name] = Object.keys(settings);
+  if (name === undefined) return;
+  const errors = [{ pointer: `/settings/${name}`, detail: 'is not known: this target has no settings' }];
+  throw new Problem('refused', 'schedule.settings', 'This target has no settings.', { errors });
 }

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../errors/problem.js';
-import { lineOf, readLines, writeLines } from './authorized-keys-file.js';
-import { keyFileLine } from './key-file-line.js';
+import { lineOf, readLines, writeLines, keyFileLine } from './authorized-keys-file.js';
 import { isLine, oneKeyLine } from '../../formats/ssh/key-line.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 

@@ -2,7 +2,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
 import { MAX_PER_SIGNAL, type SigningSignal, SIGNING_QUEUE } from '../model/signing.queue.js';
 
 /** Rings the doorbell for requests that were committed. */

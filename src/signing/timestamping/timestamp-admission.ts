@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { isKeyInPath } from './timestamping.http.js';
-import { networkOf } from '../../platform/http/network-of.js';
+import { networkOf } from '../../platform/http/origin.js';
 
 /** Bounds what those get who show no credential, or one that stands in an address, where logs and proxies see it. */
 @Injectable()

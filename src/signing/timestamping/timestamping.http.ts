@@ -5,7 +5,7 @@ import { AddressList } from '../../auth/api-keys/address-list.js';
 import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
 import { admitAsGuest } from '../../access/guest-callers.js';
 import { Config } from '../../platform/config/config.js';
-import { mediaTypeOf } from '../../platform/http/raw-body.js';
+import { mediaTypeOf } from '../../platform/http/bodies/raw-body.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 export const TIMESTAMP_REPLY = 'application/timestamp-reply';

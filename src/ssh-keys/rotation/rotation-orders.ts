@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/unique-write.js';
+import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
