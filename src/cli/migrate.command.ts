@@ -1,5 +1,5 @@
-import { Config } from '../platform/config/config.js';
 import { DataSource } from 'typeorm';
+import { Config } from '../platform/config/config.js';
 import { DatabaseClient, dataSourceOptions } from '../platform/database/data-source-options.js';
 
 /** Brings the database to the schema of this version. */
@@ -13,7 +13,7 @@ export async function migrate(): Promise<void> {
 const MIGRATION_LOCK = 7_310_119;
 
 /**
- * Applies the migrations that are missing and answers their names. Whoever comes second waits: the lock is held by
+ * Applies the migrations that are missing and answers their names. A second process waits: the lock is held by
  * a connection that does nothing else, and is gone as soon as its process is.
  */
 export async function migrateDatabase(config: Config): Promise<string[]> {

@@ -9,7 +9,7 @@ import { AlertEvents } from './events/alert-events.js';
 import { InboxMessage } from './inbox/inbox-message.entity.js';
 import { Inbox } from './inbox/inbox.js';
 import { HealthIndicators } from './health/health-indicators.js';
-import { BodyRoom } from './http/bodies/body-room.js';
+import { BodyMemory } from './http/bodies/body-memory.js';
 import { ArrivingBodies } from './http/bodies/arriving-bodies.js';
 import { GracefulShutdown } from './http/server/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
@@ -76,7 +76,7 @@ class ConfigModule {}
   ],
   providers: [
     ArrivingBodies,
-    BodyRoom,
+    BodyMemory,
     Clock,
     GracefulShutdown,
     Cursors,
@@ -102,7 +102,7 @@ class ConfigModule {}
   ],
   exports: [
     ArrivingBodies,
-    BodyRoom,
+    BodyMemory,
     Clock,
     GracefulShutdown,
     Cursors,

@@ -1,6 +1,6 @@
-import type { Actor } from '../../access/caller.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { Actor } from '../../access/caller.js';
 import { columns, prepared } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';

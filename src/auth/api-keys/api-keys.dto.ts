@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -16,7 +17,6 @@ import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { IsAddressBlocks } from './address-list.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
-import { ApiProperty } from '@nestjs/swagger';
 
 export class CreateApiKeyBody {
   /** What the key is for. @example 'release pipeline' */

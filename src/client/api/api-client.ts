@@ -137,7 +137,7 @@ async function errorOf(response: Response): Promise<ClientError> {
   return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response), code); // prettier-ignore
 }
 
-/** In seconds; a date is not told by this service. */
+/** In seconds; this service sends no dates. */
 function retryAfterOf(response: Response): number | undefined {
   const header = response.headers.get('retry-after') ?? '';
   return /^\d+$/.test(header) ? Number(header) : undefined;

@@ -14,7 +14,7 @@ export interface StoredCredentials {
 }
 
 const OTHERS = 0o077;
-/** No renewal takes longer: whoever holds the lock by then has died with it. */
+/** No renewal takes longer: a lock that is older belongs to a process that died. */
 const LONGEST_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 

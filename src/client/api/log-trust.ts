@@ -53,7 +53,7 @@ async function readState(file: string): Promise<LogState> {
     if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
       return { log, publicKey, checkpoint };
   } catch {
-    // Said below: not even JSON.
+    // Reported below: not even JSON.
   }
   throw new ClientError(EXIT.failed, `${file} is not a state that this program wrote.`);
 }

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-trust.js';
-import { StringDecoder } from 'node:string_decoder';
 
 const EXPORT = '/api/v1/audit/log/export';
 

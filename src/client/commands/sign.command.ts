@@ -54,7 +54,7 @@ async function asked(invocation: Invocation, file: string): Promise<Request> {
   return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
-/** What people were asked about is finished by whoever has the file. */
+/** A request that waits for approval is finished later by the caller, who has the file. */
 async function askedBefore(invocation: Invocation, file: string, id: string): Promise<Request> {
   const request = await awaited(await invocation.api(), id, secondsOf(text(invocation.options, 'wait')));
   if (request.digest === (await fileHashOf(file, request.algorithm))) return request;
@@ -90,10 +90,10 @@ export const request: ClientCommand = {
     if (id === undefined || more.length > 0) throw usageError('request takes one id.');
     const found = await awaited(await api(), id, secondsOf(text(options, 'wait')));
     const { status, key, failure, signature } = found;
-    const said = failure === undefined ? [] : [`${failure.detail} [${failure.code}]`];
+    const failures = failure === undefined ? [] : [`${failure.detail} [${failure.code}]`];
     print(found, [
       `${status} by ${key.name} v${key.version}`,
-      ...said,
+      ...failures,
       ...(signature === undefined ? [] : [signature]),
     ]);
     if (status === 'SIGNED') return EXIT.done;

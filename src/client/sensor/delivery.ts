@@ -91,6 +91,6 @@ export function isPassing(error: unknown): error is ClientError {
 
 function isForever(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
-  // Of a source that somebody else reports: other batches may be of others.
+  // The source belongs to another reporter; other batches may be of other sources.
   return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.problem === 'source.owned';
 }

@@ -101,3 +101,17 @@ function withoutDots(text: string): string {
   const value = ipv4Value(text.slice(at));
   return `${text.slice(0, at)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 }
+
+/**
+ * Whether a host (a name, an IPv4 address, an IPv6 address with or without brackets) is this machine itself: 127.0.0.0/8, ::1, and the
+ * names of RFC 6761 section 6.3, which resolvers answer with those.
+ */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
+  const address = name.replace(/^::ffff:/, '');
+  return isIPv4(address) && address.startsWith('127.');
+}

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Post, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from './host-import.dto.js';
 import { HostImport } from './host-import.service.js';
-import type { FastifyReply } from 'fastify';
 
 /** An AbortSignal that fires when the client closes its connection before it has the answer. */
 export const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {

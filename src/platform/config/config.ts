@@ -1,8 +1,8 @@
-import { isAddressBlock } from '../../formats/addresses/address-block.js';
-import { SETTINGS, type SettingName } from './settings.js';
-import { isIPv4 } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
+import { isLoopback } from '../../formats/addresses/address.js';
+import { isAddressBlock } from '../../formats/addresses/address-block.js';
+import { isMountPath, SETTINGS, type SettingName } from './settings.js';
 
 export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
@@ -160,7 +160,7 @@ export class Config {
     return !this.isProd && isLoopback(this.host);
   }
 
-  /** False while nobody has said which server sends mails: the default is public and takes none without an account. */
+  /** False while no mail server is set: the default is public and accepts no mail without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
@@ -283,39 +283,6 @@ export class Config {
       if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
     }
   }
-}
-
-/**
- * Whether a host (a name, an IPv4 address, an IPv6 address with or without brackets) is this machine itself: 127.0.0.0/8, ::1, and the
- * names of RFC 6761 section 6.3, which resolvers answer with those.
- */
-export function isLoopback(host: string): boolean {
-  const name = host
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.$/, '');
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
-  const address = name.replace(/^::ffff:/, '');
-  return isIPv4(address) && address.startsWith('127.');
-}
-
-/** First segments under /v1/ that are taken. */
-const OWN_PATHS = new Set([
-  'auth',
-  'host-authorities',
-  'hosts',
-  'keys',
-  'rotation-policies',
-  'rotations',
-  'scan-scopes',
-  'scans',
-  'ssh-ca',
-  'sys',
-]);
-
-/** Whether Vault's transit may be mounted at this path under /v1/: `transit`, `team/transit`; names of our own cannot be taken. */
-export function isMountPath(path: string): boolean {
-  return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(path) && !OWN_PATHS.has(path.split('/', 1)[0] ?? '');
 }
 
 /** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */

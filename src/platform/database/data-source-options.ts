@@ -1,7 +1,7 @@
+import { Client, type ClientConfig } from 'pg';
 import { type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { MIGRATIONS } from './migrations/migrations.js';
-import { Client, type ClientConfig } from 'pg';
 
 /**
  * Both ends give up on a silent connection: PostgreSQL's own defaults for these time-outs are "never",
@@ -50,9 +50,9 @@ function snake(text: string): string {
 }
 
 /**
- * A connection that may be lost at any time. Its pool and TypeORM listen in turns, and for a moment after it opened nobody does: one that
- * the database ends in the same breath (it is being stopped, or out of memory) would end the process. Whoever asks it
- * next is told, and the pool puts it away.
+ * A connection that may be lost at any time. Pool and TypeORM each listen for its errors for a part of its life, and for a moment after
+ * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
+ * process. The next query on it fails, and the pool removes it.
  */
 export class DatabaseClient extends Client {
   constructor(config?: ClientConfig) {

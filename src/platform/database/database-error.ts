@@ -7,9 +7,9 @@ import { Problem } from '../errors/problem.js';
  * connection is opened ("the database system is starting up") comes as the driver's own error, all else wrapped by TypeORM.
  */
 export function sqlState(error: unknown): string | undefined {
-  const said: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (!(said instanceof DatabaseError)) return undefined;
-  const { code } = said;
+  const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (!(driverError instanceof DatabaseError)) return undefined;
+  const { code } = driverError;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
@@ -44,7 +44,7 @@ export function isDatabaseTrouble(error: unknown): boolean {
   return NETWORK.includes(code) || WORDS.test(error.message);
 }
 
-/** Commits `work`. What a unique index refuses (a name that is taken) is told as the Problem that `taken` makes. */
+/** Commits `work`. Throws the Problem that `taken` makes when a unique index refuses it: a name is taken. */
 export async function writeUnique<Result>(
   db: DataSource,
   work: (tx: EntityManager) => Promise<Result>,

@@ -57,7 +57,7 @@ export class GroupCommit<Item, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    // With all lanes busy the items keep gathering; the lane that ends takes them along.
+    // While all connections are busy items gather; the one that ends next commits them.
     while (this.underWay < this.shape.lanes && this.waiting.length > 0) {
       const group = this.waiting.splice(0, this.shape.most);
       this.lastSize = group.length;

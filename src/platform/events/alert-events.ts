@@ -26,13 +26,13 @@ export interface AlertEvent {
   readonly count?: number;
   /** What people should read: `where` and `why` first of all. Never a secret. */
   readonly facts?: Readonly<Record<string, string | number>>;
-  /** What was told of this subject before has ended: the HSM answers again, the approval was given. */
+  /** The condition that was recorded for this subject before has ended: the HSM answers again, the approval was given. */
   readonly over?: boolean;
 }
 
 const MAX_TEXT = 1000;
 
-/** Tells what people may want to be alerted to. It commits with the change that it tells of, so nothing is lost in a crash. */
+/** Records what people may want to be alerted to. An event commits with the change that causes it, so none is lost in a crash. */
 @Injectable()
 export class AlertEvents {
   async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {

@@ -1,11 +1,11 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { type Observable, tap } from 'rxjs';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { base64UrlBytes } from '../../formats/encoding/base64.js';
 import { Problem } from '../errors/problem.js';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Observable, tap } from 'rxjs';
 
 export interface Page<Item> {
   readonly items: Item[];
@@ -45,7 +45,7 @@ export class Cursors {
     return position;
   }
 
-  /** Cuts `limit` items out of `limit + 1` fetched rows and tells whether more follow. */
+  /** Cuts `limit` items out of `limit + 1` fetched rows and answers whether more follow. */
   page<Row>(list: string, rows: Row[], limit: number, positionOf: (row: Row) => string[]): Page<Row> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { truncate } from '../text/truncate.js';
 import { isIPv6 } from 'node:net';
+import { truncate } from '../text/truncate.js';
 
 /** Where a call came from: goes into audit entries and log lines. */
 export interface Origin {
   /** X-Request-Id of the call: the caller's, when it is well formed, else one of ours. */
   readonly requestId: string;
-  /** Address of the client as far as the trusted proxies tell. */
+  /** Address of the client as reported by trusted proxies. */
   readonly address: string;
   /** What the client says it is (User-Agent), cut to 200 characters; shown to people who look through their sessions. */
   readonly agent?: string;
@@ -27,8 +27,8 @@ const GROUPS = 8;
 const GROUPS_OF_NETWORK = 4;
 
 /**
- * Whom an address belongs to, as far as limits are concerned: an IPv4 address itself, be it mapped into IPv6, and the /64 of an IPv6 address.
- * What is no address is given back as it is.
+ * Answers the network that limits count for an address: an IPv4 address itself, be it mapped into IPv6, and the /64 of an IPv6 address.
+ * Other texts are answered as they are.
  */
 export function networkOf(address: string): string {
   const plain = MAPPED.exec(address)?.[1] ?? address.split('%')[0] ?? '';

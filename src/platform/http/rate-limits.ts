@@ -45,7 +45,7 @@ export class RateLimits implements OnApplicationShutdown {
     this.redis.connect().catch(() => undefined);
   }
 
-  /** Counts a call and tells the caller what is left (draft-ietf-httpapi-ratelimit-headers); beyond the quota it is refused. */
+  /** Counts a call and answers what is left in the headers of draft-ietf-httpapi-ratelimit-headers; beyond the quota it is refused. */
   take(caller: string, reply: FastifyReply, quota = this.config.rateLimitPerMinute): void {
     const now = Date.now();
     const left = this.roll(now);

@@ -45,7 +45,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 }
 
 /**
- * Makes a POST safe to repeat: the key and the resource commit together, so whoever repeats the call finds the resource.
+ * Makes a POST safe to repeat: the key and the resource commit together, so a repeated call finds the resource.
  * Keys live 24 hours.
  */
 @Injectable()
@@ -79,8 +79,8 @@ export class IdempotencyKeys {
       `SELECT k.* FROM idempotency_key k JOIN ${from} ON k.principal = item.principal AND k.operation = item.operation AND k.key = item.key`,
       values,
     );
-    const held = new Map(rows.map((row) => [placeOf(row), row]));
-    return uses.map((use) => held.get(placeOf(use))?.resource ?? use.resource);
+    const claimed = new Map(rows.map((row) => [placeOf(row), row]));
+    return uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
   }
 
   /**

@@ -1,11 +1,11 @@
 /**
- * Cryptographic assets that somebody found, for the inventory. `assets` are items as sensors send them:
+ * Cryptographic assets that a module found, for the inventory. `assets` are items as sensors send them:
  * `{component | certificate | publicKey, occurrence?, dependsOn?, provides?}`, up to some thousand at once.
  */
 export interface AssetsFound {
-  /** Who reports, and in the name of whom: `discovery`, `signing`. */
+  /** The module that reports, which is also the owner: `discovery`, `signing`. */
   readonly reporter: string;
-  /** What is reported on: a host, a scan scope. What it showed once and does not show now can then be told. */
+  /** What is reported on: a host, a scan scope. What it showed before and does not show now is known by this. */
   readonly source: string;
   /** true: this is all there is at the source, anything else is gone. false: a part. */
   readonly complete: boolean;
@@ -30,7 +30,7 @@ export interface FoundSshKey {
   readonly path: string;
   /** 1-based line of an authorized_keys file. */
   readonly line: number | null;
-  /** OpenSSH form `SHA256:` and base64 without padding; null for a protected private key of which nothing can be told. */
+  /** OpenSSH form `SHA256:` and base64 without padding; null for a protected private key of which nothing can be read. */
   readonly fingerprint: string | null;
   /** `ssh-ed25519 AAAA…`, when the public half could be read. */
   readonly publicKey: string | null;
@@ -46,7 +46,7 @@ export interface FoundSshKey {
   readonly modifiedAt: string | null;
 }
 
-/** A login with a key, as the host's own log tells it. */
+/** A login with a key, as in the host's own log. */
 export interface SshKeyUse {
   readonly fingerprint: string;
   readonly account: string;

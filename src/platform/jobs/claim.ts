@@ -5,13 +5,13 @@ export interface DueRows {
   readonly table: string;
   /** What else condition and columns need: `JOIN schedule s ON s.id = t.schedule_id`. */
   readonly join?: string;
-  /** Which columns are selected; `t.id` unless said otherwise. */
+  /** Which columns are selected; `t.id` by default. */
   readonly columns?: string;
   readonly where: string;
   readonly order: string;
   /** How many rows are claimed at most. */
   readonly limit: number;
-  /** Which tables' rows are locked; `t` unless said otherwise. */
+  /** Which tables' rows are locked; `t` by default. */
   readonly locks?: string;
 }
 

@@ -2,16 +2,16 @@ import { SingleFlight } from './runners.js';
 
 /** A kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {
-  /** How many a process has in hand at most. */
+  /** How many run at once in a process. */
   readonly most: number;
-  /** Claims what is due, at most so many; nothing when nothing is. */
+  /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
-  /** Hears what kept this work from its end, or any from being claimed. It stays in its row, and is claimed again. */
+  /** Gets the error that ended this work, or that kept any from being claimed. The row stays, and is claimed again. */
   failed(error: unknown, work?: Work): void;
 }
 
-/** What this process has in hand of one kind of work: it takes on what is due when it is told to look, and when something ends. */
+/** Runs work of one kind, a bounded number at once. Claims what is due when `fill` is called and whenever something ends. */
 export class WorkPool<Work> {
   private readonly running = new Set<Promise<void>>();
   private readonly filling: SingleFlight;
@@ -20,17 +20,17 @@ export class WorkPool<Work> {
     this.filling = new SingleFlight((error) => this.kind.failed(error));
   }
 
-  /** From then on work should be put down where that is possible. */
+  /** True after `stop`: work should end where it can be continued later. */
   get isStopping(): boolean {
     return this.filling.isStopping;
   }
 
-  /** Takes on what is due, as far as there is room. Never fails. */
+  /** Starts what is due, as far as there is capacity. Never rejects. */
   fill(): Promise<void> {
     return this.filling.run(() => this.take());
   }
 
-  /** Takes on nothing more and waits for what is in hand. */
+  /** Claims nothing more and waits for what runs. */
   async stop(): Promise<void> {
     await this.filling.stop();
     await Promise.all(this.running);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonFault, repeatedMember } from './json-fault.js';
-import * as fc from 'fast-check';
 
 const parses = (text: string): boolean => {
   try {
@@ -53,7 +53,7 @@ describe('the fault of a text that is no JSON', () => {
     ['// note\n{}', 1, 1, /no comments/],
     ['{"a":"x\ty"}', 1, 8, /control character/],
     ['  ', 1, 1, /nothing but blanks/],
-  ])('%j is told with its place', (text, line, column, detail) => {
+  ])('%j is reported with its place', (text, line, column, detail) => {
     expect(jsonFault(text)).toEqual({ line, column, detail: expect.stringMatching(detail) });
   });
 

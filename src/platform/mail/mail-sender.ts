@@ -14,7 +14,7 @@ import { oneLine } from '../text/truncate.js';
 
 interface Claimed {
   readonly id: string;
-  /** With this one: whoever claims it later has another number. */
+  /** Number of this attempt, which is the fence: a later claim has another. */
   readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
@@ -36,7 +36,7 @@ const LONGEST_PAUSE_SECONDS = 900;
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly transport: Transporter;
-  /** One at a time: the others wait for whoever is free. */
+  /** One at a time: another process may take the next. */
   private readonly mails = new WorkPool<Claimed>({
     most: 1,
     claim: () => this.claim(),

@@ -1,6 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { createTransport, type Transporter } from 'nodemailer';
 import { Config } from '../config/config.js';
-import { Injectable } from '@nestjs/common';
 import { oneLine } from '../text/truncate.js';
 
 const PATIENCE_MS = 10_000;

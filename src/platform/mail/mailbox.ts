@@ -38,7 +38,7 @@ export function openMail(seal: Seal, { id, recipient }: { id: string; recipient:
   }
 }
 
-/** Puts mails into the outbox, in the transaction of what they tell of. MailSender sends them. */
+/** Puts mails into their table, in the transaction of what they report. MailSender sends them. */
 @Injectable()
 export class Mailbox {
   constructor(private readonly seal: Seal) {}

@@ -32,7 +32,7 @@ const DUE_OF_ENDPOINT = dueRows({
 /** Hears of an endpoint in the transaction that disables it. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
 
-/** The states of deliveries. An attempt that is not heard of for a minute is made again by whoever looks then. */
+/** The states of deliveries. An attempt without an outcome after a minute is made again, by any process. */
 @Injectable()
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);
@@ -84,7 +84,7 @@ export class WebhookDeliveryRepository {
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
-      const isNews = affected > 0; // another answer may have said so
+      const isNews = affected > 0; // another answer may have disabled it before
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await giveUpWaiting(tx, endpoint);
     });

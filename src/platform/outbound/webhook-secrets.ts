@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Seal } from '../sealing/seal.js';
 import { createHmac, randomBytes } from 'node:crypto';
+import { Seal } from '../sealing/seal.js';
 
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';

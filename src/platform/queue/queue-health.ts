@@ -66,7 +66,7 @@ export class QueueHealth implements OnApplicationShutdown {
     return 'Redis does not answer: background work goes on by polling PostgreSQL';
   }
 
-  /** Redis that evicts would throw doorbells away without a word. */
+  /** A Redis that evicts would drop job signals silently. */
   private async readPolicy(): Promise<void> {
     const [, policy = 'noeviction'] = (await this.redis.config('GET', 'maxmemory-policy').catch(() => [])) as string[];
     this.policy = policy;

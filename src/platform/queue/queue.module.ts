@@ -1,8 +1,8 @@
 import { BullModule } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
+import { Redis, type RedisOptions } from 'ioredis';
 import { Config } from '../config/config.js';
 import { QueueHealth } from './queue-health.js';
-import { Redis, type RedisOptions } from 'ioredis';
 
 /** A command that Redis does not answer fails soon, instead of hanging until it comes back. */
 const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, maxRetriesPerRequest: 1 };
@@ -16,9 +16,9 @@ export type RedisUse = 'client' | 'subscriber' | 'bclient';
  * A connection of a queue, which comes back by itself for as long as it is not closed.
  *
  * To break off a blocking command, a queue that is paused or closed disconnects and calls `connect`. It may wait for that promise
- * without end, for as long as Redis takes connections and does not answer; and when it is refused, since the connection is on its way
- * already or Redis is away, nobody may hear it, which ends the process with the jobs that it meant to finish. So here it
- * resolves at once: whether Redis answers is said by events, and by QueueHealth.
+ * without end, for as long as Redis takes connections and does not answer; and when it is rejected, since the connection is being opened
+ * already or Redis is away, the rejection may be unhandled, which ends the process with the jobs that it meant to finish. So here it
+ * resolves at once: events and QueueHealth report whether Redis answers.
  */
 class QueueConnection extends Redis {
   override async connect(): Promise<void> {
@@ -37,7 +37,7 @@ export function connectToRedis(url: string, use: RedisUse): Redis {
   return redis;
 }
 
-/** Bull on Redis: doorbells only. lockDuration and maxStalledCount matter little, since the rows own attempts and leases. */
+/** Bull on Redis carries job signals only. lockDuration and maxStalledCount matter little, since the rows own attempts and leases. */
 @Global()
 @Module({
   imports: [

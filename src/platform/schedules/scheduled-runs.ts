@@ -22,7 +22,7 @@ const MAX_DETAIL = 1000;
 export class ScheduledRuns {
   constructor(private readonly alertEvents: AlertEvents) {}
 
-  /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
+  /** Ends a run that is under way; a second time changes nothing. A failure is recorded as an alert event. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
     const [ended]: [EndedRun[], number] = await tx.query(
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s

@@ -26,7 +26,7 @@ export class BoundedThreads {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** @param most threads at once; others wait for their turn. */
+  /** @param most threads at once; others wait. */
   constructor(private readonly most: number) {}
 
   /** Answers the message of the thread. Throws ThreadEnded. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,7 +11,6 @@ import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApiDocument } from '../../platform/http/server/api-document.js';
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { isId } from '../../platform/database/new-id.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 

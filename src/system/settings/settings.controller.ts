@@ -1,14 +1,14 @@
 import { Body, Controller, Get, HttpCode, Post, Injectable } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { DataSource } from 'typeorm';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { MailTestBody, MailTestView, SettingsView } from './settings.dto.js';
-import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-transport.js';
 
-/** Mails on trial, which the audit log tells of: they go wherever somebody says. */
+/** Sends test mails to an address that a caller gives, and records each in the audit log. */
 @Injectable()
 export class MailTestService {
   constructor(

@@ -55,7 +55,7 @@ describe('the bytes of a body', () => {
     expect(taken).toEqual([bytes]);
   });
 
-  it('are as many as came when the length was not told', async () => {
+  it('are as many as came when the length was not declared', async () => {
     expect(await send('Transfer-Encoding: chunked', ...chunk(60_000), ...chunk(40_000), '0\r\n\r\n')).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
   });
@@ -78,12 +78,12 @@ describe('the bytes of a body', () => {
 
   it('may come as slowly as the pace allows, and no slower', async () => {
     const tenth = Buffer.alloc(LIMIT / 10, 1);
-    const told = `Content-Length: ${LIMIT}`;
-    expect(await sendEvery(60, told, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
+    const declared = `Content-Length: ${LIMIT}`;
+    expect(await sendEvery(60, declared, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
     // For longer than a second, after which it is looked at again.
     const drops = Array.from({ length: 7 }, () => 'a');
-    expect(await sendEvery(200, told, ...drops)).toMatch(/ 408 /);
+    expect(await sendEvery(200, declared, ...drops)).toMatch(/ 408 /);
     expect(await sendEvery(200, 'Transfer-Encoding: chunked', 'ff\r\n', ...drops)).toMatch(/ 408 /);
     expect(taken).toEqual([]);
   });

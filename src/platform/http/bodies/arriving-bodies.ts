@@ -34,10 +34,10 @@ export class ArrivingBodies {
   }
 
   /**
-   * Reads a body up to the limit of its route. One that tells its length has its place before it comes, and each byte is copied there when
+   * Reads a body up to the limit of its route. One that declares its length gets its memory before it comes, and each byte is copied there when
    * it does: to put a hundred megabytes together at the end would keep everybody else waiting.
    *
-   * @throws 413 for more than the limit, 400 for another length than the one that was told, 408 for one that comes too slowly.
+   * @throws 413 for more than the limit, 400 for another length than the declared one, 408 for one that comes too slowly.
    */
   read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
     const { bodyLimit } = request.routeOptions;
@@ -98,7 +98,7 @@ class ToldBody {
     detachBuffer(chunk);
   }
 
-  /** Asked for when all of it is there: what stood in its memory before is not told. */
+  /** Only called when all bytes are there: the memory is not initialized, and must not be disclosed. */
   whole(): Buffer {
     return this.bytes;
   }

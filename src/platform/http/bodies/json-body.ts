@@ -1,8 +1,8 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { jsonFault, repeatedMember } from '../../json/json-fault.js';
 import { Problem } from '../../errors/problem.js';
 import { truncate } from '../../text/truncate.js';
-import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import type { BodyLease, BodyRoom } from './body-room.js';
+import type { BodyLease, BodyMemory } from './body-memory.js';
 
 /** Port: who may send a large body, asked before any of it is read. */
 export abstract class UploadAuthorizer {
@@ -13,7 +13,7 @@ export abstract class UploadAuthorizer {
 interface RawRoute {
   readonly limit: number;
   readonly types: readonly string[];
-  /** Its bodies are large: whoever lacks this scope, or finds no room, is refused before any of the body is read. */
+  /** Its bodies are large: a caller without this scope is refused before any of the body is read, and so is a body that does not fit in memory. */
   readonly scope?: string;
 }
 
@@ -26,7 +26,7 @@ export class RawBody {
     private readonly lease?: BodyLease,
   ) {}
 
-  /** For work that goes on when the caller has gone: the room that the body takes is counted until the work is over. */
+  /** For work that goes on when the caller has gone: the memory of the body is counted until the work is over. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.lease?.hold();
     try {
@@ -84,8 +84,8 @@ export function limitRawBodies(server: FastifyInstance): void {
   });
 }
 
-/** Lets large bodies in: from whom the authorizer admits, while there is room. */
-export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, room: BodyRoom): void {
+/** Admits large bodies of callers that the authorizer admits, while memory is free. */
+export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, memory: BodyMemory): void {
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
     if (raw?.scope === undefined) return;
@@ -93,13 +93,13 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
     const length = lengthOf(request, raw);
     // One that is too long is refused by its length alone.
     if (length > raw.limit || reply.raw.closed) return;
-    const lease = room.take(length);
+    const lease = memory.take(length);
     leases.set(request, lease);
     reply.raw.once('close', () => lease.release());
   });
 }
 
-/** RFC 9112 section 6.3; a body that does not tell its length may have any. */
+/** RFC 9112 section 6.3; a body without a declared length may have any. */
 function lengthOf({ headers }: FastifyRequest, { limit }: RawRoute): number {
   if (headers['transfer-encoding'] !== undefined) return limit;
   return Number(headers['content-length'] ?? 0);

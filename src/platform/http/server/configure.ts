@@ -8,7 +8,7 @@ import { Metrics } from '../../metrics/metrics.js';
 import { rememberRoutes, TolerantPath } from './paths.js';
 import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 import { NextLinkInterceptor } from '../cursors.js';
-import { BodyRoom } from '../bodies/body-room.js';
+import { BodyMemory } from '../bodies/body-memory.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import {
   UploadAuthorizer,
@@ -40,10 +40,10 @@ export function httpAdapter(config: Config): FastifyAdapter {
     rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    requestTimeout: 20 * 60_000, // how slowly a body may come is told by arriving-bodies.ts
+    requestTimeout: 20 * 60_000, // arriving-bodies.ts limits how slowly a body may come
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // what still comes in is answered, see closing.ts
+    return503OnClosing: false, // what still comes in is answered, see graceful-shutdown.ts
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
@@ -67,7 +67,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   rememberRoutes(server);
   refuseNulInQuery(server);
   readBodies(server, app.get(ArrivingBodies));
-  admitLargeBodies(server, app.get(UploadAuthorizer), app.get(BodyRoom));
+  admitLargeBodies(server, app.get(UploadAuthorizer), app.get(BodyMemory));
   hangUpWhenClosing(server, app.get(GracefulShutdown));
   lingerAfterRefusals(server, app.get(GracefulShutdown));
   app.useGlobalGuards(new UnknownQueryGuard());
@@ -122,7 +122,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.addContentTypeParser(ANY_JSON, read);
 }
 
-/** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */
+/** Security headers of every answer; pages replace the policy by their own. No page may be framed by another site. */
 function secure(server: FastifyInstance, config: Config): void {
   const https = config.publicUrl.startsWith('https:');
   const headers = {

@@ -12,7 +12,7 @@ const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /**
  * The first moments of a stop. Calls are still answered, each on a connection that ends with its answer, and load
- * balancers are told to look elsewhere; the server hangs up when nobody is connected any more, or after three seconds.
+ * readiness fails, so that balancers send calls elsewhere; the server hangs up when nobody is connected any more, or after three seconds.
  * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
  * then are refused: some may take minutes.
  */

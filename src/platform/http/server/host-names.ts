@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIP } from 'node:net';
-import { type Config, isLoopback } from '../../config/config.js';
+import { isLoopback } from '../../../formats/addresses/address.js';
+import type { Config } from '../../config/config.js';
 import { Problem } from '../../errors/problem.js';
 
-/** Asked by address by whatever watches the service (kubelet, load balancers); it tells nothing that somebody could want. */
+/** Monitoring (kubelet, load balancers) asks for these by address; their answers hold nothing confidential. */
 const HEALTH = /^\/actuator\/health(?:[/?]|$)/;
 
 /**
- * Refuses calls to a name that is not ours. A page of somebody else whose name is resolved to this machine (DNS rebinding) is of the
- * same origin as what it calls then, and nothing but the Host tells the difference (RFC 9110 section 7.4).
+ * Refuses calls to a name that is not ours. A foreign page whose name is resolved to this machine (DNS rebinding) is of the
+ * same origin as what it calls then, and only the Host header differs (RFC 9110 section 7.4).
  */
 export function refuseForeignHosts(server: FastifyInstance, config: Config): void {
   const isOurs = hostCheck(config);

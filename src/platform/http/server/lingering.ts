@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
 import { dueBytes, PACE } from '../bodies/arriving-bodies.js';
-import { LARGEST_BODY_BYTES } from '../bodies/body-room.js';
+import { LARGEST_BODY_BYTES } from '../bodies/body-memory.js';
 import type { GracefulShutdown } from './graceful-shutdown.js';
 
 const LOOK_AGAIN_MS = 1000;
@@ -9,8 +9,8 @@ const TOO_SLOW = 408;
 
 /**
  * An answer to a request that is still coming would be lost if the connection were closed behind it: what arrives at a closed socket is answered
- * by a reset, which takes the answer from whoever has not read it yet (RFC 9112 section 9.6). Proxies that speak HTTP/1.0 would tell 502 in place
- * of what we said. So the answer leaves at once, the rest of the body is read and thrown away, and the connection ends after that.
+ * by a reset, which discards an answer that the client has not read yet (RFC 9112 section 9.6). Proxies that speak HTTP/1.0 would answer 502 in place
+ * of it. So the answer leaves at once, the rest of the body is read and thrown away, and the connection ends after that.
  */
 export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulShutdown): void {
   server.addHook('onSend', (request, reply, payload, done) => {

@@ -7,7 +7,7 @@ import { Problem, type ProblemKind } from '../../errors/problem.js';
 
 /**
  * Port: where refused calls are written down before the refusal is answered.
- * Rejects when there is no room for the entry; the caller then hears 503.
+ * Rejects when the entry cannot be written; the caller then gets 503.
  */
 export abstract class Refusals {
   abstract record(request: FastifyRequest, problem: Problem): Promise<void>;
@@ -151,7 +151,7 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   if (status === 415 && request.headers['content-encoding'] !== undefined)
     void reply.header('accept-encoding', 'identity');
   const { code, retryAfter, scope } = problem;
-  // Else whoever was refused in the middle of a body could go on sending it.
+  // Else a client that was refused in the middle of a body could go on sending it.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
@@ -201,7 +201,7 @@ export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignA
 
 const shapes = new Map<string, ErrorShape>();
 
-/** Calls whose path begins so are refused in this shape, whoever refuses them: the router, the reader of bodies, a guard or a service. */
+/** Calls whose path begins so are refused in this shape, wherever that happens: the router, the reader of bodies, a guard or a service. */
 export function useErrorShape(prefix: string, shape: ErrorShape): void {
   shapes.set(prefix, shape);
 }
