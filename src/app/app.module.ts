@@ -13,7 +13,7 @@ import { SigningModule, SigningWorkerModule } from '../signing/signing.module.js
 import { SshKeysModule, SshKeysWorkerModule } from '../ssh-keys/ssh-keys.module.js';
 import { SystemModule } from '../system/system.module.js';
 
-/** What answers. */
+/** Modules that answer calls. */
 const ANSWERING = [
   PlatformModule,
   ScheduleModule.forRoot(),
@@ -29,7 +29,7 @@ const ANSWERING = [
   SensorsModule,
   SystemModule,
 ];
-/** What works in the background. */
+/** Modules that work in the background. */
 const WORKING = [
   ApprovalsWorkerModule,
   AuditWorkerModule,

@@ -21,7 +21,7 @@ export interface Invocation {
 /** One command of the program: a file of its own, listed in commands.ts. */
 export interface ClientCommand {
   readonly name: string;
-  /** What stands behind the name, for the help. */
+  /** Arguments after the name, for the help. */
   readonly usage: string;
   readonly meaning: string;
   readonly options: ParseArgsOptionsConfig;

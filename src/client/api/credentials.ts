@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
-/** What `login` keeps: where the service is, and what opens it. */
+/** Credentials that `login` keeps: address of the service and token. */
 export interface StoredCredentials {
   readonly url: string;
   /** An API key or an access token. */
   readonly token: string;
-  /** Only after the device flow: renews the token. */
+  /** Renews the token; only there after the device flow. */
   readonly refreshToken?: string;
   readonly clientId?: string;
 }

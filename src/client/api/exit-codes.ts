@@ -1,4 +1,4 @@
-/** What a script learns from how the program ended. */
+/** Exit codes of the program, for scripts. */
 export const EXIT = { done: 0, failed: 1, usage: 2, authentication: 3, denied: 4, pending: 5 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

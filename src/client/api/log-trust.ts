@@ -13,7 +13,7 @@ export interface LogState {
   readonly checkpoint: string;
 }
 
-/** What is known of a log before it is looked at. */
+/** Trust in a log before it is read. */
 export interface LogTrust {
   /** DER; undefined when nobody has kept it. */
   readonly publicKey: Buffer | undefined;

@@ -26,7 +26,7 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
   return trimEndOf(text.trim(), '/');
 }
 
-/** What the program takes from its environment; each option on the command line comes first. */
+/** Settings from the environment; options on the command line override them. */
 export interface ClientEnvironment {
   /** SEALWRIGHT_URL */
   readonly url: string | undefined;
@@ -34,9 +34,9 @@ export interface ClientEnvironment {
   readonly token: string | undefined;
   /** SEALWRIGHT_ALLOW_HTTP=yes */
   readonly allowsHttp: boolean;
-  /** Where `login` keeps what it got. */
+  /** File in which `login` keeps its credentials. */
   readonly credentialsFile: string;
-  /** Where the sensor keeps what it has not delivered yet. */
+  /** Directory in which the sensor keeps findings until they are delivered. */
   readonly spoolDirectory: string;
 }
 

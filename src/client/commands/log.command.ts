@@ -9,11 +9,11 @@ import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-
 
 const EXPORT = '/api/v1/audit/log/export';
 
-/** How the log was found. */
+/** Result of a check of the log. */
 interface Verdict {
   readonly size: number;
   readonly findings: readonly LogFinding[];
-  /** What to remember when nothing was found. */
+  /** State to remember when no fault was found. */
   readonly seen: LogState | undefined;
 }
 
@@ -62,7 +62,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
   return { size, findings, seen };
 }
 
-/** Only that the log grew out of the one that was seen last, by a proof of a few hashes (RFC 6962 section 2.1.2). */
+/** Checks only that the log extends the one that was seen last, by a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
     throw usageError(

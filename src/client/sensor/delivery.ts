@@ -6,7 +6,7 @@ import type { Spool, SpooledScan } from './spool.js';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** What the service made of a scan. */
+/** Answer of the service to a scan. */
 export interface Delivered {
   batches: number;
   received: number;
@@ -20,7 +20,7 @@ export interface Delivered {
 }
 
 export interface DeliveryOptions {
-  /** How long the service may be away before this gives up; what is left waits in the spool. */
+  /** Time that the service may be away before this gives up; what is left waits in the spool. */
   readonly patienceMs: number;
   readonly note: (line: string) => void;
 }

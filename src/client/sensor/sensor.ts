@@ -11,14 +11,14 @@ import { truncate } from '../../platform/text/truncate.js';
 
 const HEARTBEAT = '/api/sensors/heartbeat';
 
-/** What the service answers to a heartbeat. */
+/** Answer of the service to a heartbeat. */
 interface Orders {
   readonly heartbeatSeconds: number;
   readonly configuration: Settings;
   readonly commands: readonly { readonly id: string; readonly settings: Settings }[];
 }
 
-/** What a sensor's configuration, a command or the command line say about a scan. */
+/** Settings of a scan in a sensor's configuration, a command or the command line. */
 export interface Settings {
   readonly source?: unknown;
   readonly paths?: unknown;
@@ -33,7 +33,7 @@ export interface Finished extends Delivered {
 }
 
 export interface SensorOptions extends DeliveryOptions {
-  /** From the command line; they come before what the service says. */
+  /** Settings of the command line, which override those of the service. */
   readonly settings: Settings;
   readonly storePasswords: readonly string[];
 }

@@ -11,7 +11,7 @@ export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 /** The secret a newcomer starts with. prod refuses it. */
 export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
 
-/** What is wrong with the settings, all of it at once, so that one restart is enough. */
+/** Lists all faults of the settings at once, so that one restart is enough. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
@@ -52,7 +52,7 @@ export class Config {
   readonly smtpTls: 'required' | 'never';
   readonly mailFrom: string;
   readonly alertEmailEnabled: boolean;
-  /** Who gets mails of alerts whose rule names nobody. */
+  /** Recipients of alerts whose rule names none. */
   readonly alertEmailTo: string[];
   /** Addresses and blocks in CIDR notation. */
   readonly outboundAllow: string[];
@@ -84,7 +84,7 @@ export class Config {
   /** Addresses and blocks in CIDR notation that need no credential for a timestamp. */
   readonly tsaAllow: string[];
   readonly tsaOpenPerMinute: number;
-  /** Without slashes around. */
+  /** Paths without leading and trailing slash. */
   readonly transitMounts: string[];
   readonly dnsServers: string[];
   readonly allowLoopback: boolean;
@@ -272,7 +272,7 @@ export class Config {
     }
   }
 
-  /** What is only there to try things out. */
+  /** Refuses settings that are for trials only. */
   private refuseTrials(): void {
     if (this.isProd && this.allowLoopback) this.faults.push('SVC_ALLOW_LOOPBACK must be no in the profile prod');
   }

@@ -1,5 +1,5 @@
 interface Setting {
-  /** What counts when the variable is absent or empty. */
+  /** Value when the variable is absent or empty. */
   readonly default: string;
   readonly meaning: string;
 }

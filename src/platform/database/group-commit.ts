@@ -9,7 +9,7 @@ interface Waiting<Item, Result> {
 }
 
 interface Shape {
-  /** How long the first item of a group waits for company, in milliseconds. A lone caller does not wait. */
+  /** Milliseconds that the first item of a group waits for others. A lone caller does not wait. */
   readonly lingerMs: number;
   /** Largest group. */
   readonly most: number;

@@ -28,7 +28,7 @@ export class AlertEventRow {
   @Column('jsonb', { default: {} })
   facts: Record<string, string | number>;
 
-  /** It ended. */
+  /** True when the condition has ended. */
   @Column('boolean', { default: false })
   over: boolean;
 }

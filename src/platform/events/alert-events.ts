@@ -18,13 +18,13 @@ export type AlertEventType =
 
 export interface AlertEvent {
   readonly type: AlertEventType;
-  /** What it is about. Events of one subject and type are one thing to people, however often they come. */
+  /** Subject of the event. Events of one subject and type make one alert, however often they come. */
   readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
   /** Now, unless it was at another time. */
   readonly at?: Date;
-  /** How many things happened; 1 by default. */
+  /** Number of occurrences; 1 by default. */
   readonly count?: number;
-  /** What people should read: `where` and `why` first of all. Never a secret. */
+  /** Facts for people, `where` and `why` before all others. Never a secret. */
   readonly facts?: Readonly<Record<string, string | number>>;
   /** The condition that was recorded for this subject before has ended: the HSM answers again, the approval was given. */
   readonly over?: boolean;

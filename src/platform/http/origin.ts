@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import { isIPv6 } from 'node:net';
 import { truncate } from '../text/truncate.js';
 
-/** Where a call came from: goes into audit entries and log lines. */
+/** Origin of a call, for audit entries and log lines. */
 export interface Origin {
   /** X-Request-Id of the call: the caller's, when it is well formed, else one of ours. */
   readonly requestId: string;
   /** Address of the client as reported by trusted proxies. */
   readonly address: string;
-  /** What the client says it is (User-Agent), cut to 200 characters; shown to people who look through their sessions. */
+  /** User-Agent of the client, cut to 200 characters; shown in the list of sessions. */
   readonly agent?: string;
 }
 
@@ -23,7 +23,7 @@ function agentOf({ headers }: FastifyRequest): string | undefined {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const GROUPS = 8;
-/** Of 16 bits each: a /64 is what one customer has at the least (RFC 6177), and all of its addresses are theirs to choose (RFC 8981). */
+/** Four groups of 16 bits: one customer has a /64 at least (RFC 6177), and chooses freely among its addresses (RFC 8981). */
 const GROUPS_OF_NETWORK = 4;
 
 /**

@@ -11,7 +11,7 @@ const MAX_COUNTERS = 100_000;
 interface Count {
   /** Calls that this process has counted. */
   own: number;
-  /** Of these, the ones that Redis knows of. */
+  /** The part of these calls that Redis knows of. */
   shared: number;
   /** Calls of other processes, as of the last time that they were asked. */
   others: number;

@@ -5,7 +5,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { Problem } from '../errors/problem.js';
 
-/** How the header is described to callers. */
+/** Description of the header in the API document. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   required: false,
@@ -25,9 +25,9 @@ export interface IdempotentUse {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What a call does, as its Idempotency-Key is to stand for it. */
+/** A call whose effect its Idempotency-Key stands for. */
 export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'operation' | 'resource'> {
-  /** What must be the same when the call is repeated. */
+  /** Must be the same when the call is repeated. */
   readonly body: unknown;
 }
 
@@ -94,7 +94,7 @@ export class IdempotencyKeys {
     return resource === use.resource ? undefined : resource;
   }
 
-  /** What `earlier` will say if an earlier call has ended; claims nothing. For who has much to do, or to ask, before anything is written. */
+  /** Answers what `earlier` will answer if an earlier call has ended; claims nothing. For calls with much to do before anything is written. */
   async known(use: IdempotentUse | undefined): Promise<string | undefined> {
     if (use === undefined) return undefined;
     const [row]: { resource: string }[] = await this.db.query(

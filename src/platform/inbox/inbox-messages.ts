@@ -5,14 +5,14 @@
 export interface AssetsFound {
   /** The module that reports, which is also the owner: `discovery`, `signing`. */
   readonly reporter: string;
-  /** What is reported on: a host, a scan scope. What it showed before and does not show now is known by this. */
+  /** Source that is reported on: a host, a scan scope. What it showed before and does not show now is known by this. */
   readonly source: string;
   /** true: this is all there is at the source, anything else is gone. false: a part. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** What modules hand to each other for good, by topic; JSON. */
+/** Messages between modules by topic; JSON. */
 export interface InboxMessages {
   'inventory.assets-found': AssetsFound;
   'ssh-keys.found': SshKeysFound;
@@ -58,7 +58,7 @@ export interface SshKeyUse {
   readonly evidence: string;
 }
 
-/** What a deep scan of one host, or the part of it that this message carries, saw of SSH keys. */
+/** SSH keys that a deep scan of one host saw, or the part of them that this message carries. */
 export interface SshKeysFound {
   readonly hostId: string;
   readonly scanId: string;

@@ -53,7 +53,7 @@ export class Inbox implements BeforeApplicationShutdown {
     );
   }
 
-  /** What is left stays in the table for another process or the next start. */
+  /** Messages that were not taken stay in the table for another process or the next start. */
   beforeApplicationShutdown(): Promise<void> {
     return this.topics.stop();
   }

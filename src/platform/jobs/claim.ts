@@ -3,15 +3,15 @@ import type { EntityManager } from 'typeorm';
 /** Rows that wait for work, in SQL. The table that is claimed is called `t`. */
 export interface DueRows {
   readonly table: string;
-  /** What else condition and columns need: `JOIN schedule s ON s.id = t.schedule_id`. */
+  /** Joins that condition and columns need: `JOIN schedule s ON s.id = t.schedule_id`. */
   readonly join?: string;
-  /** Which columns are selected; `t.id` by default. */
+  /** Columns that are selected; `t.id` by default. */
   readonly columns?: string;
   readonly where: string;
   readonly order: string;
-  /** How many rows are claimed at most. */
+  /** Rows of one claim, at most. */
   readonly limit: number;
-  /** Which tables' rows are locked; `t` by default. */
+  /** Tables whose rows are locked; `t` by default. */
   readonly locks?: string;
 }
 

@@ -2,7 +2,7 @@ import { SingleFlight } from './runners.js';
 
 /** A kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {
-  /** How many run at once in a process. */
+  /** Number that runs at once in a process. */
   readonly most: number;
   /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;

@@ -1,8 +1,8 @@
-/** Where a text stops being JSON (RFC 8259), and why. Line and column count from 1, in characters. */
+/** Place where a text stops being JSON (RFC 8259), and why. Line and column count from 1, in characters. */
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** What is wrong there, and what would be right. Quotes nothing of the text but one character. */
+  /** Says what is wrong there and what would be right. Quotes one character of the text at most. */
   readonly detail: string;
 }
 
@@ -180,7 +180,7 @@ export function repeatedMember(text: string): string | undefined {
   return undefined;
 }
 
-/** Behind the closing quote. */
+/** Answers the place after the closing quote. */
 function endOfString(text: string, quote: number): number {
   let at = quote + 1;
   while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;

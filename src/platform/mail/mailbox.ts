@@ -21,7 +21,7 @@ export interface NewMail {
 /** UTF-16 code units: a few lines of a header once it is encoded and folded (RFC 5322 section 2.2.3, RFC 2047). */
 export const MAX_SUBJECT = 200;
 const SEAL = 'mail to a recipient';
-/** As versions before sealed it: bound to the id of the mail alone. */
+/** Seal of mails of earlier versions, bound to the id of the mail alone. */
 const UNBOUND_SEAL = 'mail';
 
 /** The text is for one recipient: in a row that names another one it cannot be opened. */

@@ -11,7 +11,7 @@ export interface OutboundOrder {
   readonly url: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** From the first look-up to the last byte. */
+  /** Time from the DNS look-up to the last byte. */
   readonly timeoutMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface OutboundAnswer {
 /** The target may not be called. The message says why, and never what else the name resolves to. */
 export class OutboundRefused extends Error {}
 
-/** As `dns.lookup` with `all`: every address of a name. */
+/** Answers every address of a name, as `dns.lookup` with `all` does. */
 export type NameLookup = (
   name: string,
   options: LookupOptions & { all: true },

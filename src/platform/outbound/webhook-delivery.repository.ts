@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   readonly attempts: number;
   readonly tries: number;
   readonly url: Buffer;
-  /** Those that sign now, the present one first. */
+  /** Secrets that sign now, the present one first. */
   readonly secrets: Buffer[];
 }
 
@@ -21,7 +21,7 @@ export interface ClaimedDelivery {
 const MAX_PER_ENDPOINT = 8;
 const BATCH_SIZE = 200;
 const KEPT_DAYS = 30;
-/** What is due of the endpoint `e`. Each endpoint has its own limit, so that one with many messages keeps no other waiting. */
+/** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that one with many messages keeps no other waiting. */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
   where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
@@ -92,7 +92,7 @@ export class WebhookDeliveryRepository {
   }
 }
 
-/** What waits for an endpoint that nothing is sent to any more. */
+/** Gives up what waits for an endpoint that nothing is sent to any more. */
 export async function giveUpWaiting(tx: EntityManager, endpoint: string): Promise<void> {
   await tx.query(
     `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,

@@ -5,7 +5,7 @@ import { Seal } from '../sealing/seal.js';
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';
 
-/** What of an endpoint is sealed in its row: its address and the secret that signs. */
+/** Seals the confidential columns of an endpoint: its address and its signing secret. */
 @Injectable()
 export class WebhookSecrets {
   constructor(private readonly seal: Seal) {}

@@ -55,7 +55,7 @@ export class Outbox implements BeforeApplicationShutdown {
     );
   }
 
-  /** What is left stays in the table for another process or the next start. */
+  /** Undelivered messages stay in the table for another process or the next start. */
   beforeApplicationShutdown(): Promise<void> {
     return this.relays.stop();
   }

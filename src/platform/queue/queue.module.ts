@@ -9,7 +9,7 @@ const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, 
 /** Blocking and subscribed connections wait by design. */
 const LISTENING: RedisOptions = { maxRetriesPerRequest: null, enableReadyCheck: false };
 
-/** What a connection is for, in the words of Bull's `createClient`. */
+/** Use of a connection, in the words of Bull's `createClient`. */
 export type RedisUse = 'client' | 'subscriber' | 'bclient';
 
 /**

@@ -9,7 +9,7 @@ export interface StartingRun {
   readonly scheduleId: string;
   readonly scheduleName: string;
   readonly dueAt: Date;
-  /** What the schedule says about this target, as `check` let it pass. */
+  /** Settings of the schedule for this target, as `check` accepted them. */
   readonly settings: Record<string, unknown>;
   /** Id of the person, API key or OAuth client in whose name it runs: who asked for it by hand, or else who made or changed the schedule. */
   readonly madeBy: string;
@@ -38,7 +38,7 @@ export interface ScheduleTarget {
   carryOut?(settings: Record<string, unknown>): Promise<RunEnd>;
 }
 
-/** What schedules can start, by kind. Modules enter their own when they are made. */
+/** Targets that schedules can start, by kind. Each module adds its own when it is made. */
 @Injectable()
 export class ScheduleTargets {
   private readonly targets = new Map<string, ScheduleTarget>();

@@ -5,7 +5,7 @@ import { truncate } from '../text/truncate.js';
 
 export interface RunOutcome {
   readonly ok: boolean;
-  /** What it brought, or why it failed. */
+  /** Result in one sentence, or the reason of the failure. */
   readonly detail: string;
 }
 
@@ -17,7 +17,7 @@ interface EndedRun {
 
 const MAX_DETAIL = 1000;
 
-/** Where targets say how a run ended. */
+/** Records the end of runs, which targets report. */
 @Injectable()
 export class ScheduledRuns {
   constructor(private readonly alertEvents: AlertEvents) {}

@@ -1,11 +1,11 @@
-/** Who logs in, as the tokens of AuthorizedKeysFile see them. */
+/** Account that logs in, as the tokens of AuthorizedKeysFile see it. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly home: string;
 }
 
-/** What sshd does with keys of one account. */
+/** Settings of sshd for the keys of one account. */
 export interface KeyFileSettings {
   /** Patterns of AuthorizedKeysFile as they are configured. */
   readonly patterns: readonly string[];

@@ -11,7 +11,7 @@ export function truncate(text: string, max: number): string {
   return (text.length <= max ? text : text.slice(0, boundary(text, max))).toWellFormed();
 }
 
-/** As `truncate`, with an ellipsis for what was cut off, which counts. */
+/** Cuts as `truncate` does, with an ellipsis for what was cut off, which counts. */
 export function shorten(text: string, max: number): string {
   return text.length <= max ? text.toWellFormed() : `${truncate(text, max - ELLIPSIS.length)}${ELLIPSIS}`;
 }

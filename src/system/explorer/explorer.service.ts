@@ -18,7 +18,7 @@ import { fromBase64Url } from '../../formats/encoding/base64.js';
 export const PASS_SECONDS = 3600;
 
 /**
- * What the explorer's cookie holds: `<kind>.<id>.<end>.<HMAC-SHA-256>`, in base64url where it is not plain. It names the session or API key
+ * Makes and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, in base64url where it is not plain. It names the session or API key
  * that asked for it and says nothing secret, so it is good for nothing but these pages, and only while that session or key is.
  */
 export class ExplorerPass {
@@ -33,7 +33,7 @@ export class ExplorerPass {
     return `${text}.${this.macOf(text).toString('base64url')}`;
   }
 
-  /** Whose pass it is; undefined for what is no pass of ours, or too old. */
+  /** Answers the holder of a pass; undefined when it is not ours, or too old. */
   holderOf(pass: string | undefined): Bearer | undefined {
     const [kind, id = '', end = '', mac = '', ...rest] = (pass ?? '').split('.');
     const shown = fromBase64Url(mac);

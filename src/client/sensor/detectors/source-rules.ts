@@ -10,7 +10,7 @@ import { onCurve, rsa } from '../model/key-algorithm.js';
 import { type Detector, fileLinesOf } from './detector.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** What a call uses: an algorithm, or a version of TLS. */
+/** Cryptography that a call uses: an algorithm, or a version of TLS. */
 export type Used = { readonly algorithm: Algorithm } | { readonly tls: string } | undefined;
 
 export interface SourceRule {
@@ -197,7 +197,7 @@ export const SOURCE_RULES: readonly SourceRule[] = [
 ];
 
 const MAX_SYMBOL = 60;
-/** Where a comment begins at the latest. */
+/** Characters before the beginning of a comment, at most. */
 const MAX_INDENT = 200;
 const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
 

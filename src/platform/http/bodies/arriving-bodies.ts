@@ -5,9 +5,9 @@ import { detachBuffer } from '../../memory/detach-buffer.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 
-/** How slowly a body may come. */
+/** The slowest pace at which a body may come. */
 export interface Pace {
-  /** So long any pace will do. */
+  /** Time at the beginning in which any pace is accepted. */
   readonly graceMs: number;
   /** After that, on the average. */
   readonly bytesPerSecond: number;
@@ -44,7 +44,7 @@ export class ArrivingBodies {
     const declared = request.headers['content-length'];
     const length = declared === undefined ? undefined : Number(declared);
     if (length !== undefined && length > bodyLimit) return Promise.reject(new TooLarge());
-    const bytes = length === undefined ? new UntoldBody() : new ToldBody(length);
+    const bytes = length === undefined ? new BodyOfUnknownLength() : new BodyOfKnownLength(length);
     return new Promise((resolve, reject) => {
       const end = (outcome: () => void) => {
         clearTimeout(timer);
@@ -74,7 +74,7 @@ export class ArrivingBodies {
   }
 }
 
-/** How many should have come since now. */
+/** Number of bytes that must have come by now. */
 export function dueBytes({ graceMs, bytesPerSecond }: Pace): () => number {
   const graceEnds = performance.now() + graceMs;
   return () => ((performance.now() - graceEnds) / 1000) * bytesPerSecond;
@@ -84,7 +84,7 @@ class TooSlow extends Error {
   readonly statusCode = 408;
 }
 
-class ToldBody {
+class BodyOfKnownLength {
   length = 0;
   private readonly bytes: Buffer;
 
@@ -104,7 +104,7 @@ class ToldBody {
   }
 }
 
-class UntoldBody {
+class BodyOfUnknownLength {
   length = 0;
   private readonly chunks: Buffer[] = [];
 

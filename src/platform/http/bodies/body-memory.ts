@@ -12,7 +12,7 @@ export const BODY_MEMORY_BYTES = 64 * MB;
 
 /** Memory of the container, or of the machine. */
 const MEMORY = Math.min(totalmem(), constrainedMemory() || Infinity);
-/** Until it is written, a document takes five times the memory that its body has. */
+/** Divides the memory: until it is stored, a document takes five times the memory of its body. */
 const PART_OF_MEMORY = 32;
 /** Memory for bodies that need more than half of the shared memory each. A body that is larger than all of it is admitted alone. */
 export const LARGE_BODY_MEMORY_BYTES = Math.round(

@@ -91,11 +91,11 @@ function refusal(pointer: string, detail: string): Problem {
 
 const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Of the first four bytes in hexadecimal: a mark, or where the NUL bytes of ASCII characters stand. */
+/** Matches the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
 const UTF_32 = /^(?:0000|fffe0000|[\da-f]{2}000000)/;
 const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
 
-/** Without a byte order mark, which may be ignored (RFC 8259 section 8.1): editors and shells of Windows write one. */
+/** Removes a byte order mark, which may be ignored (RFC 8259 section 8.1): editors and shells of Windows write one. */
 export function withoutMark(body: Buffer): Buffer {
   return body.subarray(0, 3).equals(UTF_8_MARK) ? body.subarray(3) : body;
 }
@@ -113,7 +113,7 @@ export function assertNoWideEncoding(body: Buffer): void {
   throw new Problem('malformed', 'request.malformed', detail);
 }
 
-/** What a route takes of JSON when it is more than usual: bytes of text, values in it. */
+/** Limits of a route that takes larger JSON than others: bytes of text, values in it. */
 interface JsonLimits {
   readonly bytes: number;
   readonly values: number;
@@ -130,7 +130,7 @@ export function readJsonLimits(server: FastifyInstance): void {
   });
 }
 
-/** How many values a body of this request may have; undefined for the usual number. */
+/** Number of values that a body of this request may have; undefined for the default. */
 export function mostValuesOf(request: FastifyRequest): number | undefined {
   return limitsOf(request.routeOptions.config)?.values;
 }

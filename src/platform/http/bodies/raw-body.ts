@@ -9,7 +9,7 @@ export abstract class UploadAuthorizer {
   abstract authorize(request: FastifyRequest, scope: string): Promise<void>;
 }
 
-/** What a route takes as it comes: up to `limit` bytes of one of these media types. */
+/** Marks a route that takes raw bodies: up to `limit` bytes of one of these media types. */
 interface RawRoute {
   readonly limit: number;
   readonly types: readonly string[];
@@ -55,12 +55,12 @@ export function rawBodyOf(request: FastifyRequest, body: Buffer): RawBody | unde
   return route?.types.includes(mediaType) === true ? new RawBody(body, mediaType, leases.get(request)) : undefined;
 }
 
-/** Of a body, without parameters, in lower case; '' when none is named. */
+/** Media type of a body without parameters, in lower case; '' when none is named. */
 export function mediaTypeOf({ headers }: FastifyRequest): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** What the route of a call takes. */
+/** Media types that the route of a call takes. */
 export function mediaTypesOf(request: FastifyRequest): readonly string[] {
   return rawRoute(request.routeOptions.config)?.types ?? [JSON_TYPE];
 }

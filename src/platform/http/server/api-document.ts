@@ -8,7 +8,7 @@ const PROBLEM = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemView' } } },
 };
 
-/** The OpenAPI 3.1 document of the running application. Made when somebody first asks for it: a start need not wait for it. */
+/** The OpenAPI 3.1 document of the running application. Made at the first request for it, so that a start does not wait for it. */
 @Injectable()
 export class ApiDocument {
   private app: INestApplication | undefined;
@@ -85,11 +85,11 @@ function refine(document: OpenAPIObject): void {
 
 type Parameters = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['parameters']>;
 
-/** What `@Headers()` finds out by itself and what `@ApiHeader()` says are one header (RFC 9110: any case): the one with the words stays. */
+/** Joins what `@Headers()` finds and what `@ApiHeader()` declares for one header (RFC 9110: any case): the described one stays. */
 function onePerHeader(parameters: Parameters): Parameters {
-  const isSaidBetter = (name: string) =>
+  const isDescribedElsewhere = (name: string) =>
     parameters.some((other) => 'in' in other && other.name !== name && other.name.toLowerCase() === name.toLowerCase());
   return parameters.filter(
-    (one) => !('in' in one) || one.in !== 'header' || one.description !== undefined || !isSaidBetter(one.name),
+    (one) => !('in' in one) || one.in !== 'header' || one.description !== undefined || !isDescribedElsewhere(one.name),
   );
 }

@@ -29,7 +29,7 @@ import { validationPipe } from '../validation.js';
 
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
-/** What a console on another origin may read. */
+/** Headers that a console on another origin may read. */
 const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 

@@ -184,7 +184,7 @@ function challenge(status: number, code: string, scope: string | undefined): str
     : 'Bearer realm="sealwright"';
 }
 
-/** What a refused call is to be answered with. */
+/** A refusal, before it is put in the words of a protocol. */
 export interface Refusal {
   readonly status: number;
   readonly problem: Problem;
