@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { backOff, underLease } from './lease.js';
 
 describe('the pause after failures', () => {
@@ -16,7 +16,7 @@ describe('work under a lease', () => {
       throw new Error('the database is away');
     };
     const work = async () => {
-      while (renewals < 3) await sleep(1);
+      await vi.waitFor(() => expect(renewals).toBeGreaterThan(2));
       return 'done';
     };
     expect(await underLease(1, renew, work)).toBe('done');

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonFault, repeatedMember } from './json-fault.js';
 

@@ -74,8 +74,8 @@ it.each([
   ['writing that runs backwards', 'invoice\u202efdp.exe', 'invoice fdp.exe'],
   ['spaces around', '\n a \t', 'a'],
   ['half of a surrogate pair', 'a\udd10', 'a\ufffd'],
-])('is one line without %s', (_, text, line) => {
-  expect(oneLine(text, 200)).toBe(line);
+])('is one line without %s', (_, given, line) => {
+  expect(oneLine(given, 200)).toBe(line);
 });
 
 it('is no longer than it may be, and ends with a whole character', () => {

@@ -203,7 +203,7 @@ const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
 
 /** Calls of cryptography in source code, by language. What stands in a comment is not called. */
 export const sourceCalls: Detector = ({ location, text }) =>
-  SOURCE_RULES.filter(({ files }) => files.test(location)).flatMap((rule) => callsOf(rule, location, text));
+  SOURCE_RULES.filter(({ files }) => files.test(location)).flatMap((matching) => callsOf(matching, location, text));
 
 function callsOf({ call, used }: SourceRule, location: string, text: string): SensorFinding[] {
   const placeOf = fileLinesOf(text);
