@@ -9,7 +9,8 @@ import { ExplorerController } from './explorer/explorer.controller.js';
 import { ExplorerService } from './explorer/explorer.service.js';
 import { HealthController } from './health/health.controller.js';
 import { HealthService } from './health/health.service.js';
-import { MailTestService, SettingsController } from './settings/settings.controller.js';
+import { MailTestService } from './settings/mail-test.service.js';
+import { SettingsController } from './settings/settings.controller.js';
 
 @Module({
   imports: [AuthModule, HsmModule, QueueModule],

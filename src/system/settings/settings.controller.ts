@@ -1,32 +1,10 @@
-import { Body, Controller, Get, HttpCode, Post, Injectable } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { DataSource } from 'typeorm';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
+import { MailTestService } from './mail-test.service.js';
 import { MailTestBody, MailTestView, SettingsView } from './settings.dto.js';
-import { AuditService } from '../../audit/entries/audit.service.js';
-import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-transport.js';
-
-/** Sends test mails to an address that a caller gives, and records each in the audit log. */
-@Injectable()
-export class MailTestService {
-  constructor(
-    private readonly db: DataSource,
-    private readonly audit: AuditService,
-    private readonly trial: MailTrial,
-  ) {}
-
-  async run(caller: Caller, recipient: string): Promise<MailTrialResult> {
-    const result = await this.trial.send(recipient);
-    const target = { kind: 'mail', id: recipient };
-    const outcome = result.sent ? {} : { outcome: 'failed' as const };
-    await this.db.transaction((tx) =>
-      this.audit.appendBy(tx, caller, { action: 'mail.tested', target, detail: { ...result }, ...outcome }),
-    );
-    return result;
-  }
-}
 
 @ApiTags('Settings')
 @Controller('api/settings')
