@@ -5,7 +5,7 @@ import { get, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LARGE_ROOM_BYTES } from '../src/platform/http/body-limits.js';
+import { LARGE_BODY_MEMORY_BYTES } from '../src/platform/http/bodies/body-memory.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { BareTable, fill, middle, seconds } from './inventory/copy-limits.js';
@@ -112,7 +112,7 @@ async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Take
 /** Answers how many assets there are in the end. */
 async function measure(assets: number): Promise<number> {
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
-  const senders = Math.min(SENDERS, Math.floor(LARGE_ROOM_BYTES / again.length) || 1);
+  const senders = Math.min(SENDERS, Math.floor(LARGE_BODY_MEMORY_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
   const count = Math.min(MAX_TURNS, Math.max(FEWEST_TURNS, Math.ceil(ENOUGH / assets / many)));
   // By turns: all senders, and one alone.

@@ -3,9 +3,9 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
-import { configureHttp, httpAdapter } from './platform/http/configure.js';
+import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
-import { ApiDocument } from './platform/http/api-document.js';
+import { ApiDocument } from './platform/http/server/api-document.js';
 import { stopOnSignals } from './stop.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */

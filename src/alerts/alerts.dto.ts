@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
 import { Nullable } from '../platform/http/body-shape.js';
-import { IsDateTime } from '../platform/http/date-time.js';
+import { IsDateTime } from '../platform/http/field-rules.js';
 import type { Page } from '../platform/http/cursors.js';
 import { PageQuery } from '../platform/http/page.js';
 import {

@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
-import { OutboundModule } from '../platform/outbound/outbound.module.js';
 import { Alert, AlertNotification } from './model/alert.entity.js';
+import { PlatformWorkerModule } from '../platform/platform.module.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
 import { AlertsService } from './alerts.service.js';
@@ -38,7 +38,7 @@ export class AlertsModule {}
 
 /** Opens alerts and notifies people, in processes that work in the background. */
 @Module({
-  imports: [AlertsModule, AuditModule, HsmModule, OutboundModule],
+  imports: [AlertsModule, AuditModule, HsmModule, PlatformWorkerModule],
   providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

@@ -6,16 +6,14 @@ import { AuditModule, AuditWorkerModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { DiscoveryModule, DiscoveryWorkerModule } from '../discovery/discovery.module.js';
 import { HostsModule } from '../hosts/hosts.module.js';
-import { MailModule } from '../platform/mail/mail.module.js';
 import { InventoryModule, InventoryWorkerModule } from '../inventory/inventory.module.js';
-import { OutboundModule } from '../platform/outbound/outbound.module.js';
-import { PlatformModule } from '../platform/platform.module.js';
+import { PlatformModule, PlatformWorkerModule } from '../platform/platform.module.js';
 import { SensorsModule, SensorsWorkerModule } from '../sensors/sensors.module.js';
 import { SigningModule, SigningWorkerModule } from '../signing/signing.module.js';
 import { SshKeysModule, SshKeysWorkerModule } from '../ssh-keys/ssh-keys.module.js';
 import { SystemModule } from '../system/system.module.js';
 
-/** What answers. */
+/** Modules that answer calls. */
 const ANSWERING = [
   PlatformModule,
   ScheduleModule.forRoot(),
@@ -31,12 +29,11 @@ const ANSWERING = [
   SensorsModule,
   SystemModule,
 ];
-/** What works in the background. */
+/** Modules that work in the background. */
 const WORKING = [
   ApprovalsWorkerModule,
   AuditWorkerModule,
-  MailModule,
-  OutboundModule,
+  PlatformWorkerModule,
   SigningWorkerModule,
   DiscoveryWorkerModule,
   InventoryWorkerModule,

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../platform/jobs/runners.js';
 import { ApprovalEndings } from './decisions/approval-endings.js';
 import { ApprovalNotices } from './notices/approval-notices.js';
 
@@ -7,8 +8,9 @@ import { ApprovalNotices } from './notices/approval-notices.js';
 @Injectable()
 export class ApprovalsSchedule implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ApprovalsSchedule.name);
-  private readonly busy = new Map<string, Promise<void>>();
-  private stopping = false;
+  private readonly expiries = this.singleFlight('ending what is late');
+  private readonly reminders = this.singleFlight('reminding');
+  private readonly sendings = this.singleFlight('sending notices');
 
   constructor(
     private readonly endings: ApprovalEndings,
@@ -17,32 +19,25 @@ export class ApprovalsSchedule implements BeforeApplicationShutdown {
 
   @Interval(1000)
   expire(): Promise<void> {
-    return this.once('ending what is late', () => this.endings.expire());
+    return this.expiries.run(() => this.endings.expire());
   }
 
   @Interval(1000)
   remind(): Promise<void> {
-    return this.once('reminding', () => this.notices.remind());
+    return this.reminders.run(() => this.notices.remind());
   }
 
   @Interval(500)
-  tell(): Promise<void> {
-    return this.once('telling', () => this.notices.send());
+  send(): Promise<void> {
+    return this.sendings.run(() => this.notices.send());
   }
 
   /** Lets what is under way finish, while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    await Promise.all(this.busy.values());
+    await Promise.all([this.expiries.stop(), this.reminders.stop(), this.sendings.stop()]);
   }
 
-  /** A run that takes longer than its interval is not joined by a second one. */
-  private async once(what: string, work: () => Promise<void>): Promise<void> {
-    if (this.stopping || this.busy.has(what)) return;
-    const run = work()
-      .catch((error: unknown) => this.logger.warn(`${what} failed and will be repeated: ${String(error)}`))
-      .finally(() => this.busy.delete(what));
-    this.busy.set(what, run);
-    await run;
+  private singleFlight(what: string): SingleFlight {
+    return new SingleFlight((error) => this.logger.warn(`${what} failed and will be repeated: ${String(error)}`));
   }
 }

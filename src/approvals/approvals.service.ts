@@ -7,6 +7,7 @@ import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import { Problem } from '../platform/errors/problem.js';
 import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
+import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
@@ -125,9 +126,15 @@ export class ApprovalsService {
 
   /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
   async holdPending(tx: EntityManager, id: string): Promise<KnownApproval | undefined> {
-    const [row]: KnownApproval[] = await tx.query(
-      `SELECT id, subject_kind AS kind, subject_id AS "subjectId" FROM approval
-       WHERE id = $1 AND status = 'PENDING' FOR UPDATE SKIP LOCKED`,
+    const [row] = await lockDue<KnownApproval>(
+      tx,
+      {
+        table: 'approval',
+        columns: 't.id, t.subject_kind AS kind, t.subject_id AS "subjectId"',
+        where: `id = $1 AND status = 'PENDING'`,
+        order: 'id',
+        limit: 1,
+      },
       [id],
     );
     return row;

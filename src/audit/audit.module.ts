@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { HsmModule } from '../hsm/hsm.module.js';
-import { ProblemFilter } from '../platform/http/problem.filter.js';
-import { Refusals } from '../platform/http/refusals.js';
+import { ProblemFilter, Refusals } from '../platform/http/server/problem.filter.js';
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
 import { AuditSeals } from './entries/audit-seals.js';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
-import { UploadAuthorizer } from '../platform/http/upload-authorizer.js';
+import { UploadAuthorizer } from '../platform/http/bodies/raw-body.js';
 import { AccessGuard } from './callers/access.guard.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';

@@ -7,7 +7,7 @@ import { StructuredLogger } from '../platform/log/structured-logger.js';
 
 /**
  * Accepts the audit log in the database although the HSM has signed another, for example after an older backup was restored. Without
- * --leaves it says how things stand, and changes nothing; with the number of leaves that it said, it accepts them.
+ * --leaves it prints the state and changes nothing; with the number of leaves that it printed, it accepts them.
  */
 export async function acceptLog(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { leaves: { type: 'string' } } });

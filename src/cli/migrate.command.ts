@@ -1,5 +1,5 @@
 import { Config } from '../platform/config/config.js';
-import { migrateDatabase } from '../platform/database/migrate-database.js';
+import { migrateDatabase } from '../platform/database/data-source-options.js';
 
 /** Brings the database to the schema of this version. */
 export async function migrate(): Promise<void> {

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { AppModule } from '../app/app.module.js';
 import { permissionMatrix } from '../access/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
-import { httpAdapter } from '../platform/http/configure.js';
-import { ApiDocument } from '../platform/http/api-document.js';
+import { httpAdapter } from '../platform/http/server/configure.js';
+import { ApiDocument } from '../platform/http/server/api-document.js';
 
 /** Writes the OpenAPI document of this build, and next to it who may call what; needs no store. */
 export async function openapi(args: string[]): Promise<void> {

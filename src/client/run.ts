@@ -1,9 +1,19 @@
 import { parseArgs } from 'node:util';
 import { ApiClient } from './api/api-client.js';
 import type { ClientCommand, OptionValues } from './api/command.js';
-import { COMMANDS } from './commands.js';
-import { readEnvironment } from './api/environment.js';
+import { readEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
+import { bom } from './commands/bom.command.js';
+import { evidence } from './commands/evidence.command.js';
+import { keys } from './commands/keys.command.js';
+import { log } from './commands/log.command.js';
+import { login } from './commands/login.command.js';
+import { request, sign } from './commands/sign.command.js';
+import { sensor } from './commands/sensor.command.js';
+import { verify } from './commands/verify.command.js';
+
+/** In the order of the help. */
+export const COMMANDS: readonly ClientCommand[] = [login, sign, verify, keys, request, log, evidence, bom, sensor];
 
 const COMMON = {
   url: { type: 'string' },

@@ -1,34 +1,33 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from './config/config.js';
-import { ConfigModule } from './config/config.module.js';
-import { DatabaseModule } from './database/database.module.js';
+import { dataSourceOptions } from './database/data-source-options.js';
 import { OldRows } from './database/old-rows.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-event.entity.js';
 import { AlertEvents } from './events/alert-events.js';
 import { InboxMessage } from './inbox/inbox-message.entity.js';
-import { InboxConsumer } from './inbox/inbox-consumer.js';
 import { Inbox } from './inbox/inbox.js';
 import { HealthIndicators } from './health/health-indicators.js';
-import { BodyRoom } from './http/body-room.js';
-import { ArrivingBodies } from './http/arriving-bodies.js';
-import { GracefulShutdown } from './http/graceful-shutdown.js';
+import { BodyMemory } from './http/bodies/body-memory.js';
+import { ArrivingBodies } from './http/bodies/arriving-bodies.js';
+import { GracefulShutdown } from './http/server/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
-import { IdempotencySchedule } from './idempotency/idempotency.schedule.js';
 import { MailMessage } from './mail/mail-message.entity.js';
-import { MailHealth } from './mail/mail-health.js';
-import { MailTrial } from './mail/mail-trial.js';
-import { Mailbox } from './mail/mailbox.js';
+import { MailSender } from './mail/mail-sender.js';
+import { MailHealth, Mailbox } from './mail/mailbox.js';
+import { MailTrial } from './mail/mail-transport.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
 import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
 import { WebhookEndpoint } from './outbound/webhook-endpoint.entity.js';
 import { WebhookOldSecret } from './outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets } from './outbound/webhook-secrets.js';
+import { WebhookDeliveryRepository } from './outbound/webhook-delivery.repository.js';
+import { WebhookSender } from './outbound/webhook-sender.js';
 import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
@@ -51,23 +50,41 @@ const ENTITIES = [
   WebhookOldSecret,
 ];
 
-/** The floor that every module stands on. */
 @Global()
 @Module({
-  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature(ENTITIES)],
+  providers: [{ provide: Config, useFactory: () => new Config() }],
+  exports: [Config],
+})
+class ConfigModule {}
+
+/** What every module relies on. */
+@Global()
+@Module({
+  imports: [
+    ConfigModule,
+    TypeOrmModule.forRootAsync({
+      inject: [Config],
+      useFactory: (config: Config) => ({
+        ...dataSourceOptions(config),
+        autoLoadEntities: true,
+        retryAttempts: 30,
+        retryDelay: 1000,
+        verboseRetryLog: true,
+      }),
+    }),
+    TypeOrmModule.forFeature(ENTITIES),
+  ],
   providers: [
     ArrivingBodies,
-    BodyRoom,
+    BodyMemory,
     Clock,
     GracefulShutdown,
     Cursors,
     EventBus,
     AlertEvents,
-    InboxConsumer,
     Inbox,
     HealthIndicators,
     IdempotencyKeys,
-    IdempotencySchedule,
     MailHealth,
     Mailbox,
     MailTrial,
@@ -85,13 +102,12 @@ const ENTITIES = [
   ],
   exports: [
     ArrivingBodies,
-    BodyRoom,
+    BodyMemory,
     Clock,
     GracefulShutdown,
     Cursors,
     EventBus,
     AlertEvents,
-    InboxConsumer,
     Inbox,
     HealthIndicators,
     IdempotencyKeys,
@@ -111,3 +127,7 @@ const ENTITIES = [
   ],
 })
 export class PlatformModule {}
+
+/** Sending mails and webhook messages, for processes that work in the background; every process may put them into their tables. */
+@Module({ providers: [MailSender, WebhookDeliveryRepository, WebhookSender], exports: [WebhookDeliveryRepository] })
+export class PlatformWorkerModule {}

@@ -14,8 +14,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsDateTime } from '../platform/http/date-time.js';
-import { JsonAtMost } from '../platform/http/json-at-most.js';
+import { IsDateTime, JsonAtMost } from '../platform/http/field-rules.js';
 import type { Page } from '../platform/http/cursors.js';
 import type { Orders } from './heartbeats.service.js';
 import { type Sensor, SENSOR_KINDS, type SensorKind } from './sensor.entity.js';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
-import { ApiDocument } from '../platform/http/api-document.js';
+import { ApiDocument } from '../platform/http/server/api-document.js';
 import { ConsoleController } from './console/console.controller.js';
 import { ConsoleFiles } from './console/console-files.js';
 import { ExplorerController } from './explorer/explorer.controller.js';

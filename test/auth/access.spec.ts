@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONSOLE_PAGES } from '../../src/system/console/console-pages.js';
+import { CONSOLE_PAGES } from '../../src/system/console/console.controller.js';
 import { mayDo, ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES, scopesOf } from '../../src/access/scopes.js';
 import { accessToken, newApiKey } from '../support/access.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LARGE_ROOM_BYTES } from '../../src/platform/http/body-limits.js';
+import { LARGE_BODY_MEMORY_BYTES } from '../../src/platform/http/bodies/body-memory.js';
 import { about, algorithm, bom } from '../inventory/documents.js';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -104,7 +104,7 @@ describe('the room for large bodies', () => {
     expect((await service.call('GET', '/api/assets', { key })).status).toBe(200);
     // Small ones fit in still, and one that is larger than half of the room comes in besides.
     expect((await push('small')).status).toBe(200);
-    const fit = Math.max(1, Math.floor(LARGE_ROOM_BYTES / (200 * MB)));
+    const fit = Math.max(1, Math.floor(LARGE_BODY_MEMORY_BYTES / (200 * MB)));
     for (let i = 0; i < fit; i += 1) expect(await announce(200 * MB, key)).toBeUndefined();
     const behind = await announce(200 * MB, key);
     expect(behind?.status).toBe(429);

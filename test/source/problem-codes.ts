@@ -14,7 +14,7 @@ export interface UsedCode {
 /** Call sites that pass on a code, as `file kind`. These codes are found where they originate. */
 const PASSED_ON = [
   'src/inventory/imports/ingest-threads.ts kind', // what a thread refused
-  'src/platform/http/problem.filter.ts malformed', // OF_HTTP
+  'src/platform/http/server/problem.filter.ts malformed', // OF_HTTP
   'src/signing/formats/format-writers.ts malformed', // invalid()
   'src/signing/requests/sign-request-validator.ts malformed', // invalid()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { AlertNotifier } from '../notices/alert-notifier.js';
 import { AlertIntake } from './alert-intake.js';
 
@@ -7,7 +8,7 @@ import { AlertIntake } from './alert-intake.js';
 @Injectable()
 export class AlertIntakeSchedule {
   private readonly logger = new Logger(AlertIntakeSchedule.name);
-  private running = false;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`alert events wait: ${String(error)}`));
 
   constructor(
     private readonly intake: AlertIntake,
@@ -15,16 +16,10 @@ export class AlertIntakeSchedule {
   ) {}
 
   @Interval(1000)
-  async run(): Promise<void> {
-    if (this.running) return;
-    this.running = true;
-    try {
+  run(): Promise<void> {
+    return this.looks.run(async () => {
       while ((await this.intake.take()) > 0);
       while ((await this.notifier.notify()) > 0);
-    } catch (error) {
-      this.logger.warn(`alert events wait: ${String(error)}`);
-    } finally {
-      this.running = false;
-    }
+    });
   }
 }

@@ -2,7 +2,7 @@ import type { WebhookMessage } from '../../platform/outbound/webhook-message.js'
 import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
 import type { Alert, NotificationReason } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
-import { oneLine } from '../../platform/text/one-line.js';
+import { oneLine } from '../../platform/text/truncate.js';
 
 export interface AlertMail {
   readonly subject: string;

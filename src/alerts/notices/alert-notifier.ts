@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
+import { lockDue } from '../../platform/jobs/claim.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
@@ -20,9 +21,12 @@ export class AlertNotifier {
   /** Answers how many alerts were due. */
   async notify(): Promise<number> {
     return this.db.transaction(async (tx) => {
-      const due: { id: string }[] = await tx.query(
-        `SELECT id FROM alert WHERE notify_at <= now() ORDER BY notify_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`,
-      );
+      const due = await lockDue<Pick<Alert, 'id'>>(tx, {
+        table: 'alert',
+        where: 'notify_at <= now()',
+        order: 'notify_at',
+        limit: BATCH_SIZE,
+      });
       if (due.length === 0) return 0;
       const alerts = await tx.findBy(Alert, { id: In(due.map(({ id }) => id)) });
       const rules = await tx.findBy(AlertRule, { id: In(alerts.map(({ ruleId }) => ruleId)) });

@@ -16,7 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../model/alert.entity.js';

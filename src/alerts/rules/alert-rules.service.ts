@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/unique-write.js';
+import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/unique-write.js';
+import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -11,8 +11,7 @@ import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { giveUpWaiting, WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
 import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
-import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
-import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';
+import { WebhookSecrets, newWebhookSecret } from '../../platform/outbound/webhook-secrets.js';
 
 export interface WebhookEndpointOrder {
   readonly name: string;

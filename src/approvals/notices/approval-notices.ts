@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { claimDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Approval, isDecided, isRequester } from '../model/approval.entity.js';
@@ -58,23 +59,28 @@ export class ApprovalNotices {
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
   async remind(): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [due]: [Asked[], number] = await tx.query(
-        `UPDATE approval SET remind_at = NULL WHERE id IN (
-           SELECT id FROM approval WHERE status = 'PENDING' AND remind_at <= now() ORDER BY remind_at LIMIT 100 FOR UPDATE SKIP LOCKED)
-         RETURNING id, title, requester_name AS "requesterName", created_at AS "createdAt"`,
-      );
+      const due = await claimDue<Asked>(tx, {
+        table: 'approval',
+        where: `status = 'PENDING' AND remind_at <= now()`,
+        order: 'remind_at',
+        limit: 100,
+        set: 'remind_at = NULL',
+        returning: 't.id, t.title, t.requester_name AS "requesterName", t.created_at AS "createdAt"',
+      });
       for (const { id } of due) await putNotice(tx, id, 'reminder');
       await this.alertEvents.record(tx, due.map(waitingOf));
     });
   }
 
   private async sendSome(tx: EntityManager): Promise<number> {
-    const [waiting]: [Waiting[], number] = await tx.query(
-      `UPDATE approval_notice SET told_at = now() WHERE id IN (
-         SELECT id FROM approval_notice WHERE told_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, approval_id AS "approvalId", kind, created_at AS at`,
-      [BATCH_SIZE],
-    );
+    const waiting = await claimDue<Waiting>(tx, {
+      table: 'approval_notice',
+      where: 'told_at IS NULL',
+      order: 'id',
+      limit: BATCH_SIZE,
+      set: 'told_at = now()',
+      returning: 't.id, t.approval_id AS "approvalId", t.kind, t.created_at AS at',
+    });
     const due: Due[] = [];
     for (const notice of waiting.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
       due.push(...(await this.sendOne(tx, notice)));

@@ -5,8 +5,8 @@ import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import type { Problem } from '../../platform/errors/problem.js';
-import { Refusals } from '../../platform/http/refusals.js';
-import { networkOf } from '../../platform/http/network-of.js';
+import { Refusals } from '../../platform/http/server/problem.filter.js';
+import { networkOf } from '../../platform/http/origin.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';

@@ -1,9 +1,8 @@
-import type { Actor } from '../../access/caller.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import type { Actor } from '../../access/caller.js';
+import { columns, prepared } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import { prepared } from '../../platform/database/prepared.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';

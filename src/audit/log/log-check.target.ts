@@ -1,7 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Scope } from '../../access/scopes.js';
-import { assertNoSettings } from '../../platform/schedules/no-settings.js';
-import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import {
+  assertNoSettings,
+  type RunEnd,
+  type ScheduleTarget,
+  ScheduleTargets,
+} from '../../platform/schedules/schedule-targets.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogExport } from './log-export.js';

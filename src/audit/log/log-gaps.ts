@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const EVERY_MS = 5000;
 /** Entries per run: some ten milliseconds of the database. */
@@ -28,7 +29,7 @@ export class LogGaps {
   private before: string | null = null;
   private ofPass = new Set<string>();
   private found: readonly string[] = [];
-  private running = false;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`entries were not checked: ${String(error)}`));
 
   constructor(private readonly db: DataSource) {}
 
@@ -38,16 +39,8 @@ export class LogGaps {
   }
 
   @Interval(EVERY_MS)
-  async run(): Promise<void> {
-    if (this.running) return;
-    this.running = true;
-    try {
-      await this.step();
-    } catch (error) {
-      this.logger.warn(`entries were not checked: ${String(error)}`);
-    } finally {
-      this.running = false;
-    }
+  run(): Promise<void> {
+    return this.looks.run(() => this.step());
   }
 
   private async step(): Promise<void> {

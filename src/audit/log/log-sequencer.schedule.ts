@@ -1,34 +1,28 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Problem } from '../../platform/errors/problem.js';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { LogSequencer } from './log-sequencer.js';
 
 /** The clock of the log: every process that works asks once a second, one of them does it. */
 @Injectable()
 export class LogSequencerSchedule implements BeforeApplicationShutdown {
   private readonly logger = new Logger('AuditLog');
-  private running: Promise<void> | undefined;
-  private stopping = false;
+  private readonly runs = new SingleFlight((error) => this.failed(error));
   private failing = false;
 
   constructor(private readonly sequencer: LogSequencer) {}
 
   @Interval(1000)
-  async tick(): Promise<void> {
-    if (this.stopping || this.running !== undefined) return;
-    this.running = this.sequencer
-      .run(() => this.stopping)
-      .then(
-        () => this.recovered(),
-        (error: unknown) => this.failed(error),
-      );
-    await this.running;
-    this.running = undefined;
+  tick(): Promise<void> {
+    return this.runs.run(async () => {
+      await this.sequencer.run(() => this.runs.isStopping);
+      this.recovered();
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    await this.running;
+  beforeApplicationShutdown(): Promise<void> {
+    return this.runs.stop();
   }
 
   private recovered(): void {

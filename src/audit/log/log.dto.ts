@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Min } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
 import type { Page } from '../../platform/http/cursors.js';
-import { WholeNumber } from '../../platform/http/whole-number.js';
+import { WholeNumber } from '../../platform/http/field-rules.js';
 import type { LogCheckpoint } from './log.entity.js';
 import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -11,13 +12,12 @@ import {
   Min,
   registerDecorator,
 } from 'class-validator';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
-import { ApiProperty } from '@nestjs/swagger';
 
 /** Every item is an address or a block of addresses. */
 function IsAddressBlocks(): PropertyDecorator {

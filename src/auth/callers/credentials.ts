@@ -9,7 +9,7 @@ import { CsrfProtection, SessionCookie } from '../browser/cookies.js';
 import { type Caller, guestOf } from '../../access/caller.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from '../tokens/jwt.strategy.js';
-import { UploadAuthorizer } from '../../platform/http/upload-authorizer.js';
+import { UploadAuthorizer } from '../../platform/http/bodies/raw-body.js';
 import type { CalledRequest } from '../../access/access.js';
 import { assertScope, type Scope } from '../../access/scopes.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';

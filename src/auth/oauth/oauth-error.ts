@@ -1,8 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/errors/problem.js';
-import { ProblemFilter } from '../../platform/http/problem.filter.js';
-import { Refusals } from '../../platform/http/refusals.js';
+import { ProblemFilter, Refusals } from '../../platform/http/server/problem.filter.js';
 
 /** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1. */
 export type OAuthErrorCode =

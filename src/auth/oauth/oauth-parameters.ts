@@ -1,5 +1,5 @@
-import { parseJsonBody } from '../../platform/http/json-body.js';
-import type { RawBody } from '../../platform/http/raw-body.js';
+import { parseJsonBody } from '../../platform/http/bodies/json-body.js';
+import type { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { OAuthError } from './oauth-error.js';
 
 export const FORM = 'application/x-www-form-urlencoded';

@@ -3,7 +3,7 @@ import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nest
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
-import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { Public } from '../../access/access.js';
 import { SCOPE_NAMES } from '../../access/scopes.js';
 import { TokenView } from '../sign-in/sign-in.dto.js';

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Origin } from '../../platform/http/origin.js';
-import { networkOf } from '../../platform/http/network-of.js';
+import { type Origin, networkOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type ThrottledAttempt, Throttle } from '../throttle/throttle.js';
 import { Passwords } from '../model/passwords.js';

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { networkOf } from '../../platform/http/network-of.js';
-import type { Origin } from '../../platform/http/origin.js';
+import { networkOf, type Origin } from '../../platform/http/origin.js';
 import type { Caller } from '../../access/caller.js';
 import { Throttle } from '../throttle/throttle.js';
 import { PasswordChanges } from './password-changes.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { networkOf } from '../../platform/http/network-of.js';
-import type { Origin } from '../../platform/http/origin.js';
+import { networkOf, type Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Throttle } from '../throttle/throttle.js';
 import { InvitationRights } from './invitation-rights.js';

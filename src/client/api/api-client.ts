@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientEnvironment } from './environment.js';
+import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
-import { serviceAddress } from './transport.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -138,7 +137,7 @@ async function errorOf(response: Response): Promise<ClientError> {
   return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response), code); // prettier-ignore
 }
 
-/** In seconds; a date is not told by this service. */
+/** In seconds; this service sends no dates. */
 function retryAfterOf(response: Response): number | undefined {
   const header = response.headers.get('retry-after') ?? '';
   return /^\d+$/.test(header) ? Number(header) : undefined;

@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ApiClient } from './api-client.js';
-import type { ClientEnvironment } from './environment.js';
+import type { ClientEnvironment } from './transport.js';
 import type { ExitCode } from './exit-codes.js';
 
 /** Values of the options that were given; options are strings or flags. */
@@ -21,7 +21,7 @@ export interface Invocation {
 /** One command of the program: a file of its own, listed in commands.ts. */
 export interface ClientCommand {
   readonly name: string;
-  /** What stands behind the name, for the help. */
+  /** Arguments after the name, for the help. */
   readonly usage: string;
   readonly meaning: string;
   readonly options: ParseArgsOptionsConfig;

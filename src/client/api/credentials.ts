@@ -3,18 +3,18 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
-/** What `login` keeps: where the service is, and what opens it. */
+/** Credentials that `login` keeps: address of the service and token. */
 export interface StoredCredentials {
   readonly url: string;
   /** An API key or an access token. */
   readonly token: string;
-  /** Only after the device flow: renews the token. */
+  /** Renews the token; only there after the device flow. */
   readonly refreshToken?: string;
   readonly clientId?: string;
 }
 
 const OTHERS = 0o077;
-/** No renewal takes longer: whoever holds the lock by then has died with it. */
+/** No renewal takes longer: a lock that is older belongs to a process that died. */
 const LONGEST_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 

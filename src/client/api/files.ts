@@ -5,7 +5,7 @@ import { ClientError, EXIT, usageError } from './exit-codes.js';
 
 export const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
 
-/** What is written beside a file, by format. */
+/** Extension of the file with the signature, by format. */
 export const EXTENSION: Readonly<Record<string, string>> = {
   raw: '.sig',
   cms: '.p7s',

@@ -13,7 +13,7 @@ export interface LogState {
   readonly checkpoint: string;
 }
 
-/** What is known of a log before it is looked at. */
+/** Trust in a log before it is read. */
 export interface LogTrust {
   /** DER; undefined when nobody has kept it. */
   readonly publicKey: Buffer | undefined;
@@ -53,7 +53,7 @@ async function readState(file: string): Promise<LogState> {
     if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
       return { log, publicKey, checkpoint };
   } catch {
-    // Said below: not even JSON.
+    // Reported below: not even JSON.
   }
   throw new ClientError(EXIT.failed, `${file} is not a state that this program wrote.`);
 }

@@ -1,4 +1,6 @@
-import { isIPv4 } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isLoopback } from '../../formats/addresses/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
@@ -16,7 +18,7 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
     throw new ClientError(EXIT.usage, `"${text}" is no http(s) address of the service.`);
   if (url.username !== '' || url.password !== '')
     throw new ClientError(EXIT.usage, 'The address holds a name or a password: leave them out, and log in.');
-  if (url.protocol === 'http:' && !isThisMachine(url.hostname) && !allowsHttp)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsHttp)
     throw new ClientError(
       EXIT.usage,
       `${url.origin} is plain HTTP to another machine: your credential could be read on the way. Use https://, or set ${ALLOW_HTTP}=yes where nobody else can listen.`,
@@ -24,9 +26,30 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
   return trimEndOf(text.trim(), '/');
 }
 
-/** 127.0.0.0/8, ::1, and the names of RFC 6761 section 6.3. */
-function isThisMachine(hostname: string): boolean {
-  const name = hostname.replace(/\.$/, '');
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '[::1]') return true;
-  return isIPv4(name) && name.startsWith('127.');
+/** Settings from the environment; options on the command line override them. */
+export interface ClientEnvironment {
+  /** SEALWRIGHT_URL */
+  readonly url: string | undefined;
+  /** SEALWRIGHT_TOKEN: an API key or an access token. */
+  readonly token: string | undefined;
+  /** SEALWRIGHT_ALLOW_HTTP=yes */
+  readonly allowsHttp: boolean;
+  /** File in which `login` keeps its credentials. */
+  readonly credentialsFile: string;
+  /** Directory in which the sensor keeps findings until they are delivered. */
+  readonly spoolDirectory: string;
+}
+
+export function readEnvironment(): ClientEnvironment {
+  const { SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: token, XDG_CONFIG_HOME: home, XDG_STATE_HOME: state } = process.env;
+  const allowsHttp = process.env[ALLOW_HTTP] === 'yes';
+  const directory = home === undefined || home === '' ? join(homedir(), '.config') : home;
+  const states = state === undefined || state === '' ? join(homedir(), '.local', 'state') : state;
+  return {
+    url,
+    token,
+    allowsHttp,
+    credentialsFile: join(directory, 'sealwright', 'credentials.json'),
+    spoolDirectory: join(states, 'sealwright', 'sensor'),
+  };
 }

@@ -111,7 +111,7 @@ async function verify(
   return valid ? EXIT.done : EXIT.failed;
 }
 
-/** What an older version signed is still good. */
+/** Signatures of earlier versions are still valid. */
 async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   const { id } = await findKey(api, name);
   const { items }: { items: Partial<Key>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
@@ -148,7 +148,7 @@ async function readDocument(file: string): Promise<JsonObjectText> {
   return document;
 }
 
-/** What is wrong in a list is found when it is read. */
+/** Faults in a list are found when it is read. */
 function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();

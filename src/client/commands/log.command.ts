@@ -1,19 +1,19 @@
 import { createReadStream } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
-import { linesOf } from '../api/lines.js';
 import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-trust.js';
 
 const EXPORT = '/api/v1/audit/log/export';
 
-/** How the log was found. */
+/** Result of a check of the log. */
 interface Verdict {
   readonly size: number;
   readonly findings: readonly LogFinding[];
-  /** What to remember when nothing was found. */
+  /** State to remember when no fault was found. */
   readonly seen: LogState | undefined;
 }
 
@@ -62,7 +62,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
   return { size, findings, seen };
 }
 
-/** Only that the log grew out of the one that was seen last, by a proof of a few hashes (RFC 6962 section 2.1.2). */
+/** Checks only that the log extends the one that was seen last, by a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
     throw usageError(
@@ -104,4 +104,26 @@ async function printed({ print }: Invocation, verdict: Verdict, stateFile: strin
 
 function isUrl(place: string | undefined): place is string {
   return place !== undefined && /^https?:\/\//.test(place);
+}
+
+/** Characters; an audit entry has a few thousand. */
+const LONGEST_LINE = 16_777_216;
+
+/** The lines of a stream in handfuls, without ever holding the whole. ClientError when it breaks off; `name` says what it is. */
+export async function* linesOf(stream: AsyncIterable<unknown>, name: string): AsyncGenerator<string[]> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  try {
+    for await (const chunk of stream) {
+      const lines = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > LONGEST_LINE) throw new Error('a line is too long to be an entry');
+      yield lines;
+    }
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new ClientError(EXIT.failed, `${name} cannot be read: ${cause instanceof Error ? cause.message : message}`);
+  }
+  rest += decoder.end();
+  if (rest !== '') yield [rest];
 }

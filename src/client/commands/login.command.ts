@@ -36,7 +36,7 @@ export const login: ClientCommand = {
   },
 };
 
-/** From standard input, since arguments are seen by everybody on the machine. Kept only when the service takes it. */
+/** Reads a key from standard input, since other users can see arguments. Kept only when the service accepts it. */
 async function withApiKey({ environment, note, print }: Invocation, url: string): Promise<ExitCode> {
   if (process.stdin.isTTY) note('API key:');
   const parts: Buffer[] = [];
@@ -85,7 +85,7 @@ async function byBrowser(
   throw new ClientError(EXIT.authentication, 'Nobody said yes in time; log in again.');
 }
 
-/** What an OAuth endpoint answers instead (RFC 6749 section 5.2). */
+/** Error response of an OAuth endpoint (RFC 6749 section 5.2). */
 class OAuthRefusal extends ClientError {
   constructor(
     readonly code: string,

@@ -54,7 +54,7 @@ async function asked(invocation: Invocation, file: string): Promise<Request> {
   return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
-/** What people were asked about is finished by whoever has the file. */
+/** A request that waits for approval is finished later by the caller, who has the file. */
 async function askedBefore(invocation: Invocation, file: string, id: string): Promise<Request> {
   const request = await awaited(await invocation.api(), id, secondsOf(text(invocation.options, 'wait')));
   if (request.digest === (await fileHashOf(file, request.algorithm))) return request;
@@ -79,3 +79,24 @@ async function finish(invocation: Invocation, request: Request, file: string): P
   invocation.print({ requestId, status, key: request.key, files }, files);
   return EXIT.done;
 }
+
+export const request: ClientCommand = {
+  name: 'request',
+  usage: 'ID [--wait SECONDS]',
+  meaning: 'shows a signing request; ends with 0 when it is signed, 1 when it failed, 5 while it is pending',
+  options: { wait: { type: 'string' } },
+  async run({ options, positionals, api, print }) {
+    const [id, ...more] = positionals;
+    if (id === undefined || more.length > 0) throw usageError('request takes one id.');
+    const found = await awaited(await api(), id, secondsOf(text(options, 'wait')));
+    const { status, key, failure, signature } = found;
+    const failures = failure === undefined ? [] : [`${failure.detail} [${failure.code}]`];
+    print(found, [
+      `${status} by ${key.name} v${key.version}`,
+      ...failures,
+      ...(signature === undefined ? [] : [signature]),
+    ]);
+    if (status === 'SIGNED') return EXIT.done;
+    return status === 'FAILED' ? EXIT.failed : EXIT.pending;
+  },
+};

@@ -9,7 +9,7 @@ interface Item {
 export interface Batch {
   readonly scanId: string;
   readonly source: string;
-  /** What the source showed before and does not show now is gone. */
+  /** True when all of the source is reported: what it showed before and does not show now is gone. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }

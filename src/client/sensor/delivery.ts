@@ -6,7 +6,7 @@ import type { Spool, SpooledScan } from './spool.js';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** What the service made of a scan. */
+/** Answer of the service to a scan. */
 export interface Delivered {
   batches: number;
   received: number;
@@ -20,7 +20,7 @@ export interface Delivered {
 }
 
 export interface DeliveryOptions {
-  /** How long the service may be away before this gives up; what is left waits in the spool. */
+  /** Time that the service may be away before this gives up; what is left waits in the spool. */
   readonly patienceMs: number;
   readonly note: (line: string) => void;
 }
@@ -91,6 +91,6 @@ export function isPassing(error: unknown): error is ClientError {
 
 function isForever(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
-  // Of a source that somebody else reports: other batches may be of others.
+  // The source belongs to another reporter; other batches may be of other sources.
   return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.problem === 'source.owned';
 }

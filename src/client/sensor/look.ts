@@ -5,7 +5,7 @@ import type { Detector } from './detectors/detector.js';
 import { javaKeyStore } from './detectors/java-key-store.js';
 import { pemDetector } from './detectors/pem.js';
 import { pkcs12 } from './detectors/pkcs12.js';
-import { sourceCalls } from './detectors/source-calls.js';
+import { sourceCalls } from './detectors/source-rules.js';
 import { sshKeys } from './detectors/ssh.js';
 import { endpointOf } from './endpoints/endpoint.js';
 import { sshFindings } from './endpoints/ssh.js';
@@ -31,7 +31,7 @@ export interface LookOptions {
   readonly onFault: (where: string, reason: string) => void;
 }
 
-/** What is in a file tree, file by file. A file that cannot be read is a fault, and the others go on. */
+/** Finds what is in a file tree, file by file. A file that cannot be read is reported as a fault. */
 export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<SensorFinding> {
   const { source, storePasswords, onFault } = options;
   for await (const file of filesUnder(path, options)) {
@@ -52,7 +52,7 @@ export async function* lookAtTree(path: string, options: LookOptions): AsyncGene
   }
 }
 
-/** What an endpoint shows to anybody. Throws when nothing answers. */
+/** Finds what an endpoint shows without authentication. Throws when nothing answers. */
 export async function lookAtEndpoint(text: string): Promise<SensorFinding[]> {
   const endpoint = endpointOf(text);
   return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);

@@ -134,7 +134,7 @@ class Found {
     await finished(this.stream);
   }
 
-  /** As many parts as it needs, a power of two that never gets smaller; a file is always in the same of so many parts. */
+  /** Number of parts: a power of two that never gets smaller. A file is always in the same part of that many. */
   async split(): Promise<(() => Promise<SensorFinding[]>)[]> {
     await this.close();
     let parts = this.leastParts;

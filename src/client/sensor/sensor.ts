@@ -11,14 +11,14 @@ import { truncate } from '../../platform/text/truncate.js';
 
 const HEARTBEAT = '/api/sensors/heartbeat';
 
-/** What the service answers to a heartbeat. */
+/** Answer of the service to a heartbeat. */
 interface Orders {
   readonly heartbeatSeconds: number;
   readonly configuration: Settings;
   readonly commands: readonly { readonly id: string; readonly settings: Settings }[];
 }
 
-/** What a sensor's configuration, a command or the command line say about a scan. */
+/** Settings of a scan in a sensor's configuration, a command or the command line. */
 export interface Settings {
   readonly source?: unknown;
   readonly paths?: unknown;
@@ -33,7 +33,7 @@ export interface Finished extends Delivered {
 }
 
 export interface SensorOptions extends DeliveryOptions {
-  /** From the command line; they come before what the service says. */
+  /** Settings of the command line, which override those of the service. */
   readonly settings: Settings;
   readonly storePasswords: readonly string[];
 }
@@ -135,7 +135,7 @@ export class SensorAgent {
     return this.finish(await SensorScan.run(order, this.spool, command));
   }
 
-  /** Told last: a sensor that is killed before tells it again, and the service hears it once. */
+  /** Reported last: a sensor that is killed before reports it again, and the service records it once. */
   private async finish(scan: SpooledScan): Promise<Finished> {
     const delivered = await deliver(this.api, this.spool, scan, this.options);
     const refused = delivered.refused + delivered.rejected;
@@ -149,17 +149,17 @@ export class SensorAgent {
 
   /** The command line first, then the command, then the configuration of the sensor. */
   private orderOf(command: Settings): SensorScanOrder {
-    const said = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
-    const paths = textsOf(said.paths, 'paths').map((path) => resolve(path));
-    const endpoints = textsOf(said.endpoints, 'endpoints');
+    const settings = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
+    const paths = textsOf(settings.paths, 'paths').map((path) => resolve(path));
+    const endpoints = textsOf(settings.endpoints, 'endpoints');
     if (paths.length + endpoints.length === 0)
       throw usageError('Nothing to scan: name paths or endpoints, or set "paths" and "endpoints" in the sensor\'s configuration.'); // prettier-ignore
-    const source = typeof said.source === 'string' && said.source !== '' ? said.source : hostname();
+    const source = typeof settings.source === 'string' && settings.source !== '' ? settings.source : hostname();
     return {
       source,
       paths,
       endpoints,
-      exclude: textsOf(said.exclude, 'exclude'),
+      exclude: textsOf(settings.exclude, 'exclude'),
       storePasswords: this.options.storePasswords,
     };
   }

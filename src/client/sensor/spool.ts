@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink, wr
 import { join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 
-/** What a target was reported as: its sources, and into how many parts it is cut. */
+/** A reported target: its sources, and the number of parts it is cut into. */
 export interface Reported {
   readonly parts: number;
   readonly sources: readonly string[];
@@ -25,7 +25,7 @@ const PRIVATE = { mode: 0o600, flush: true } as const;
 const BATCH = /^\d{6}\.json$/;
 
 /**
- * What was found and not delivered yet, on disk. A scan is written aside and becomes valid by one rename, so a sensor that is killed
+ * Keeps findings on disk until they are delivered. A scan is written aside and becomes valid by one rename, so a sensor that is killed
  * leaves a whole scan or none. A batch is removed once the service has taken it; until then it is sent again under the same key, which
  * the service takes once.
  */
@@ -65,7 +65,7 @@ export class Spool {
     await writeFile(join(this.directory, 'building', `${String(number).padStart(6, '0')}.json`), body, PRIVATE);
   }
 
-  /** From now on the scan is to be delivered. */
+  /** Makes the scan ready for delivery. */
   async commit(scan: SpooledScan): Promise<void> {
     const building = join(this.directory, 'building');
     for (const name of await readdir(building)) if (!BATCH.test(name)) await rm(join(building, name));

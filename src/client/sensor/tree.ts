@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** Larger files are no configuration, no source and no key store. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 4096;
-/** What version control, packages and the kernel put there is nobody's own. */
+/** Directories of version control, packages and the kernel, which are not searched. */
 const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
 const NEVER = new Set(['/proc', '/sys', '/dev', '/run']);
 

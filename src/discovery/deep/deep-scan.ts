@@ -4,7 +4,7 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
-import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import type { SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';

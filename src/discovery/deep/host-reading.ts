@@ -1,4 +1,4 @@
-import type { FoundSshKey } from '../../platform/inbox/ssh-keys-found.js';
+import type { FoundSshKey } from '../../platform/inbox/inbox-messages.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';

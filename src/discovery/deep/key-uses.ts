@@ -1,4 +1,4 @@
-import type { SshKeyUse } from '../../platform/inbox/ssh-keys-found.js';
+import type { SshKeyUse } from '../../platform/inbox/inbox-messages.js';
 import { shown } from './scripts.js';
 
 const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;

@@ -1,6 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
-import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import type { AssetsFound, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 
 /**
  * `PENDING`: the port is open and not probed yet. `FOUND`: the facts are known. The others say why they are not: connection refused for

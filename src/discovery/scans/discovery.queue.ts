@@ -1,8 +1,8 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
-import { RelayLoop } from '../../platform/outbox/relay-loop.js';
-import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
 
 export const DISCOVERY_QUEUE = 'discovery';
 
@@ -14,8 +14,8 @@ export interface DiscoverySignal {
 /** Passes committed signals from the outbox to the queue. */
 @Injectable()
 export class DiscoveryRelay {
-  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, relays: RelayLoop) {
-    relays.serve(DISCOVERY_QUEUE, async (scanIds) => {
+  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, outbox: Outbox) {
+    outbox.serve(DISCOVERY_QUEUE, async (scanIds) => {
       await queue.addBulk(scanIds.map((id) => ({ data: { scanIds: [id] }, opts: JOB_SIGNAL_OPTIONS })));
     });
   }

@@ -8,7 +8,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { claimDue } from '../../platform/jobs/claim.js';
+import { WORKER_ID } from '../../platform/jobs/lease.js';
 import { type OpenPort, type ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { Scan, type ScanStatus, scanStatusesBefore } from '../model/scan.entity.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
@@ -61,12 +62,17 @@ export class ScanRepository {
 
   /** Takes scans that wait, or whose worker has not been heard of for the length of its lease. */
   async claim(most: number): Promise<Scan[]> {
-    const [rows]: [{ id: string }[], number] = await this.db.query(
-      `UPDATE scan SET status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())
-       WHERE id IN (SELECT id FROM scan WHERE status = ANY($2) AND (status = 'QUEUED' OR sweep_at <= now())
-                      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
-       RETURNING id`,
-      [WORKER_ID, scanStatusesBefore('RUNNING'), most],
+    const rows = await claimDue<Pick<Scan, 'id'>>(
+      this.db,
+      {
+        table: 'scan',
+        where: `status = ANY($2) AND (status = 'QUEUED' OR sweep_at <= now())`,
+        order: 'id',
+        limit: most,
+        set: `status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())`,
+        returning: 't.id',
+      },
+      [WORKER_ID, scanStatusesBefore('RUNNING')],
     );
     const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));
     return scans.filter(({ worker }) => worker === WORKER_ID);

@@ -1,7 +1,9 @@
 import {
   Body,
   Controller,
+  createParamDecorator,
   Delete,
+  type ExecutionContext,
   Get,
   Headers,
   HttpCode,
@@ -12,12 +14,12 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { ClientGone } from '../../platform/http/client-gone.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { TakesJson } from '../../platform/http/json-limits.js';
+import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
@@ -30,6 +32,16 @@ import { HostImport } from '../import/host-import.service.js';
 import { ChangedHostView, ConnectionTestView, HostPage, HostView } from './host-views.dto.js';
 
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
+
+/** An AbortSignal that fires when the client closes its connection before it has the answer. */
+const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
+  const { raw } = context.switchToHttp().getResponse<FastifyReply>();
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+});
 
 /** Every character of the text may be escaped in JSON. */
 const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };

@@ -1,5 +1,5 @@
 import { IsString, Length } from 'class-validator';
-import { OneKeyLine } from '../../platform/http/one-key-line.js';
+import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { HostAuthority } from './host-authority.entity.js';
 
 export class AddHostAuthorityBody {

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Allow, IsString, Length } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
-import { OneKeyLine } from '../../platform/http/one-key-line.js';
+import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { assertId } from '../../platform/http/id-param.js';
 import {
   type HostKey,

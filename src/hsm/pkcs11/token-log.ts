@@ -3,7 +3,15 @@ import { EMPTY_ROOT, HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { isConsistent } from '../../verifier/merkle-proof.js';
 import { noteText, openNote } from '../../verifier/signed-note.js';
 import { CKA, CKO } from './pkcs11-codes.js';
-import type { TokenKey, GeneratedKey, AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from '../key-vault.js';
+import type {
+  TokenKey,
+  GeneratedKey,
+  AcceptedLog,
+  CheckpointAnswer,
+  CheckpointOrder,
+  LogAnchor,
+  NewLogOrder,
+} from '../key-vault.js';
 import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../../platform/config/config.js';
-import { readPin } from '../../platform/config/pin-file.js';
+import { readPin } from '../../platform/config/config.js';
 import { SETTINGS } from '../../platform/config/settings.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from '../key-vault.js';

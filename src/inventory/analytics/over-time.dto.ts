@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { IsDay } from '../../platform/http/date-time.js';
+import { IsDay } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { CountView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';

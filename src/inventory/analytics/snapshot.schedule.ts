@@ -2,8 +2,12 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Interval } from '@nestjs/schedule';
 import { SnapshotTaker } from './snapshot-taker.js';
 import type { Scope } from '../../access/scopes.js';
-import { assertNoSettings } from '../../platform/schedules/no-settings.js';
-import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import {
+  assertNoSettings,
+  type RunEnd,
+  type ScheduleTarget,
+  ScheduleTargets,
+} from '../../platform/schedules/schedule-targets.js';
 
 const EVERY_MS = 60_000;
 

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource, type EntityManager } from 'typeorm';
 import { keepSourceCount } from '../model/tally.js';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const EVERY_MS = 2000;
 const BATCH = 200;
@@ -11,21 +12,17 @@ const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 @Injectable()
 export class SourceCounter {
   private readonly logger = new Logger(SourceCounter.name);
-  private running = false;
+  private readonly runs = new SingleFlight((error) =>
+    this.logger.warn(`sources were not counted: ${error instanceof Error ? error.name : 'unknown'}`),
+  );
 
   constructor(private readonly db: DataSource) {}
 
   @Interval(EVERY_MS)
-  async look(): Promise<void> {
-    if (this.running) return;
-    this.running = true;
-    try {
+  look(): Promise<void> {
+    return this.runs.run(async () => {
       while (await this.db.transaction((tx) => countBatch(tx)));
-    } catch (error) {
-      this.logger.warn(`sources were not counted: ${error instanceof Error ? error.name : 'unknown'}`);
-    } finally {
-      this.running = false;
-    }
+    });
   }
 }
 

@@ -11,7 +11,7 @@ import {
   Length,
   ValidateIf,
 } from 'class-validator';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { type Level, LEVELS } from '../model/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';

@@ -15,7 +15,7 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
-import { IsDateTime, IsDay } from '../../platform/http/date-time.js';
+import { IsDateTime, IsDay } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
 import type { EvaluateOrder } from './policy-judge.service.js';

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/unique-write.js';
+import { writeUnique } from '../../platform/database/database-error.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { RawBody } from '../../platform/http/raw-body.js';
+import { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';
 import type { InventorySummary } from '../analytics/inventory-snapshot.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
-import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
+import { Inbox } from '../../platform/inbox/inbox.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
@@ -11,7 +11,7 @@ export class FoundAssetsIntake {
   private readonly logger = new Logger(FoundAssetsIntake.name);
 
   constructor(
-    inbox: InboxConsumer,
+    inbox: Inbox,
     private readonly threads: IngestThreads,
   ) {
     inbox.serve('inventory.assets-found', (found) => this.take(found));

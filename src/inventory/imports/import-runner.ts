@@ -1,5 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { claimDue } from '../../platform/jobs/claim.js';
+import { backOff, underLease } from '../../platform/jobs/lease.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
@@ -11,9 +13,10 @@ import type { InventoryImport } from './inventory-import.entity.js';
 
 const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 10;
-const BEAT_MS = 1000;
+const RENEW_EVERY_MS = 1000;
+const FIRST_PAUSE_SECONDS = 5;
+const LONGEST_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
-const CLAIMED = 'id, bytes, "order", attempts';
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: true };
@@ -54,24 +57,28 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     void this.imports.fill();
   }
 
-  private async claim(): Promise<Claimed[]> {
-    const [rows] = (await this.db.query(
-      `UPDATE inventory_import SET status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
-         started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'
-       WHERE id = (SELECT id FROM inventory_import WHERE ended_at IS NULL AND lease_until <= now()
-                   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${CLAIMED}`,
-    )) as [Claimed[], number];
-    return rows;
+  private claim(): Promise<Claimed[]> {
+    return claimDue(this.db, {
+      table: 'inventory_import',
+      where: 'ended_at IS NULL AND lease_until <= now()',
+      order: 'id',
+      limit: 1,
+      set: `status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
+        started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
+      returning: 't.id, t.bytes, t."order", t.attempts',
+    });
   }
 
   private async run(claimed: Claimed): Promise<End> {
     let progress: IngestProgress = { phase: 'READING', done: 0, total: 0 };
-    const beat = setInterval(() => void this.beat(claimed, progress), BEAT_MS);
+    const renew = () => this.renew(claimed, progress);
     try {
-      const body = await this.bodies.read(this.db.manager, claimed.id, claimed.bytes);
-      const order = { ...claimed.order, bytes: transferable(body), password: undefined };
-      return { outcome: await this.threads.take(order, (now) => (progress = now)) };
+      const outcome = await underLease(RENEW_EVERY_MS, renew, async () => {
+        const body = await this.bodies.read(this.db.manager, claimed.id, claimed.bytes);
+        const order = { ...claimed.order, bytes: transferable(body), password: undefined };
+        return this.threads.take(order, (now) => (progress = now));
+      });
+      return { outcome };
     } catch (error) {
       if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
         return { problem: error };
@@ -79,19 +86,15 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
         `an import failed at attempt ${claimed.attempts}: ${error instanceof Error ? error.message : ''}`,
       );
       return { again: true };
-    } finally {
-      clearInterval(beat);
     }
   }
 
-  private async beat({ id, attempts }: Claimed, { phase, done, total }: IngestProgress): Promise<void> {
-    await this.db
-      .query(
-        `UPDATE inventory_import SET phase = $3, done = $4, total = $5, lease_until = now() + interval '${LEASE_SECONDS} seconds'
-         WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
-        [id, attempts, phase, done, total],
-      )
-      .catch(() => undefined); // the next beat makes up for it
+  private async renew({ id, attempts }: Claimed, { phase, done, total }: IngestProgress): Promise<void> {
+    await this.db.query(
+      `UPDATE inventory_import SET phase = $3, done = $4, total = $5, lease_until = now() + interval '${LEASE_SECONDS} seconds'
+       WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
+      [id, attempts, phase, done, total],
+    );
   }
 
   /** Only whoever claimed it last may say how it ended. */
@@ -99,16 +102,17 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     const over = !('again' in end) || attempts >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
-    // A quick one ends before its first beat.
+    // A quick one ends before its lease is renewed for the first time.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
+    const pause = backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
     await this.db.transaction(async (tx) => {
       const [, changed] = (await tx.query(
         `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5,
            total = coalesce($7, total), done = coalesce($7, total),
-           ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $2 * 5)
+           ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $8)
          WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
-        [id, attempts, status, outcome, problem, over, received],
+        [id, attempts, status, outcome, problem, over, received, pause],
       )) as [unknown[], number];
       if (changed > 0 && over) await this.bodies.forget(tx, id);
     });

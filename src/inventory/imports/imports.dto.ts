@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import { WholeNumber } from '../../platform/http/whole-number.js';
+import { WholeNumber } from '../../platform/http/field-rules.js';
 import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
 import { IngestView } from './ingest.dto.js';
 import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';

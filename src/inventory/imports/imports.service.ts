@@ -9,7 +9,7 @@ import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { RawBody } from '../../platform/http/raw-body.js';
+import type { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { bodyKindOf, type IngestOptions, reporterOf } from './ingest.service.js';
 import { ImportBodies } from './import-bodies.js';

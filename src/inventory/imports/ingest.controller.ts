@@ -3,8 +3,8 @@ import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, Ap
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
-import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
+import { LARGEST_BODY_BYTES } from '../../platform/http/bodies/body-memory.js';
+import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { IngestQuery, IngestView } from './ingest.dto.js';
 import { ImportView } from './imports.dto.js';
 import { ImportsService } from './imports.service.js';

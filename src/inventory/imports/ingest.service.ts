@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
-import type { RawBody } from '../../platform/http/raw-body.js';
+import type { RawBody } from '../../platform/http/bodies/raw-body.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { mayDo } from '../../access/scopes.js';
 import type { BodyKind } from '../readers/body-reader.js';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { assertNoWideEncoding } from '../../platform/http/json-bytes.js';
+import { assertNoWideEncoding } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 /** An object of JSON.parse. */

@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
+import { CoalescingRunner } from '../../platform/jobs/runners.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { RiskEngine } from '../risk/risk-engine.js';
@@ -44,10 +45,11 @@ interface Stored {
 export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Reclassifier.name);
   private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private again = false;
+  private readonly rounds = new CoalescingRunner(
+    () => this.look(),
+    (error) => this.logger.warn(`judging anew waits: ${error instanceof Error ? error.name : 'unknown'}`),
+  );
   private isUpToDate = false;
-  private stopped = false;
 
   constructor(
     private readonly db: DataSource,
@@ -61,21 +63,12 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopped = true;
     clearInterval(this.timer);
-    await this.running;
+    await this.rounds.stop();
   }
 
   wake(): void {
-    if (this.stopped) return;
-    this.again = true;
-    this.running ??= this.run()
-      .catch((error: unknown) =>
-        this.logger.warn(`judging anew waits: ${error instanceof Error ? error.name : 'unknown'}`),
-      )
-      .finally(() => {
-        this.running = undefined;
-      });
+    this.rounds.wake();
   }
 
   /**
@@ -87,19 +80,14 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
   }
 
-  private async run(): Promise<void> {
-    while (this.again && !this.stopped) {
-      this.again = false;
-      await this.look();
-    }
-  }
-
-  private async look(): Promise<void> {
+  /** Answers false: what is left waits for the next look. */
+  private async look(): Promise<boolean> {
     const [waiting] = (await this.db.query(
       `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING' LIMIT 1`,
     )) as unknown[];
     if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
     else if (!this.isUpToDate) await this.judgeOutdated();
+    return false;
   }
 
   /** At the start: a new release may come with other rules than those by which it was judged. */
@@ -151,7 +139,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private assertRunning(): void {
-    if (this.stopped) throw new Error('the process stops');
+    if (this.rounds.isStopping) throw new Error('the process stops');
   }
 
   private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {
@@ -176,7 +164,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
         'UPDATE risk_rule_set SET judged = judged + $2, changed_assets = changed_assets + $3 WHERE version = $1',
         [version, rows.length, changed],
       );
-      if (this.stopped) return;
+      if (this.rounds.isStopping) return;
       if (rows.length < PAGE) break;
       await turn();
     }

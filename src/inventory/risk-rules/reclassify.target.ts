@@ -1,8 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../../access/scopes.js';
-import { assertNoSettings } from '../../platform/schedules/no-settings.js';
-import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import {
+  assertNoSettings,
+  type RunEnd,
+  type ScheduleTarget,
+  ScheduleTargets,
+} from '../../platform/schedules/schedule-targets.js';
 import { Reclassifier } from './reclassifier.js';
 
 const WAIT_MS = 1000;

@@ -16,7 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Problem } from '../../platform/errors/problem.js';
-import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
 import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import type { RuleChange } from './rule-changes.service.js';

@@ -1,7 +1,7 @@
-import { isAddressBlock } from '../../formats/addresses/address.js';
-import { isLoopback } from './loopback.js';
-import { isMountPath } from './mount-path.js';
-import { SETTINGS, type SettingName } from './settings.js';
+import { isAddressBlock, isLoopback } from '../../formats/addresses/address.js';
+import { isMountPath, SETTINGS, type SettingName } from './settings.js';
+import { Logger } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
 
 export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
@@ -10,7 +10,7 @@ export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 /** The secret a newcomer starts with. prod refuses it. */
 export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
 
-/** What is wrong with the settings, all of it at once, so that one restart is enough. */
+/** Lists all faults of the settings at once, so that one restart is enough. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
@@ -51,7 +51,7 @@ export class Config {
   readonly smtpTls: 'required' | 'never';
   readonly mailFrom: string;
   readonly alertEmailEnabled: boolean;
-  /** Who gets mails of alerts whose rule names nobody. */
+  /** Recipients of alerts whose rule names none. */
   readonly alertEmailTo: string[];
   /** Addresses and blocks in CIDR notation. */
   readonly outboundAllow: string[];
@@ -83,7 +83,7 @@ export class Config {
   /** Addresses and blocks in CIDR notation that need no credential for a timestamp. */
   readonly tsaAllow: string[];
   readonly tsaOpenPerMinute: number;
-  /** Without slashes around. */
+  /** Paths without leading and trailing slash. */
   readonly transitMounts: string[];
   readonly dnsServers: string[];
   readonly allowLoopback: boolean;
@@ -159,7 +159,7 @@ export class Config {
     return !this.isProd && isLoopback(this.host);
   }
 
-  /** False while nobody has said which server sends mails: the default is public and takes none without an account. */
+  /** False while no mail server is set: the default is public and accepts no mail without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
@@ -271,7 +271,7 @@ export class Config {
     }
   }
 
-  /** What is only there to try things out. */
+  /** Refuses settings that are for trials only. */
   private refuseTrials(): void {
     if (this.isProd && this.allowLoopback) this.faults.push('SVC_ALLOW_LOOPBACK must be no in the profile prod');
   }
@@ -281,5 +281,15 @@ export class Config {
     for (const name of Object.keys(this.environment)) {
       if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
     }
+  }
+}
+
+/** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
+export function readPin(config: Config): string {
+  try {
+    return readFileSync(config.pkcs11PinFile, 'utf8').trim();
+  } catch (cause) {
+    new Logger(Config.name).error(`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile}`);
+    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read (${(cause as NodeJS.ErrnoException).code})`]);
   }
 }

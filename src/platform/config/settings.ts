@@ -1,5 +1,5 @@
 interface Setting {
-  /** What counts when the variable is absent or empty. */
+  /** Value when the variable is absent or empty. */
   readonly default: string;
   readonly meaning: string;
 }
@@ -137,4 +137,23 @@ export function envExample(): string {
     ...lines,
     '',
   ].join('\n');
+}
+
+/** First segments under /v1/ that are taken. */
+const OWN_PATHS = new Set([
+  'auth',
+  'host-authorities',
+  'hosts',
+  'keys',
+  'rotation-policies',
+  'rotations',
+  'scan-scopes',
+  'scans',
+  'ssh-ca',
+  'sys',
+]);
+
+/** Whether Vault's transit may be mounted at this path under /v1/: `transit`, `team/transit`; names of our own cannot be taken. */
+export function isMountPath(path: string): boolean {
+  return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(path) && !OWN_PATHS.has(path.split('/', 1)[0] ?? '');
 }

@@ -7,7 +7,7 @@ export interface ServiceCryptoAsset {
   readonly occurrence: { readonly location: string; readonly symbol?: string };
 }
 
-/** What this service uses cryptography with, by whoever has it. Modules enter their own when they are made. */
+/** The cryptographic assets of this service itself. Each module adds its own when it is made. */
 @Injectable()
 export class ServiceCryptoAssets {
   private readonly lists = new Map<string, () => Promise<ServiceCryptoAsset[]>>();

@@ -1,8 +1,7 @@
-import type { DataSourceOptions } from 'typeorm';
+import { Client, type ClientConfig } from 'pg';
+import { DataSource, type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { DatabaseClient } from './database-client.js';
 import { MIGRATIONS } from './migrations/migrations.js';
-import { SnakeNaming } from './snake-naming.js';
 
 /**
  * Both ends give up on a silent connection: PostgreSQL's own defaults for these time-outs are "never",
@@ -33,4 +32,52 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
       options: '-c tcp_user_timeout=10000 -c synchronous_commit=on',
     },
   };
+}
+
+/** Columns are snake_case, as SQL people expect; tables are named by their entity. */
+export class SnakeNaming extends DefaultNamingStrategy {
+  override columnName(propertyName: string, customName: string | undefined, embeddedPrefixes: string[]): string {
+    return snake([...embeddedPrefixes, customName ?? propertyName].join('_'));
+  }
+
+  override joinColumnName(relationName: string, referencedColumnName: string): string {
+    return snake(`${relationName}_${referencedColumnName}`);
+  }
+}
+
+function snake(text: string): string {
+  return text.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+}
+
+/**
+ * A connection that may be lost at any time. Pool and TypeORM each listen for its errors for a part of its life, and for a moment after
+ * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
+ * process. The next query on it fails, and the pool removes it.
+ */
+export class DatabaseClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
+
+/** Any number; the same in every version, so that two instances that start together do not migrate together. */
+const MIGRATION_LOCK = 7_310_119;
+
+/**
+ * Applies the migrations that are missing and answers their names. A second process waits: the lock is held by
+ * a connection that does nothing else, and is gone as soon as its process is.
+ */
+export async function migrateDatabase(config: Config): Promise<string[]> {
+  // A migration may take longer than any query of the service may.
+  const db = await new DataSource({ ...dataSourceOptions(config), extra: { Client: DatabaseClient } }).initialize();
+  const keeper = db.createQueryRunner();
+  try {
+    await keeper.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const applied = await db.runMigrations({ transaction: 'each' });
+    return applied.map(({ name }) => name);
+  } finally {
+    await keeper.release();
+    await db.destroy();
+  }
 }

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 
 /**
@@ -7,9 +7,9 @@ import { Problem } from '../errors/problem.js';
  * connection is opened ("the database system is starting up") comes as the driver's own error, all else wrapped by TypeORM.
  */
 export function sqlState(error: unknown): string | undefined {
-  const said: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (!(said instanceof DatabaseError)) return undefined;
-  const { code } = said;
+  const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (!(driverError instanceof DatabaseError)) return undefined;
+  const { code } = driverError;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
@@ -42,4 +42,17 @@ export function isDatabaseTrouble(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   return NETWORK.includes(code) || WORDS.test(error.message);
+}
+
+/** Commits `work`. Throws the Problem that `taken` makes when a unique index refuses it: a name is taken. */
+export async function writeUnique<Result>(
+  db: DataSource,
+  work: (tx: EntityManager) => Promise<Result>,
+  taken: () => Problem,
+): Promise<Result> {
+  try {
+    return await db.transaction(work);
+  } catch (error) {
+    throw isUniqueViolation(error) ? taken() : error;
+  }
 }

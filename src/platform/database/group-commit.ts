@@ -9,7 +9,7 @@ interface Waiting<Item, Result> {
 }
 
 interface Shape {
-  /** How long the first item of a group waits for company, in milliseconds. A lone caller does not wait. */
+  /** Milliseconds that the first item of a group waits for others. A lone caller does not wait. */
   readonly lingerMs: number;
   /** Largest group. */
   readonly most: number;
@@ -57,7 +57,7 @@ export class GroupCommit<Item, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    // With all lanes busy the items keep gathering; the lane that ends takes them along.
+    // While all connections are busy items gather; the one that ends next commits them.
     while (this.underWay < this.shape.lanes && this.waiting.length > 0) {
       const group = this.waiting.splice(0, this.shape.most);
       this.lastSize = group.length;

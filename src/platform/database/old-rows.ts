@@ -2,11 +2,11 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval, Timeout } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 
-/** Not in the first moments of a process. */
+/** The first moments of a process are for its start. */
 const FIRST_LOOK_MS = 3000;
 const LOOK_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 90;
-/** At once: what has gathered for years takes longer than a query may. */
+/** Rows of one statement: years of rows would take longer than a statement may. */
 const BATCH = 10_000;
 
 /** Which rows are of no use any more. */

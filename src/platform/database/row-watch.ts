@@ -12,7 +12,7 @@ interface Watcher {
 const LOOK_EVERY_MS = 200;
 
 /**
- * Lets callers wait until rows change. What this process does it tells by `hint`; for the rest one query per look covers everybody
+ * Lets callers wait until rows change. Changes by this process come by `hint`; for the rest one query per look covers everybody
  * who waits, however many they are.
  */
 export class RowWatch {

@@ -1,4 +1,4 @@
-/** How long a process may go on believing what it read: half of what is promised for a revocation to reach it. */
+/** Age of a cached value at most: half of the time in which a revocation is promised to be seen. */
 const BELIEVED_MS = 2500;
 const MAX_ENTRIES = 10_000;
 

@@ -1,4 +1,4 @@
-/** What went wrong, in words that do not know HTTP; problem.filter.ts turns them into a status. */
+/** Kinds of errors, independent of HTTP; problem.filter.ts maps them to a status. */
 export type ProblemKind =
   | 'malformed' // 400 cannot be read as what it should be
   | 'unauthenticated' // 401

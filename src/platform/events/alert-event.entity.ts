@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AlertEventType } from './alert-events.js';
 
-/** Something that people may want to hear of, written in the transaction of what it tells; gone once the alerts have taken it. */
+/** Something that people may want to hear of, written in the transaction that causes it; deleted when alerts have been made of it. */
 @Entity('happening')
 export class AlertEventRow {
   @PrimaryColumn('uuid')
@@ -28,7 +28,7 @@ export class AlertEventRow {
   @Column('jsonb', { default: {} })
   facts: Record<string, string | number>;
 
-  /** It ended. */
+  /** True when the condition has ended. */
   @Column('boolean', { default: false })
   over: boolean;
 }

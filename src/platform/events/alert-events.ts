@@ -18,21 +18,21 @@ export type AlertEventType =
 
 export interface AlertEvent {
   readonly type: AlertEventType;
-  /** What it is about. Events of one subject and type are one thing to people, however often they come. */
+  /** Subject of the event. Events of one subject and type make one alert, however often they come. */
   readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
   /** Now, unless it was at another time. */
   readonly at?: Date;
-  /** How many things happened; 1 by default. */
+  /** Number of occurrences; 1 by default. */
   readonly count?: number;
-  /** What people should read: `where` and `why` first of all. Never a secret. */
+  /** Facts for people, `where` and `why` before all others. Never a secret. */
   readonly facts?: Readonly<Record<string, string | number>>;
-  /** What was told of this subject before has ended: the HSM answers again, the approval was given. */
+  /** The condition that was recorded for this subject before has ended: the HSM answers again, the approval was given. */
   readonly over?: boolean;
 }
 
 const MAX_TEXT = 1000;
 
-/** Tells what people may want to be alerted to. It commits with the change that it tells of, so nothing is lost in a crash. */
+/** Records what people may want to be alerted to. An event commits with the change that causes it, so none is lost in a crash. */
 @Injectable()
 export class AlertEvents {
   async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {

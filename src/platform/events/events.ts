@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
 
 /**
- * What happened, by name: how modules hear of each other without importing each other.
+ * Events by name, by which modules react to each other without importing each other.
  * Events live in one process and can be lost in a crash, so a listener's first act is a row or a hint,
  * and whatever must happen is found again by something that reads rows.
  */

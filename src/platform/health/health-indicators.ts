@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** UNKNOWN: not set up, or not to be told now. */
+/** UNKNOWN: not set up, or not known now. */
 export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** One line for the operator; no secret. */
@@ -10,7 +10,7 @@ export interface Indication {
 
 const PATIENCE_MS = 1000;
 
-/** What else is looked at beside the stores, told by whom it belongs to. Signing goes on without any of it. */
+/** Indicators of health beside the stores; each module adds its own. Signing goes on without any of them. */
 @Injectable()
 export class HealthIndicators {
   private readonly readers = new Map<string, () => Promise<Indication>>();

@@ -21,7 +21,7 @@ interface Member {
 }
 
 /**
- * What the rules of class-validator let pass and no service expects: null where something may be left out, nothing where an object must
+ * Finds what the rules of class-validator let pass and no service expects: null where something may be left out, nothing where an object must
  * be, a list in place of an object, and a list of lists.
  */
 export function shapeErrors(body: object): ValidationError[] {

@@ -1,5 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { type Observable, tap } from 'rxjs';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { base64UrlBytes } from '../../formats/encoding/base64.js';
@@ -43,7 +45,7 @@ export class Cursors {
     return position;
   }
 
-  /** Cuts `limit` items out of `limit + 1` fetched rows and tells whether more follow. */
+  /** Cuts `limit` items out of `limit + 1` fetched rows and answers whether more follow. */
   page<Row>(list: string, rows: Row[], limit: number, positionOf: (row: Row) => string[]): Page<Row> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);
@@ -75,4 +77,22 @@ export class Cursors {
   private seal(body: string): string {
     return createHmac('sha256', this.key).update(body).digest().subarray(0, 16).toString('base64url');
   }
+}
+
+/** Names the next page of a list in the Link header too (RFC 8288), for clients that follow links. */
+@Injectable()
+export class NextLinkInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.method !== 'GET') return next.handle();
+    return next.handle().pipe(tap((body: unknown) => link(body, request, context.switchToHttp().getResponse())));
+  }
+}
+
+function link(body: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const cursor = (body as { nextCursor?: unknown } | null | undefined)?.nextCursor;
+  if (typeof cursor !== 'string' || reply.sent) return;
+  const next = new URL(request.url, 'http://relative');
+  next.searchParams.set('cursor', cursor);
+  void reply.header('link', `<${next.pathname}${next.search}>; rel="next"`);
 }

@@ -1,5 +1,5 @@
 import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { WholeNumber } from './whole-number.js';
+import { WholeNumber } from './field-rules.js';
 
 /** Query of every list. */
 export class PageQuery {

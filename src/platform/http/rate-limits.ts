@@ -11,7 +11,7 @@ const MAX_COUNTERS = 100_000;
 interface Count {
   /** Calls that this process has counted. */
   own: number;
-  /** Of these, the ones that Redis knows of. */
+  /** The part of these calls that Redis knows of. */
   shared: number;
   /** Calls of other processes, as of the last time that they were asked. */
   others: number;
@@ -45,7 +45,7 @@ export class RateLimits implements OnApplicationShutdown {
     this.redis.connect().catch(() => undefined);
   }
 
-  /** Counts a call and tells the caller what is left (draft-ietf-httpapi-ratelimit-headers); beyond the quota it is refused. */
+  /** Counts a call and answers what is left in the headers of draft-ietf-httpapi-ratelimit-headers; beyond the quota it is refused. */
   take(caller: string, reply: FastifyReply, quota = this.config.rateLimitPerMinute): void {
     const now = Date.now();
     const left = this.roll(now);

@@ -2,15 +2,15 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { FastifyRequest } from 'fastify';
 import { from, map, mergeMap, type Observable, of } from 'rxjs';
 
-/** What was found so long after the caller was let in is told only if they would be let in again. */
+/** A result that comes so long after the caller was authorized is answered only if they would be authorized again. */
 const WAITED_MS = 2000;
 
 export interface AuthorizedRequest extends FastifyRequest {
-  /** Set by who let the caller in: rejects when they would not be let in any more. */
+  /** Set by the access guard: rejects when the caller would not be authorized any more. */
   reauthorize?: () => Promise<void>;
 }
 
-/** Whoever waits for something may lose the right to hear of it meanwhile. What a call changed is answered all the same. */
+/** Authorizes slow reads again before their answer: the caller may have lost the right meanwhile. Changes are answered in any case. */
 @Injectable()
 export class ReauthorizationInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -6,7 +6,7 @@ import { type Fault, Problem } from '../errors/problem.js';
 
 const RULES = { whitelist: true, forbidNonWhitelisted: true };
 
-/** What the rules of its class say of a body and, when they have nothing to say, what its shape does. */
+/** Answers the errors by the rules of a body's class and, when there are none, by its shape. */
 async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
   const errors = await validate(body, rules);
   return errors.length > 0 ? errors : shapeErrors(body);
@@ -42,7 +42,7 @@ export async function checkedBody<Body extends object>(
   return body;
 }
 
-/** What is wrong with it, where nothing is thrown because other parts may be right. */
+/** Answers the faults of a part of a body, where nothing is thrown because other parts may be right. */
 export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
   return (await errorsOf(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
 }
@@ -61,7 +61,7 @@ function faultsOf(error: ValidationError, parent: string): Fault[] {
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, pointer))];
 }
 
-/** What it must be, before how long it may be: rules are looked at from the last to the first, as they stand in the class. */
+/** Answers what a value must be before how long it may be: the rules of a field are read from the last to the first. */
 function detailOf({ value, constraints = {} }: ValidationError): string | undefined {
   const [rule, text] = Object.entries(constraints).at(-1) ?? [];
   if (rule === 'whitelistValidation') return 'unknown field';

@@ -5,7 +5,7 @@ import { Problem } from '../errors/problem.js';
 
 const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 
-/** How the header is described to callers. */
+/** Description of the header in the API document. */
 export const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag that you read' };
 
 /**
@@ -28,7 +28,7 @@ export function expectedVersion(header: string | undefined): number {
   );
 }
 
-/** What a change answers that was meant for another version; `instance` is the path of the resource. */
+/** Answer to a change that was meant for another version; `instance` is the path of the resource. */
 export function staleProblem(instance: string): Problem {
   return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });
 }

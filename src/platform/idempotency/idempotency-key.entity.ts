@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** Which resource an Idempotency-Key made; committed together with that resource. */
 @Entity('idempotency_key')
 export class IdempotencyKey {
-  /** Who sent it: keys of different callers never meet. */
+  /** Caller that sent it: keys of different callers are independent. */
   @PrimaryColumn('text')
   principal: string;
 

@@ -1,10 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { Problem } from '../errors/problem.js';
 
-/** How the header is described to callers. */
+/** Description of the header in the API document. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   required: false,
@@ -24,9 +25,9 @@ export interface IdempotentUse {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What a call does, as its Idempotency-Key is to stand for it. */
+/** A call whose effect its Idempotency-Key stands for. */
 export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'operation' | 'resource'> {
-  /** What must be the same when the call is repeated. */
+  /** Must be the same when the call is repeated. */
   readonly body: unknown;
 }
 
@@ -44,11 +45,13 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 }
 
 /**
- * Makes a POST safe to repeat: the key and the resource commit together, so whoever repeats the call finds the resource.
+ * Makes a POST safe to repeat: the key and the resource commit together, so a repeated call finds the resource.
  * Keys live 24 hours.
  */
 @Injectable()
 export class IdempotencyKeys {
+  private readonly logger = new Logger(IdempotencyKeys.name);
+
   constructor(private readonly db: DataSource) {}
 
   /**
@@ -76,8 +79,8 @@ export class IdempotencyKeys {
       `SELECT k.* FROM idempotency_key k JOIN ${from} ON k.principal = item.principal AND k.operation = item.operation AND k.key = item.key`,
       values,
     );
-    const held = new Map(rows.map((row) => [placeOf(row), row]));
-    return uses.map((use) => held.get(placeOf(use))?.resource ?? use.resource);
+    const claimed = new Map(rows.map((row) => [placeOf(row), row]));
+    return uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
   }
 
   /**
@@ -91,7 +94,7 @@ export class IdempotencyKeys {
     return resource === use.resource ? undefined : resource;
   }
 
-  /** What `earlier` will say if an earlier call has ended; claims nothing. For who has much to do, or to ask, before anything is written. */
+  /** Answers what `earlier` will answer if an earlier call has ended; claims nothing. For calls with much to do before anything is written. */
   async known(use: IdempotentUse | undefined): Promise<string | undefined> {
     if (use === undefined) return undefined;
     const [row]: { resource: string }[] = await this.db.query(
@@ -132,8 +135,11 @@ export class IdempotencyKeys {
   }
 
   /** Forgets keys older than 24 hours. */
+  @Interval(15 * 60_000)
   async expire(): Promise<void> {
-    await this.db.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
+    await this.db
+      .query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`)
+      .catch((error: unknown) => this.logger.warn(`old keys stay a while longer: ${String(error)}`));
   }
 }
 

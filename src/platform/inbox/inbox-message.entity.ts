@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What one module has handed to another and that other has not taken yet. */
+/** A message from one module to another that has not been taken yet. */
 @Entity('handover')
 @Index('handover_due', ['topic', 'dueAt', 'id'])
 export class InboxMessage {
@@ -13,7 +13,7 @@ export class InboxMessage {
   @Column('jsonb')
   body: unknown;
 
-  /** Nobody takes it before: a lease while somebody works on it, a pause after a failure. */
+  /** It is not taken before this time: a lease while it is processed, a pause after a failure. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
 

@@ -1,25 +1,32 @@
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
+import { claimDue } from '../jobs/claim.js';
+import { backOff } from '../jobs/lease.js';
+import { TopicRunners } from '../jobs/runners.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 
-const LEASE_SECONDS = 600;
-/** The pause doubles with each failure, up to an hour. */
-const PAUSE = `least(3600, 2 ^ attempts) * interval '1 second'`;
-
-export interface ClaimedMessage<Topic extends InboxTopic> {
+interface ClaimedMessage<Topic extends InboxTopic> {
   readonly id: string;
   readonly body: InboxMessages[Topic];
   readonly attempts: number;
 }
 
+const LOOK_EVERY_MS = 2000;
+const LEASE_SECONDS = 600;
+const FIRST_PAUSE_SECONDS = 2;
+const LONGEST_PAUSE_SECONDS = 3600;
+
 /**
  * Hands facts from one module to another so that none is lost: the row commits with the change that made the fact, and stays until
- * the other module has done its part. It may be taken twice; taking it must be safe to repeat.
+ * the other module has done its part. Messages of a topic are taken one at a time: at once after a commit of this process, else at the
+ * next look; what a process had when it died comes again when its lease has ended. A message may be taken twice, so taking it must be
+ * safe to repeat.
  */
 @Injectable()
-export class Inbox {
-  private listeners: ((topic: InboxTopic) => void)[] = [];
+export class Inbox implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(Inbox.name);
+  private readonly topics = new TopicRunners<InboxTopic>(LOOK_EVERY_MS);
 
   constructor(private readonly db: DataSource) {}
 
@@ -34,30 +41,53 @@ export class Inbox {
 
   /** To be called after COMMIT: who takes in this process need not wait for its next look. */
   committed(topic: InboxTopic): void {
-    for (const listener of this.listeners) listener(topic);
+    this.topics.wake(topic);
   }
 
-  onCommitted(listener: (topic: InboxTopic) => void): void {
-    this.listeners.push(listener);
+  /** Takes the messages of a topic from now on. When `take` rejects, the same message comes again after a pause. */
+  serve<Topic extends InboxTopic>(topic: Topic, take: (body: InboxMessages[Topic]) => Promise<void>): void {
+    this.topics.serve(
+      topic,
+      () => this.next(topic, take),
+      (error) => this.logger.warn(`${topic} waits: ${String(error)}`),
+    );
   }
 
-  /** Takes the next one under a lease, passing over what others have taken. Undefined when nothing is due. */
-  async claim<Topic extends InboxTopic>(topic: Topic): Promise<ClaimedMessage<Topic> | undefined> {
-    const [rows] = (await this.db.query(
-      `UPDATE handover SET due_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1 WHERE id = (
-         SELECT id FROM handover WHERE topic = $1 AND due_at <= now() ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, body, attempts`,
+  /** Messages that were not taken stay in the table for another process or the next start. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.topics.stop();
+  }
+
+  private async next<Topic extends InboxTopic>(
+    topic: Topic,
+    take: (body: InboxMessages[Topic]) => Promise<void>,
+  ): Promise<boolean> {
+    const [message] = await this.claim(topic);
+    if (message === undefined) return false;
+    const { id, body, attempts } = message;
+    try {
+      await take(body);
+      await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
+    } catch (error) {
+      this.logger.error(`${topic} was not taken at attempt ${attempts}: ${String(error)}`);
+      const pause = backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
+      await this.db.query(`UPDATE handover SET due_at = now() + make_interval(secs => $2) WHERE id = $1`, [id, pause]);
+    }
+    return true;
+  }
+
+  private claim<Topic extends InboxTopic>(topic: Topic): Promise<ClaimedMessage<Topic>[]> {
+    return claimDue(
+      this.db,
+      {
+        table: 'handover',
+        where: 'topic = $1 AND due_at <= now()',
+        order: 'due_at, id',
+        limit: 1,
+        set: `due_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1`,
+        returning: 't.id, t.body, t.attempts',
+      },
       [topic],
-    )) as [ClaimedMessage<Topic>[], number];
-    return rows[0];
-  }
-
-  async done(id: string): Promise<void> {
-    await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
-  }
-
-  /** It comes again after a while. */
-  async failed(id: string): Promise<void> {
-    await this.db.query(`UPDATE handover SET due_at = now() + ${PAUSE} WHERE id = $1`, [id]);
+    );
   }
 }

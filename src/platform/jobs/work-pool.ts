@@ -1,41 +1,38 @@
+import { SingleFlight } from './runners.js';
+
 /** A kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {
-  /** How many a process has in hand at most. */
+  /** Number that runs at once in a process. */
   readonly most: number;
-  /** Claims what is due, at most so many; nothing when nothing is. */
+  /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
-  /** Hears what kept this work from its end, or any from being claimed. It stays in its row, and is claimed again. */
+  /** Gets the error that ended this work, or that kept any from being claimed. The row stays, and is claimed again. */
   failed(error: unknown, work?: Work): void;
 }
 
-/** What this process has in hand of one kind of work: it takes on what is due when it is told to look, and when something ends. */
+/** Runs work of one kind, a bounded number at once. Claims what is due when `fill` is called and whenever something ends. */
 export class WorkPool<Work> {
   private readonly running = new Set<Promise<void>>();
-  private filling: Promise<void> | undefined;
-  private stopping = false;
+  private readonly filling: SingleFlight;
 
-  constructor(private readonly kind: ClaimedWork<Work>) {}
+  constructor(private readonly kind: ClaimedWork<Work>) {
+    this.filling = new SingleFlight((error) => this.kind.failed(error));
+  }
 
-  /** From then on work should be put down where that is possible. */
+  /** True after `stop`: work should end where it can be continued later. */
   get isStopping(): boolean {
-    return this.stopping;
+    return this.filling.isStopping;
   }
 
-  /** Takes on what is due, as far as there is room. Never fails. */
+  /** Starts what is due, as far as there is capacity. Never rejects. */
   fill(): Promise<void> {
-    this.filling ??= this.take()
-      .catch((error: unknown) => this.kind.failed(error))
-      .finally(() => {
-        this.filling = undefined;
-      });
-    return this.filling;
+    return this.filling.run(() => this.take());
   }
 
-  /** Takes on nothing more and waits for what is in hand. */
+  /** Claims nothing more and waits for what runs. */
   async stop(): Promise<void> {
-    this.stopping = true;
-    await this.filling;
+    await this.filling.stop();
     await Promise.all(this.running);
   }
 
@@ -48,7 +45,7 @@ export class WorkPool<Work> {
   }
 
   private capacity(): number {
-    return this.stopping ? 0 : this.kind.most - this.running.size;
+    return this.isStopping ? 0 : this.kind.most - this.running.size;
   }
 
   private start(work: Work): void {

@@ -1,4 +1,4 @@
-/** What stands for a text: JSON. `name` is that of the member that it is, or is in a list of, `within` that of the object around. */
+/** Answers the JSON for a text. `name` is the name of its member, or of the member whose list it is in; `within` is the name of the object around. */
 export type TextWriter = (text: string, name: string, within: string) => string;
 
 /**
@@ -23,7 +23,7 @@ export function canonicalJson(value: unknown, write: TextWriter = quoted, name =
   return `${text}}`;
 }
 
-/** Where most texts have nothing to escape, to look is quicker than JSON.stringify. */
+/** Most texts have nothing to escape, and to look for that is quicker than JSON.stringify. */
 const ESCAPED = /[^ !#-[\]-~]/;
 
 export function quoted(text: string): string {

@@ -1,4 +1,4 @@
-/** Where a value stands in a text: from the byte `start` to the one before `end`. */
+/** Place of a value in a text: from the byte `start` to the one before `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -6,7 +6,7 @@ export interface Span {
 
 /** A member of the outermost object. */
 export interface MemberSpan extends Span {
-  /** Of a list: commas between its items, each some `STRETCH` bytes behind the one before. */
+  /** For a list: commas between its items, each some `STRETCH` bytes after the one before. */
   readonly cuts: readonly number[];
 }
 
@@ -19,7 +19,7 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Where the members of the outermost object stand, found by brackets and quotes alone: a hundred megabytes cost a fraction of what
+ * Finds the places of the members of the outermost object by brackets and quotes alone: a hundred megabytes cost a fraction of what
  * reading them does. Of a text that is no JSON it says nothing of use. Undefined for what is no object, for a name that comes twice,
  * for one that is spelled with escapes, and for a list that no bracket ends.
  */
@@ -44,12 +44,12 @@ export function outlineOf(text: Uint8Array): Outline | undefined {
   return undefined;
 }
 
-/** Where a list stands that the outline of its text has found. */
+/** Place of a list that the outline of its text has found. */
 export function isList(text: Uint8Array, { start }: Span): boolean {
   return text[start] === OPEN_LIST;
 }
 
-/** Where the items of a list stand; what is between them is seen to, they themselves are not. @throws SyntaxError */
+/** Answers the places of the items of a list. Checks what is between the items, not the items. @throws SyntaxError */
 export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
   let start = skipSpace(text, list.start + 1);
   if (text[start] === CLOSE_LIST) return;
@@ -75,7 +75,7 @@ export function* stretchesOf(text: Uint8Array, { start, end, cuts }: MemberSpan)
   yield { start: from, end: lastOf(text, end) };
 }
 
-/** Where the last character of a value stands that ends before this byte. */
+/** Answers the place of the last character of a value that ends before this byte. */
 function lastOf(text: Uint8Array, end: number): number {
   let at = end - 1;
   while (isSpace(text[at])) at -= 1;
@@ -111,14 +111,14 @@ function nameIn(text: Uint8Array, start: number, end: number): string | undefine
   return name.includes(BACKSLASH) ? undefined : Buffer.from(name).toString();
 }
 
-/** Behind the closing quote. */
+/** Answers the place after the closing quote. */
 function endOfString(text: Uint8Array, quote: number): number {
   let at = quote + 1;
   for (; at < text.length && text[at] !== QUOTE; at += 1) if (text[at] === BACKSLASH) at += 1;
   return at + 1;
 }
 
-/** Behind a list, as of any value; where it may be cut is added to `cuts`. */
+/** Answers the place after a list, as `value` does; adds where it may be cut to `cuts`. */
 function endOfList(text: Uint8Array, start: number, cuts: number[]): number {
   let next = start + STRETCH;
   let at = endOfValue(text, start + 1);
@@ -132,7 +132,7 @@ function endOfList(text: Uint8Array, start: number, cuts: number[]): number {
   return endOfValue(text, at + 1);
 }
 
-/** Behind a value: at the comma or bracket that ends it. */
+/** Answers the place after a value: of the comma or bracket that ends it. */
 function endOfValue(text: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {

@@ -38,7 +38,7 @@ describe('a log for people', () => {
 });
 
 describe('a log of JSON lines', () => {
-  it('has no secret in message, stack or what is told beside', () => {
+  it('has no secret in message, stack or fields', () => {
     const error = new Error(FORGED);
     loggerOf('prod').error(FORGED, error.stack, { cause: { url: `postgres://me:hidden-word@db/x`, key: SECRET } });
     const [line = '', ...rest] = printed.trimEnd().split('\n');

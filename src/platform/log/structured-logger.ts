@@ -11,7 +11,7 @@ const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]>
 const NEST_AT_START = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
 /**
- * API keys, bearer tokens and passwords in URLs, wherever they turn up in a text. None can begin again within
+ * API keys, bearer tokens and passwords in URLs, anywhere in a text. None can begin again within
  * what it has read, so that a text costs as much as it is long.
  */
 const SECRETS: readonly [RegExp, string][] = [
@@ -36,7 +36,7 @@ export class StructuredLogger extends ConsoleLogger {
     });
   }
 
-  /** Nest tells of every module and route at start; that is for who debugs. */
+  /** Nest logs every module and route at start, which is for debugging. */
   override log(message: unknown, ...rest: unknown[]): void {
     if (NEST_AT_START.has(String(rest.at(-1)))) this.debug(message, ...rest);
     else super.log(message, ...rest);

@@ -24,7 +24,7 @@ export class MailMessage {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** Of no use after that. */
+  /** Not sent after this time. */
   @Column('timestamptz')
   expiresAt: Date;
 

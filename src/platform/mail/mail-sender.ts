@@ -4,15 +4,17 @@ import type { Transporter } from 'nodemailer';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { OldRows } from '../database/old-rows.js';
+import { claimDue } from '../jobs/claim.js';
+import { backOff, underLease } from '../jobs/lease.js';
 import { WorkPool } from '../jobs/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
 import { MAX_SUBJECT, openMail } from './mailbox.js';
-import { oneLine } from '../text/one-line.js';
+import { oneLine } from '../text/truncate.js';
 
 interface Claimed {
   readonly id: string;
-  /** With this one: whoever claims it later has another number. */
+  /** Number of this attempt, which is the fence: a later claim has another. */
   readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
@@ -21,7 +23,9 @@ interface Claimed {
 }
 
 const LEASE_SECONDS = 30;
-const BEAT_MS = 10_000;
+const RENEW_EVERY_MS = 10_000;
+const FIRST_PAUSE_SECONDS = 5;
+const LONGEST_PAUSE_SECONDS = 900;
 
 /**
  * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that each beat renews,
@@ -32,11 +36,16 @@ const BEAT_MS = 10_000;
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly transport: Transporter;
-  /** One at a time: the others wait for whoever is free. */
+  /** One at a time: another process may take the next. */
   private readonly mails = new WorkPool<Claimed>({
     most: 1,
     claim: () => this.claim(),
-    run: (mail) => this.send(mail),
+    run: (mail) =>
+      underLease(
+        RENEW_EVERY_MS,
+        () => this.renew(mail),
+        () => this.send(mail),
+      ),
     failed: (error) => this.logger.warn(`mails wait: ${String(error)}`),
   });
 
@@ -67,29 +76,27 @@ export class MailSender implements BeforeApplicationShutdown {
       `UPDATE mail_message SET given_up_at = now(), body = NULL, html = NULL
        WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at <= now()`,
     );
-    const [claimed]: [Claimed[], number] = await this.db.query(
-      `UPDATE mail_message m SET attempts = m.attempts + 1, next_try_at = now() + interval '${LEASE_SECONDS} seconds'
-       FROM (SELECT id FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at > now()
-         ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED) due
-       WHERE m.id = due.id RETURNING m.id, m.attempts, m.recipient, m.subject, m.body, m.html`,
-    );
-    return claimed;
+    return claimDue(this.db, {
+      table: 'mail_message',
+      where: 'sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at > now()',
+      order: 'next_try_at',
+      limit: 1,
+      set: `attempts = attempts + 1, next_try_at = now() + interval '${LEASE_SECONDS} seconds'`,
+      returning: 't.id, t.attempts, t.recipient, t.subject, t.body, t.html',
+    });
   }
 
   private async renew({ id, attempts }: Claimed): Promise<void> {
-    await this.db
-      .query(
-        `UPDATE mail_message SET next_try_at = now() + interval '${LEASE_SECONDS} seconds'
-         WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
-        [id, attempts],
-      )
-      .catch(() => undefined); // the next beat makes up for it
+    await this.db.query(
+      `UPDATE mail_message SET next_try_at = now() + interval '${LEASE_SECONDS} seconds'
+       WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
+      [id, attempts],
+    );
   }
 
   /** Unless it succeeds, the next try is due after 5 s, 10 s, 20 s … up to 15 minutes. */
   private async send(mail: Claimed): Promise<void> {
     const { id, attempts, recipient, subject, body, html } = mail;
-    const beat = setInterval(() => void this.renew(mail), BEAT_MS);
     try {
       const text = openMail(this.seal, mail, body);
       const messageId = `<${id}@${new URL(this.config.publicUrl).hostname}>`;
@@ -109,12 +116,10 @@ export class MailSender implements BeforeApplicationShutdown {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
       await this.db.query(
-        `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => least(900, 5 * power(2, least(attempts - 1, 10))))
+        `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => $4)
          WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
-        [id, attempts, failure],
+        [id, attempts, failure, backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)],
       );
-    } finally {
-      clearInterval(beat);
     }
   }
 }

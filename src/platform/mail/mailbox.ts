@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, DataSource } from 'typeorm';
 import { newId } from '../database/new-id.js';
 import { Seal } from '../sealing/seal.js';
 import { MailMessage } from './mail-message.entity.js';
-import { oneLine } from '../text/one-line.js';
+import { oneLine } from '../text/truncate.js';
+import { Config } from '../config/config.js';
+import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 
 export interface NewMail {
   readonly recipient: string;
@@ -19,7 +21,7 @@ export interface NewMail {
 /** UTF-16 code units: a few lines of a header once it is encoded and folded (RFC 5322 section 2.2.3, RFC 2047). */
 export const MAX_SUBJECT = 200;
 const SEAL = 'mail to a recipient';
-/** As versions before sealed it: bound to the id of the mail alone. */
+/** Seal of mails of earlier versions, bound to the id of the mail alone. */
 const UNBOUND_SEAL = 'mail';
 
 /** The text is for one recipient: in a row that names another one it cannot be opened. */
@@ -36,7 +38,7 @@ export function openMail(seal: Seal, { id, recipient }: { id: string; recipient:
   }
 }
 
-/** Puts mails into the outbox, in the transaction of what they tell of. MailSender sends them. */
+/** Puts mails into their table, in the transaction of what they report. MailSender sends them. */
 @Injectable()
 export class Mailbox {
   constructor(private readonly seal: Seal) {}
@@ -53,5 +55,33 @@ export class Mailbox {
       expiresAt: new Date(Date.now() + mail.goodForSeconds * 1000),
     });
     return id;
+  }
+}
+
+/** Mails that were tried so often and still wait mean that the SMTP server is away, and not just busy. */
+const TRIES = 2;
+
+/** Whether mails leave. */
+@Injectable()
+export class MailHealth {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add('mail', () => this.read());
+  }
+
+  private async read(): Promise<Indication> {
+    if (!this.config.sendsMail) return { status: 'UNKNOWN', detail: 'no SMTP server is set up (SVC_SMTP_HOST)' };
+    const [row]: { waiting: string; failure: string | null }[] = await this.db.query(
+      `SELECT count(*) AS waiting, max(failure) AS failure FROM mail_message
+       WHERE sent_at IS NULL AND given_up_at IS NULL AND attempts >= $1`,
+      [TRIES],
+    );
+    const waiting = Number(row?.waiting ?? 0);
+    return waiting === 0
+      ? { status: 'UP', detail: 'mails leave' }
+      : { status: 'DOWN', detail: `${waiting} mails wait for the SMTP server: ${row?.failure ?? 'no answer'}` };
   }
 }

@@ -8,7 +8,7 @@ let passed = 0;
 let collectYoung: (() => void) | undefined;
 
 /**
- * Tells of bytes that pass through this process and that nobody will need for long. Their memory is outside of V8's heap, which fills slowly
+ * Reports bytes that pass through this process and are needed for a short time only. Their memory is outside of V8's heap, which fills slowly
  * then: V8 would let 64 MB of them lie and go through all of its heap for them. So what is young is collected each time that enough have
  * passed, and the same memory, which the caches know, serves again.
  */

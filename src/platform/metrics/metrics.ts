@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
-/** What Prometheus reads. Each name is explained by its help text. */
+/** Metrics for Prometheus. Each name is explained by its help text. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();

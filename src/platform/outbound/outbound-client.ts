@@ -11,7 +11,7 @@ export interface OutboundOrder {
   readonly url: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** From the first look-up to the last byte. */
+  /** Time from the DNS look-up to the last byte. */
   readonly timeoutMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface OutboundAnswer {
 /** The target may not be called. The message says why, and never what else the name resolves to. */
 export class OutboundRefused extends Error {}
 
-/** As `dns.lookup` with `all`: every address of a name. */
+/** Answers every address of a name, as `dns.lookup` with `all` does. */
 export type NameLookup = (
   name: string,
   options: LookupOptions & { all: true },
@@ -37,7 +37,7 @@ const PATIENCE_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * The way out for everything whose address somebody else chose. A name is resolved once, when the connection is opened; each address
+ * Sends requests to addresses that users chose. A name is resolved once, when the connection is opened; each address
  * that it has is judged, and the connection goes to one of those, so a name that resolves differently a moment later gains nothing.
  * Redirects are answers like any other and are not followed. Plain HTTP is spoken with addresses that the operator named alone.
  */
@@ -52,7 +52,7 @@ export class OutboundClient {
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 
-  /** Calls the target. Rejects with OutboundRefused when it may not be called, else with what the network said. */
+  /** Calls the target. Rejects with OutboundRefused when it may not be called, else with the network's error. */
   async send(order: OutboundOrder): Promise<OutboundAnswer> {
     const url = this.read(order.url);
     const signal = AbortSignal.timeout(order.timeoutMs ?? PATIENCE_MS);
@@ -75,7 +75,7 @@ export class OutboundClient {
     }
   }
 
-  /** The URL, after all that can be said without a look-up. */
+  /** Checks everything about the URL that needs no DNS look-up. */
   private read(target: string): URL {
     if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
     const url = new URL(target);

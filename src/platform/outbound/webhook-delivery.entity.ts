@@ -28,14 +28,14 @@ export class WebhookDelivery {
   @Column('text')
   type: string;
 
-  /** What is sent, byte for byte. */
+  /** Body, byte for byte. */
   @Column('text')
   body: string;
 
   @Column('text', { default: 'PENDING' })
   status: WebhookDeliveryStatus;
 
-  /** Only grows: the outcome of an attempt that was overtaken finds another number here. */
+  /** The fence. It only grows, so the outcome of an attempt that was overtaken is not stored. */
   @Column('int', { default: 0 })
   attempts: number;
 

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { OldRows } from '../database/old-rows.js';
+import { dueRows } from '../jobs/claim.js';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
 import type { WebhookOutcome } from './webhook-outcome.js';
 
@@ -12,19 +13,26 @@ export interface ClaimedDelivery {
   readonly attempts: number;
   readonly tries: number;
   readonly url: Buffer;
-  /** Those that sign now, the present one first. */
+  /** Secrets that sign now, the present one first. */
   readonly secrets: Buffer[];
 }
 
-/** At once for one endpoint, and how many endpoints per look. */
-const BATCH = 8;
+/** Deliveries of one claim: of one endpoint, and of all. */
+const MAX_PER_ENDPOINT = 8;
 const BATCH_SIZE = 200;
 const KEPT_DAYS = 30;
+/** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that one with many messages keeps no other waiting. */
+const DUE_OF_ENDPOINT = dueRows({
+  table: 'webhook_delivery',
+  where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
+  order: 't.next_try_at',
+  limit: MAX_PER_ENDPOINT,
+});
 
 /** Hears of an endpoint in the transaction that disables it. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
 
-/** The states of deliveries. An attempt that is not heard of for a minute is made again by whoever looks then. */
+/** The states of deliveries. An attempt without an outcome after a minute is made again, by any process. */
 @Injectable()
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);
@@ -47,10 +55,7 @@ export class WebhookDeliveryRepository {
       `WITH due AS MATERIALIZED (
          SELECT waiting.id, e.id AS endpoint, e.url, array_remove(e.secret || ARRAY(
            SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
-         FROM webhook_endpoint e CROSS JOIN LATERAL (
-           SELECT w.id FROM webhook_delivery w
-           WHERE w.endpoint_id = e.id AND w.status = 'PENDING' AND w.next_try_at <= now()
-           ORDER BY w.next_try_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) waiting
+         FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT}) waiting
          WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${BATCH_SIZE})
        UPDATE webhook_delivery d
        SET attempts = d.attempts + 1, tries = d.tries + 1, next_try_at = now() + interval '60 seconds'
@@ -79,7 +84,7 @@ export class WebhookDeliveryRepository {
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
-      const isNews = affected > 0; // another answer may have said so
+      const isNews = affected > 0; // another answer may have disabled it before
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await giveUpWaiting(tx, endpoint);
     });
@@ -87,7 +92,7 @@ export class WebhookDeliveryRepository {
   }
 }
 
-/** What waits for an endpoint that nothing is sent to any more. */
+/** Gives up what waits for an endpoint that nothing is sent to any more. */
 export async function giveUpWaiting(tx: EntityManager, endpoint: string): Promise<void> {
   await tx.query(
     `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,

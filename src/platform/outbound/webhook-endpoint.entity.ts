@@ -4,7 +4,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** Who wants to hear what, and where. */
+/** A receiver of webhook messages: its address and the events that it wants. */
 @Entity('webhook_endpoint')
 export class WebhookEndpoint {
   @PrimaryColumn('uuid')

@@ -6,7 +6,7 @@ const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 const message = (text: string): WebhookMessage => ({
   type: 'alert.opened',
   at: new Date('2027-01-01T00:00:00Z'),
-  data: { alertId: ID, subject: { id: ID, name: text }, facts: { where: text, why: text, said: text } },
+  data: { alertId: ID, subject: { id: ID, name: text }, facts: { where: text, why: text, reason: text } },
   title: text,
   facts: ['What', 'Where', 'Why', 'When'].map((name) => ({ name, value: text })),
   link: `https://sealwright.example/alerts/${ID}`,

@@ -1,7 +1,7 @@
 import { shorten } from '../text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
 
-/** What happened, for programs and for people. */
+/** A message about an event, for programs and for people. */
 export interface WebhookMessage {
   /** `area.happening`, for example `approval.requested`. Stable. */
   readonly type: string;
@@ -12,7 +12,7 @@ export interface WebhookMessage {
   readonly title: string;
   /** For people: what, where, why, what to do; plain text. */
   readonly facts: readonly { readonly name: string; readonly value: string }[];
-  /** Where to look. */
+  /** Page of the console that shows it. */
   readonly link?: string;
 }
 
@@ -77,7 +77,7 @@ function section(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text } };
 }
 
-/** As much of a text as takes up to `max` code units when it is escaped: an ampersand takes five. */
+/** Cuts a text so that it has at most `max` code units when it is escaped: an ampersand takes five. */
 function escapedWithin(text: string, max: number): string {
   let kept = shorten(text, max);
   for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))

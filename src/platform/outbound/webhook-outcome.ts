@@ -9,7 +9,7 @@ const MAX_PAUSE = 86_400;
 
 export interface WebhookOutcome {
   readonly status: WebhookDeliveryStatus;
-  /** Until the next attempt; 0 when there is none. */
+  /** Seconds until the next attempt; 0 when there is none. */
   readonly pauseSeconds: number;
   readonly httpStatus?: number;
   readonly failure?: string;
@@ -17,7 +17,7 @@ export interface WebhookOutcome {
   readonly gone: boolean;
 }
 
-/** What follows from an attempt. `tries` counts it. Only 2xx is success: a redirect is not followed, so it is a failure. */
+/** Answers what follows from an attempt. `tries` counts it. Only 2xx is success: a redirect is not followed, so it is a failure. */
 export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
   if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
   const { status: httpStatus } = answer;

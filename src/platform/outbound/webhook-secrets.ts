@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { createHmac, randomBytes } from 'node:crypto';
 import { Seal } from '../sealing/seal.js';
 
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';
 
-/** What of an endpoint is sealed in its row: its address and the secret that signs. */
+/** Seals the confidential columns of an endpoint: its address and its signing secret. */
 @Injectable()
 export class WebhookSecrets {
   constructor(private readonly seal: Seal) {}
@@ -24,4 +25,29 @@ export class WebhookSecrets {
   openSecret(endpoint: string, sealed: Buffer): string {
     return this.seal.open(SECRET_SEAL, endpoint, sealed).toString();
   }
+}
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+export interface SignedWebhook {
+  /** The same in every attempt, so that receivers recognize a repetition. */
+  readonly id: string;
+  readonly at: Date;
+  readonly body: string;
+}
+
+/** A new signing secret in the notation of Standard Webhooks: `whsec_` and base64. */
+export function newWebhookSecret(): string {
+  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** The headers that sign a message (Standard Webhooks, symmetric signatures): one signature per secret that receivers may know. */
+export function webhookHeaders({ id, at, body }: SignedWebhook, secrets: readonly string[]): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

@@ -1,11 +1,11 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../jobs/runners.js';
 import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
 import { type ClaimedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
-import { WebhookSecrets } from './webhook-secrets.js';
-import { webhookHeaders } from './webhook-signature.js';
-import { oneLine } from '../text/one-line.js';
+import { WebhookSecrets, webhookHeaders } from './webhook-secrets.js';
+import { oneLine } from '../text/truncate.js';
 
 const TIMEOUT_MS = 15_000;
 
@@ -18,8 +18,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(WebhookSender.name);
   /** Batches under way, by endpoint. */
   private readonly busy = new Map<string, Promise<void>>();
-  private looking: Promise<void> | undefined;
-  private stopped = false;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`webhooks wait: ${String(error)}`));
 
   constructor(
     private readonly repository: WebhookDeliveryRepository,
@@ -28,19 +27,12 @@ export class WebhookSender implements BeforeApplicationShutdown {
   ) {}
 
   @Interval(1000)
-  async look(): Promise<void> {
-    if (this.stopped) return;
-    this.looking ??= this.startBatches()
-      .catch((error: unknown) => this.logger.warn(`webhooks wait: ${String(error)}`))
-      .finally(() => {
-        this.looking = undefined;
-      });
-    await this.looking;
+  look(): Promise<void> {
+    return this.looks.run(() => this.startBatches());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopped = true;
-    await this.looking;
+    await this.looks.stop();
     await Promise.all(this.busy.values());
   }
 

@@ -7,7 +7,7 @@ import { webhookBody, type WebhookMessage } from './webhook-message.js';
 
 type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 
-/** Puts messages in line for webhook endpoints, in the transaction of what they tell of. WebhookSender sends them. */
+/** Queues messages for webhook endpoints, in the transaction of what they report. WebhookSender sends them. */
 @Injectable()
 export class Webhooks {
   /** For every endpoint that listens to this type, and for these others. Answers the ids of the deliveries. */

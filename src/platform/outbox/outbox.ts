@@ -1,7 +1,9 @@
-import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { newId } from '../database/new-id.js';
+import { lockDue } from '../jobs/claim.js';
+import { TopicRunners } from '../jobs/runners.js';
 
 export interface OutboxItem {
   readonly id: string;
@@ -9,13 +11,22 @@ export interface OutboxItem {
   readonly subject: string;
 }
 
+type Deliver = (subjects: string[]) => Promise<void>;
+
+const LOOK_EVERY_MS = 500;
+const BATCH_SIZE = 500;
+
 /**
- * Hints that commit together with the change that they announce. A relay passes them to the queue;
- * nothing is lost when Redis is, since the rows themselves say what waits.
+ * Job signals that commit together with the change that they announce, and are then carried to their queue: at once after a commit of
+ * this process, else at the next look. Nothing is lost when Redis is, since the rows themselves say what waits.
  */
 @Injectable()
-export class Outbox {
-  private listeners: ((topic: string) => void)[] = [];
+export class Outbox implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(Outbox.name);
+  private readonly relays = new TopicRunners<string>(LOOK_EVERY_MS);
+  private readonly failing = new Set<string>();
+
+  constructor(private readonly db: DataSource) {}
 
   async add(tx: EntityManager, topic: string, subjects: readonly string[]): Promise<void> {
     if (subjects.length === 0) return;
@@ -26,33 +37,46 @@ export class Outbox {
 
   /** To be called after COMMIT: the relay of this process need not wait for its next look. */
   committed(topic: string): void {
-    for (const listener of this.listeners) listener(topic);
-  }
-
-  onCommitted(listener: (topic: string) => void): void {
-    this.listeners.push(listener);
+    this.relays.wake(topic);
   }
 
   /**
-   * Hands up to `most` messages of a topic to `deliver` and deletes them when it succeeds. Any number of relays share
-   * the table: rows that another one holds are skipped. `deliver` must give up by itself within a second or two,
-   * because the rows stay locked while it runs.
-   *
-   * @returns how many were delivered.
+   * Carries the messages of a topic from now on. `deliver` passes a group of subjects to the queue. It must give up by itself within a
+   * second or two, because the rows stay locked while it runs; when it rejects, the same comes again.
    */
-  async relay(
-    tx: EntityManager,
-    topic: string,
-    most: number,
-    deliver: (subjects: string[]) => Promise<void>,
-  ): Promise<number> {
-    const rows: { id: string; subject: string }[] = await tx.query(
-      `SELECT id, subject FROM outbox_message WHERE topic = $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-      [topic, most],
+  serve(topic: string, deliver: Deliver): void {
+    this.relays.serve(
+      topic,
+      () => this.carry(topic, deliver),
+      (error) => {
+        if (!this.failing.has(topic)) this.logger.warn(`messages for ${topic} wait: ${String(error)}`);
+        this.failing.add(topic);
+      },
     );
-    if (rows.length === 0) return 0;
-    await deliver(rows.map(({ subject }) => subject));
-    await tx.query(`DELETE FROM outbox_message WHERE id = ANY($1::uuid[])`, [rows.map(({ id }) => id)]);
-    return rows.length;
   }
+
+  /** Undelivered messages stay in the table for another process or the next start. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.relays.stop();
+  }
+
+  private async carry(topic: string, deliver: Deliver): Promise<boolean> {
+    const sent = await this.db.transaction((tx) => relay(tx, topic, deliver));
+    // An empty table says nothing about the queue.
+    if (sent > 0 && this.failing.delete(topic)) this.logger.log(`messages for ${topic} are carried again`);
+    return sent === BATCH_SIZE;
+  }
+}
+
+/** Delivers messages and deletes them. Any number of relays share the table. Answers how many were delivered. */
+async function relay(tx: EntityManager, topic: string, deliver: Deliver): Promise<number> {
+  const rows = await lockDue<Pick<OutboxItem, 'id' | 'subject'>>(
+    tx,
+    { table: 'outbox_message', columns: 't.id, t.subject', where: 'topic = $1', order: 'id', limit: BATCH_SIZE },
+    [topic],
+  );
+  if (rows.length === 0) return 0;
+  await deliver(rows.map(({ subject }) => subject));
+  await tx.query(`DELETE FROM outbox_message WHERE id = ANY($1::uuid[])`, [rows.map(({ id }) => id)]);
+  return rows.length;
 }

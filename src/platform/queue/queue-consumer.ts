@@ -1,9 +1,9 @@
 import { type BeforeApplicationShutdown, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { Job, Queue } from 'bull';
+import type { Job, Queue, JobOptions } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 
-/** Of the time that a stop has. What is not finished by then is left to its lease, while the database can still be told. */
+/** Share of the time of a stop that work may take. What is not finished by then is left to its lease. */
 const SHARE_OF_STOP = 0.75;
 /** Connections to Redis are the last that a process has to do with: it ends without that, too. */
 const CLOSE_WITHIN_MS = 2000;
@@ -64,9 +64,15 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
 
   /** Says what is wrong with the queue once: while Redis is away, every attempt to reconnect fails in the same words. */
   private complain(error: Error | undefined): void {
-    const message = error?.message ?? 'its connection is closed'; // Bull tells of some ends without an error
+    const message = error?.message ?? 'its connection is closed'; // Bull reports some ends without an error
     if (message === this.lastTrouble) return;
     this.lastTrouble = message;
     this.logger.warn(`the queue has trouble: ${message}`);
   }
 }
+
+/**
+ * Options of a signal in a queue. The rows own attempts and retries, so Bull makes one attempt and keeps nothing.
+ * No Bull time-out either: it fails the job while the handler runs on.
+ */
+export const JOB_SIGNAL_OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };

@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Config } from '../config/config.js';
+import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 
 const LOOK_EVERY_MS = 500;
@@ -12,7 +13,7 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
-  private looking = false;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not asked: ${String(error)}`));
   private answers: boolean | undefined;
   private policy = 'noeviction';
 
@@ -31,7 +32,7 @@ export class QueueHealth implements OnApplicationShutdown {
     this.redis.on('error', () => undefined); // every look finds out by itself
     this.redis.on('ready', () => void this.readPolicy());
     this.redis.connect().catch(() => undefined);
-    this.timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.timer = setInterval(() => void this.looks.run(() => this.look()), LOOK_EVERY_MS);
   }
 
   /** False as soon as one look failed. */
@@ -51,13 +52,10 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 
   private async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
     const answers = await this.redis.ping().then(
       () => true,
       () => false,
     );
-    this.looking = false;
     if (answers !== this.answers)
       this.logger[answers ? 'log' : 'warn'](answers ? 'Redis answers' : this.detailOfLoss());
     this.answers = answers;
@@ -68,7 +66,7 @@ export class QueueHealth implements OnApplicationShutdown {
     return 'Redis does not answer: background work goes on by polling PostgreSQL';
   }
 
-  /** Redis that evicts would throw doorbells away without a word. */
+  /** A Redis that evicts would drop job signals silently. */
   private async readPolicy(): Promise<void> {
     const [, policy = 'noeviction'] = (await this.redis.config('GET', 'maxmemory-policy').catch(() => [])) as string[];
     this.policy = policy;

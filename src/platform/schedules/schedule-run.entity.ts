@@ -4,7 +4,7 @@ import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 export const RUN_STATUSES = ['DUE', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** `time`: its time came. `missed`: nobody was there when it came. `hand`: somebody asked for it. */
+/** `time`: its time came. `missed`: no worker ran when it came. `hand`: a caller asked for it. */
 export type RunTrigger = 'time' | 'missed' | 'hand';
 
 /** One run of a schedule. That there is one row per schedule and due time is what makes it start once. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RunOutcome } from './scheduled-runs.js';
+import { Problem } from '../errors/problem.js';
 
 /** A run that starts now. */
 export interface StartingRun {
@@ -8,7 +9,7 @@ export interface StartingRun {
   readonly scheduleId: string;
   readonly scheduleName: string;
   readonly dueAt: Date;
-  /** What the schedule says about this target, as `check` let it pass. */
+  /** Settings of the schedule for this target, as `check` accepted them. */
   readonly settings: Record<string, unknown>;
   /** Id of the person, API key or OAuth client in whose name it runs: who asked for it by hand, or else who made or changed the schedule. */
   readonly madeBy: string;
@@ -37,7 +38,7 @@ export interface ScheduleTarget {
   carryOut?(settings: Record<string, unknown>): Promise<RunEnd>;
 }
 
-/** What schedules can start, by kind. Modules enter their own when they are made. */
+/** Targets that schedules can start, by kind. Each module adds its own when it is made. */
 @Injectable()
 export class ScheduleTargets {
   private readonly targets = new Map<string, ScheduleTarget>();
@@ -53,4 +54,12 @@ export class ScheduleTargets {
   get kinds(): string[] {
     return [...this.targets.keys()].sort();
   }
+}
+
+/** For targets that know what to do. @throws Problem 422 `schedule.settings` */
+export function assertNoSettings(settings: Record<string, unknown>): void {
+  const [name] = Object.keys(settings);
+  if (name === undefined) return;
+  const errors = [{ pointer: `/settings/${name}`, detail: 'is not known: this target has no settings' }];
+  throw new Problem('refused', 'schedule.settings', 'This target has no settings.', { errors });
 }

@@ -5,7 +5,7 @@ import { truncate } from '../text/truncate.js';
 
 export interface RunOutcome {
   readonly ok: boolean;
-  /** What it brought, or why it failed. */
+  /** Result in one sentence, or the reason of the failure. */
   readonly detail: string;
 }
 
@@ -17,12 +17,12 @@ interface EndedRun {
 
 const MAX_DETAIL = 1000;
 
-/** Where targets say how a run ended. */
+/** Records the end of runs, which targets report. */
 @Injectable()
 export class ScheduledRuns {
   constructor(private readonly alertEvents: AlertEvents) {}
 
-  /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
+  /** Ends a run that is under way; a second time changes nothing. A failure is recorded as an alert event. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
     const [ended]: [EndedRun[], number] = await tx.query(
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s

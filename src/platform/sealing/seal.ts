@@ -7,7 +7,7 @@ const TAG_BYTES = 16;
 
 /**
  * Encrypts small secrets for the database: AES-256-GCM, nonce ‖ tag ‖ ciphertext. Each purpose has a key of its own, derived
- * from SVC_JWT_SECRET with HKDF (RFC 5869), so whoever holds that setting and the database can read them; a copy of the database
+ * from SVC_JWT_SECRET with HKDF (RFC 5869), so that setting and the database together are enough to read them; a copy of the database
  * alone is not enough. What is sealed for one purpose and place cannot be opened as another.
  */
 @Injectable()

@@ -5,15 +5,15 @@ export interface UnixAccount {
   readonly home: string;
 }
 
-/** What sshd does with keys of one account. */
+/** Settings of sshd for the keys of one account. */
 export interface KeyFileSettings {
   /** Patterns of AuthorizedKeysFile as they are configured. */
   readonly patterns: readonly string[];
-  /** Set when a program tells sshd the keys: a file is then not the whole truth. */
+  /** Set when sshd gets keys from a program (AuthorizedKeysCommand): the files are then not all of them. */
   readonly command: string | undefined;
   readonly trustedUserCaKeys: string | undefined;
   readonly revokedKeys: string | undefined;
-  /** `high`: sshd itself said so (`sshd -T -C …`). `low`: read out of the configuration, every Match block taken together. */
+  /** `high`: read from sshd itself (`sshd -T -C …`). `low`: read out of the configuration, every Match block taken together. */
   readonly confidence: 'high' | 'low';
 }
 

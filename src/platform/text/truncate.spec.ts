@@ -1,6 +1,6 @@
 import { assert, constantFrom, nat, oneof, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shorten, truncate, truncateBytes } from './truncate.js';
+import { shorten, truncate, truncateBytes, oneLine } from './truncate.js';
 
 const FAMILY = '👨‍👩‍👧';
 const FLAG = '🇩🇪';
@@ -65,4 +65,20 @@ describe('a text that is cut', () => {
     for (let i = 0; i < 1000; i += 1) truncate(long, 100);
     expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
   });
+});
+
+it.each([
+  ['a header of its own', 'Key expired\r\nBcc: eve@example.com', 'Key expired Bcc: eve@example.com'],
+  ['line separators', 'a\u2028b\u2029c\u0085d', 'a b c d'],
+  ['colours of a terminal', 'a\u001b[31mb', 'a [31mb'],
+  ['writing that runs backwards', 'invoice\u202efdp.exe', 'invoice fdp.exe'],
+  ['spaces around', '\n a \t', 'a'],
+  ['half of a surrogate pair', 'a\udd10', 'a\ufffd'],
+])('is one line without %s', (_, given, line) => {
+  expect(oneLine(given, 200)).toBe(line);
+});
+
+it('is no longer than it may be, and ends with a whole character', () => {
+  expect(oneLine(`${'x'.repeat(199)}🔐`, 200)).toBe('x'.repeat(199));
+  expect(oneLine('\n'.repeat(500_000), 200)).toBe('');
 });

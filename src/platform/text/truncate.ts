@@ -11,7 +11,7 @@ export function truncate(text: string, max: number): string {
   return (text.length <= max ? text : text.slice(0, boundary(text, max))).toWellFormed();
 }
 
-/** As `truncate`, with an ellipsis for what was cut off, which counts. */
+/** Cuts as `truncate` does, with an ellipsis for what was cut off, which counts. */
 export function shorten(text: string, max: number): string {
   return text.length <= max ? text.toWellFormed() : `${truncate(text, max - ELLIPSIS.length)}${ELLIPSIS}`;
 }
@@ -39,4 +39,21 @@ function boundary(text: string, max: number): number {
 function wholeBefore(text: string, at: number): number {
   const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)];
   return before >= 0xd800 && before < 0xdc00 && after >= 0xdc00 && after < 0xe000 ? at - 1 : at;
+}
+
+/** Characters that end or hide a line: controls, line and paragraph separators, and overrides of the direction of writing (UAX #9). */
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/**
+ * Text from outside as one line of at most `max` UTF-16 code units: for mail headers, lines of a log, and lines of a message that must
+ * not look like others. What would end the line becomes a space.
+ */
+export function oneLine(text: string, max: number): string {
+  // What is cut off need not be looked at.
+  return truncate(
+    truncate(text, max * 2)
+      .replaceAll(BREAKS, ' ')
+      .trim(),
+    max,
+  );
 }

@@ -6,7 +6,7 @@ export interface ThreadOrder {
   readonly name: string;
   /** Structured-cloned into the thread. */
   readonly input: unknown;
-  /** From its start; after that the thread is ended, whatever it does. */
+  /** Time from the start of a thread after which it is ended, whatever it does. */
   readonly deadlineMs: number;
   /** Heap that it may use. */
   readonly heapMb: number;
@@ -26,7 +26,7 @@ export class BoundedThreads {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** @param most threads at once; others wait for their turn. */
+  /** @param most threads at once; others wait. */
   constructor(private readonly most: number) {}
 
   /** Answers the message of the thread. Throws ThreadEnded. */

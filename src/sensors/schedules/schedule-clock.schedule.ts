@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { OldRows } from '../../platform/database/old-rows.js';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { ScheduleStarter } from './schedule-starter.js';
 import { ScheduleTicker } from './schedule-ticker.js';
 
@@ -13,7 +14,7 @@ const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE
 @Injectable()
 export class ScheduleClock {
   private readonly logger = new Logger(ScheduleClock.name);
-  private looking = false;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`schedules wait: ${String(error)}`));
 
   constructor(
     private readonly ticker: ScheduleTicker,
@@ -28,17 +29,11 @@ export class ScheduleClock {
   }
 
   @Interval(1000)
-  async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
-    try {
+  look(): Promise<void> {
+    return this.looks.run(async () => {
       while ((await this.ticker.tick()) > 0);
       while (await this.starter.startOne());
-    } catch (error) {
-      this.logger.warn(`schedules wait: ${String(error)}`);
-    } finally {
-      this.looking = false;
-    }
+    });
   }
 
   @Interval(10_000)

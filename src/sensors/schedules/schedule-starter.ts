@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import type { Scope } from '../../access/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
+import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
@@ -88,14 +89,20 @@ function pausedFor(scope: string): string {
 
 /** Marks the oldest run that is due as started; others look at other runs meanwhile. */
 async function take(tx: EntityManager, targets: readonly string[]): Promise<DueRun | undefined> {
-  const [rows]: [DueRun[], number] = await tx.query(
-    `UPDATE schedule_run r SET status = 'RUNNING', started_at = now() FROM schedule s
-     WHERE s.id = r.schedule_id AND r.status = 'DUE' AND r.id = (
-       SELECT d.id FROM schedule_run d JOIN schedule x ON x.id = d.schedule_id
-       WHERE d.status = 'DUE' AND x.target = ANY($1::text[]) ORDER BY d.id LIMIT 1 FOR UPDATE OF d SKIP LOCKED)
-     RETURNING r.id AS "runId", s.id AS "scheduleId", s.name AS "scheduleName", r.due_at AS "dueAt", s.settings,
-       coalesce(r.asked_by, s.made_by) AS "madeBy", r.asked_by IS NOT NULL AS "byHand", s.target`,
+  const [run] = await claimDue<DueRun>(
+    tx,
+    {
+      table: 'schedule_run',
+      join: 'JOIN schedule s ON s.id = t.schedule_id',
+      columns: 't.id, s.name, s.settings, s.made_by, s.target',
+      where: `t.status = 'DUE' AND s.target = ANY($1::text[])`,
+      order: 't.id',
+      limit: 1,
+      set: `status = 'RUNNING', started_at = now()`,
+      returning: `t.id AS "runId", t.schedule_id AS "scheduleId", due.name AS "scheduleName", t.due_at AS "dueAt", due.settings,
+        coalesce(t.asked_by, due.made_by) AS "madeBy", t.asked_by IS NOT NULL AS "byHand", due.target`,
+    },
     [targets],
   );
-  return rows[0];
+  return run;
 }

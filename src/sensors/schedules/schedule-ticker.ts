@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
+import { lockDue } from '../../platform/jobs/claim.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { RunTrigger } from '../../platform/schedules/schedule-run.entity.js';
 import { dueSpan, nextDue } from './due-times.js';
@@ -20,9 +21,13 @@ export class ScheduleTicker {
   /** Answers how many schedules were due. */
   async tick(): Promise<number> {
     return this.db.transaction(async (tx) => {
-      const due: { id: string; now: Date }[] = await tx.query(
-        `SELECT id, now() AS now FROM schedule WHERE enabled AND next_due_at <= now() ORDER BY next_due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`,
-      );
+      const due = await lockDue<{ id: string; now: Date }>(tx, {
+        table: 'schedule',
+        columns: 't.id, now() AS now',
+        where: 'enabled AND next_due_at <= now()',
+        order: 'next_due_at',
+        limit: BATCH_SIZE,
+      });
       const [first] = due;
       if (first === undefined) return 0;
       const schedules = await tx.findBy(Schedule, { id: In(due.map(({ id }) => id)) });

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import {
   RUN_STATUSES,

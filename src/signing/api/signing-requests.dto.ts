@@ -14,10 +14,8 @@ import {
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { IsBase64Text } from '../../platform/http/base64-text.js';
+import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { JsonAtMost } from '../../platform/http/json-at-most.js';
-import { WholeNumber } from '../../platform/http/whole-number.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { TakesJson } from '../../platform/http/json-limits.js';
+import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { WaitQuery } from '../api/signing-requests.dto.js';
 import { DualSignaturesService, SigningBatchesService } from './signing-batches.service.js';

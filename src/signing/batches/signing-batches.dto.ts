@@ -14,7 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
-import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';

@@ -3,11 +3,10 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { bearerOfBasic } from '../../auth/callers/credentials.js';
-import { ArrivingBodies } from '../../platform/http/arriving-bodies.js';
-import { useErrorShape } from '../../platform/http/error-shapes.js';
-import { parseJsonBody } from '../../platform/http/json-body.js';
-import { mostValuesOf } from '../../platform/http/json-limits.js';
-import { mediaTypeOf } from '../../platform/http/raw-body.js';
+import { ArrivingBodies } from '../../platform/http/bodies/arriving-bodies.js';
+import { useErrorShape } from '../../platform/http/server/problem.filter.js';
+import { parseJsonBody, mostValuesOf } from '../../platform/http/bodies/json-body.js';
+import { mediaTypeOf } from '../../platform/http/bodies/raw-body.js';
 import { signServerErrors, vaultErrors } from './vault-errors.js';
 
 const VAULT = ['/v1/transit/', '/v1/sys/', '/v1/auth/'];

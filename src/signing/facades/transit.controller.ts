@@ -3,7 +3,7 @@ import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { TakesJson } from '../../platform/http/json-limits.js';
+import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { eachOf } from './transit-batch.js';
 import { transitOptions } from './transit-order.js';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ErrorShape, ForeignAnswer, Refusal } from '../../platform/http/error-shapes.js';
+import type { ErrorShape, ForeignAnswer, Refusal } from '../../platform/http/server/problem.filter.js';
 
 /** Operations of the transit engine that a service which signs has nothing for. */
 const NO_SIGNATURES =

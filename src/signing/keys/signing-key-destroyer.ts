@@ -5,8 +5,9 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { WORKER_ID, backOff } from '../../platform/jobs/lease.js';
 import type { KeyPurpose } from './signing-key.entity.js';
+import { lockDue } from '../../platform/jobs/claim.js';
 import { identityOf } from './signing-key-version.entity.js';
 
 /** One attempt at one key: the fence that everything it writes must pass. */
@@ -23,8 +24,8 @@ interface LivingVersion {
   readonly sealed: boolean;
 }
 
-const FIRST_PAUSE_S = 1;
-const LONGEST_PAUSE_S = 3600;
+const FIRST_PAUSE_SECONDS = 2;
+const LONGEST_PAUSE_SECONDS = 3600;
 
 /**
  * Destroys the private keys whose waiting time is over. The intent (DESTROYING) is committed before the HSM is asked, and the end
@@ -55,11 +56,15 @@ export class SigningKeyDestroyer {
 
   private claim(): Promise<Claim | undefined> {
     return this.db.transaction(async (tx) => {
-      const [due]: Omit<Claim, 'attempt'>[] = await tx.query(
-        `SELECT d.key_id AS "keyId", k.name, k.purpose FROM signing_key_destruction d JOIN signing_key k ON k.id = d.key_id
-         WHERE d.finished_at IS NULL AND d.destroy_at <= now() AND (d.lease_until IS NULL OR d.lease_until < now())
-         ORDER BY d.destroy_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
-      );
+      const [due] = await lockDue<Omit<Claim, 'attempt'>>(tx, {
+        table: 'signing_key_destruction',
+        join: 'JOIN signing_key k ON k.id = t.key_id',
+        columns: 't.key_id AS "keyId", k.name, k.purpose',
+        where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
+        order: 't.destroy_at',
+        limit: 1,
+        locks: 't, k',
+      });
       if (due === undefined) return undefined;
       const [[row]]: [{ attempt: number }[], number] = await tx.query(
         `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
@@ -120,7 +125,7 @@ export class SigningKeyDestroyer {
 
   /** It stays DESTROYING, and signs nothing; it is tried again, ever more seldom, until it is done. */
   private async postpone(claim: Claim, error: unknown): Promise<void> {
-    const pause = Math.min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** Math.min(claim.attempt, 20));
+    const pause = backOff(claim.attempt, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
     const code = error instanceof Problem ? error.code : 'signing.internal';
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(

@@ -4,7 +4,7 @@ import { IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'clas
 import { createPublicKey } from 'node:crypto';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { IsDateTime } from '../../platform/http/date-time.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';

@@ -5,7 +5,7 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import type { Actor, Caller } from '../../access/caller.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/unique-write.js';
+import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';

@@ -1,6 +1,6 @@
+import { backOff, WORKER_ID } from '../../platform/jobs/lease.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Actor } from '../../access/caller.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
 
 export const SIGNING_QUEUE = 'signing';
 
@@ -29,7 +29,7 @@ export const MAX_SIGNING_STRIKES = 8;
 
 /** Wait before attempt number `strikes` + 1, in milliseconds: exponential with full jitter on the upper half. */
 export function backoffMs(strikes: number): number {
-  const whole = Math.min(30_000, 250 * 2 ** strikes);
+  const whole = backOff(strikes + 1, 250, 30_000);
   return whole / 2 + (Math.random() * whole) / 2;
 }
 

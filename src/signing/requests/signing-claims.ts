@@ -3,7 +3,8 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { WORKER_ID } from '../../platform/jobs/lease.js';
+import { claimDue } from '../../platform/jobs/claim.js';
 import { ApprovalCheck } from './approval-check.js';
 import { ClaimCheck } from './claim-check.js';
 import { SigningEnvelope, signingStatusesBefore } from '../model/signing-request.entity.js';
@@ -16,9 +17,11 @@ interface Reclaimed {
   readonly status: 'QUEUED' | 'FAILED';
 }
 
-const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
-  r.format, r.certificate_id AS "certificateId", r.composed, r.metadata, r.requested_by AS "requestedBy", r.owner_id AS "ownerId", r.enveloped, r.approval_id AS "approvalId",
-  (SELECT revision FROM signing_key k WHERE k.id = r.key_id) AS "keyRevision"`;
+/** Requests of one transaction that ends them, or gives them to others. */
+const BATCH_SIZE = 500;
+const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
+  t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.enveloped, t.approval_id AS "approvalId",
+  (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
@@ -48,15 +51,20 @@ export class SigningClaims {
    */
   async reclaim(): Promise<number> {
     return this.db.transaction(async (tx) => {
-      const [rows]: [Reclaimed[], number] = await tx.query(
-        `UPDATE signing_request r SET strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
-           status = CASE WHEN strikes + 1 >= $1 THEN 'FAILED' ELSE 'QUEUED' END,
-           failure_code = CASE WHEN strikes + 1 >= $1 THEN 'signing.worker-lost' END,
-           failure_detail = CASE WHEN strikes + 1 >= $1 THEN 'Every process that tried to sign this stopped on the way.' END,
-           finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END
-         WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
-                      ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING r.id, r.attempt, r.correlation, r.status`,
+      const rows = await claimDue<Reclaimed>(
+        tx,
+        {
+          table: 'signing_request',
+          where: `status = 'PROCESSING' AND lease_until < now()`,
+          order: 'id',
+          limit: BATCH_SIZE,
+          set: `strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
+            status = CASE WHEN strikes + 1 >= $1 THEN 'FAILED' ELSE 'QUEUED' END,
+            failure_code = CASE WHEN strikes + 1 >= $1 THEN 'signing.worker-lost' END,
+            failure_detail = CASE WHEN strikes + 1 >= $1 THEN 'Every process that tried to sign this stopped on the way.' END,
+            finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END`,
+          returning: 't.id, t.attempt, t.correlation, t.status',
+        },
         [MAX_SIGNING_STRIKES],
       );
       await this.audit.append(
@@ -77,12 +85,17 @@ export class SigningClaims {
   /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
   async expire(): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [rows]: [{ id: string; correlation: string }[], number] = await tx.query(
-        `UPDATE signing_request SET status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
-           failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'
-         WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND coalesce(released_at, created_at) < now() - $1::int * interval '1 hour'
-                      ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING id, correlation`,
+      const rows = await claimDue<Pick<Claimed, 'id' | 'correlation'>>(
+        tx,
+        {
+          table: 'signing_request',
+          where: `status = 'QUEUED' AND coalesce(released_at, created_at) < now() - $1::int * interval '1 hour'`,
+          order: 'id',
+          limit: BATCH_SIZE,
+          set: `status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
+            failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'`,
+          returning: 't.id, t.correlation',
+        },
         [this.config.signingMaxAgeHours],
       );
       await this.audit.append(
@@ -101,11 +114,16 @@ export class SigningClaims {
 
   private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
     return this.db.transaction(async (tx) => {
-      const [claimed]: [(Claimed & { enveloped: boolean; approvalId: string | null })[], number] = await tx.query(
-        `UPDATE signing_request r SET status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'
-         WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
-                      ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
-         RETURNING ${CLAIMED}`,
+      const claimed = await claimDue<Claimed & { enveloped: boolean; approvalId: string | null }>(
+        tx,
+        {
+          table: 'signing_request',
+          where: `status = ANY($3) AND ${which}`,
+          order,
+          limit: most,
+          set: `status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'`,
+          returning: CLAIMED,
+        },
         [WORKER_ID, leaseMs(this.config), signingStatusesBefore('PROCESSING'), ...parameters],
       );
       const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));

@@ -2,11 +2,10 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
-import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { QueueConsumer, JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
 import { SigningExecutor } from './signing-executor.js';
 import { type SigningSignal, SIGNING_QUEUE, MAX_PER_SIGNAL } from '../model/signing-jobs.js';
-import { RelayLoop } from '../../platform/outbox/relay-loop.js';
-import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
 
 const MAX_CONCURRENT_SIGNALS = 4;
 
@@ -44,8 +43,8 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
 /** Sends job signals for requests that were committed. */
 @Injectable()
 export class SigningRelay {
-  constructor(@InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>, relays: RelayLoop) {
-    relays.serve(SIGNING_QUEUE, async (requestIds) => {
+  constructor(@InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>, outbox: Outbox) {
+    outbox.serve(SIGNING_QUEUE, async (requestIds) => {
       const signals = [];
       for (let at = 0; at < requestIds.length; at += MAX_PER_SIGNAL) {
         signals.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
 import { TimestampRepository } from '../timestamping/timestamp.repository.js';
@@ -10,8 +11,9 @@ import { SigningExecutor } from './signing-executor.js';
 @Injectable()
 export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningSchedule.name);
-  private readonly busy = new Map<string, Promise<void>>();
-  private stopping = false;
+  private readonly sweeps = this.singleFlight('sweep');
+  private readonly expiries = this.singleFlight('expire');
+  private stopped: Promise<unknown> | undefined;
 
   constructor(
     private readonly claims: SigningClaims,
@@ -24,23 +26,23 @@ export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdo
   /** With Redis gone this is how requests are found, so it looks often. */
   @Interval(250)
   sweepWithoutQueue(): Promise<void> {
-    return this.once('sweep', async () => {
-      if (!this.queue.reachable) await this.executor.sweep(true, () => this.stopping);
+    return this.sweeps.run(async () => {
+      if (!this.queue.reachable) await this.executor.sweep(true, () => this.sweeps.isStopping);
     });
   }
 
   @Interval(1000)
   sweep(): Promise<void> {
-    return this.once('sweep', async () => {
+    return this.sweeps.run(async () => {
       const back = await this.claims.reclaim();
-      const late = await this.executor.sweep(!this.queue.reachable, () => this.stopping);
+      const late = await this.executor.sweep(!this.queue.reachable, () => this.sweeps.isStopping);
       if (back + late > 0) this.logger.log('picked up what was left behind', { reclaimed: back, late });
     });
   }
 
   @Interval(60_000)
   endWhatIsTooOld(): Promise<void> {
-    return this.once('expire', async () => {
+    return this.expiries.run(async () => {
       await this.claims.expire();
       await this.keys.failAbandoned();
       await this.timestamps.giveUp();
@@ -48,21 +50,15 @@ export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdo
   }
 
   onModuleDestroy(): void {
-    this.stopping = true;
+    this.stopped = Promise.all([this.sweeps.stop(), this.expiries.stop()]);
   }
 
   /** Lets the run under way finish, while database and HSM are still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.busy.values());
+    await this.stopped;
   }
 
-  /** A run that takes longer than its interval is not joined by a second one. */
-  private async once(name: string, work: () => Promise<void>): Promise<void> {
-    if (this.stopping || this.busy.has(name)) return;
-    const run = work()
-      .catch((error: unknown) => this.logger.warn(`${name} failed and will be repeated: ${String(error)}`))
-      .finally(() => this.busy.delete(name));
-    this.busy.set(name, run);
-    await run;
+  private singleFlight(name: string): SingleFlight {
+    return new SingleFlight((error) => this.logger.warn(`${name} failed and will be repeated: ${String(error)}`));
   }
 }

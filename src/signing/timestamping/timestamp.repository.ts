@@ -4,6 +4,7 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import type { Actor } from '../../access/caller.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
+import { claimDue } from '../../platform/jobs/claim.js';
 import type { Timestamp } from './timestamp.entity.js';
 import type { TimestampRefusal } from './timestamp-query.js';
 
@@ -77,11 +78,14 @@ export class TimestampRepository implements OnApplicationShutdown {
   /** Gives up what no process came back for. */
   async giveUp(): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [rows]: [{ id: string }[], number] = await tx.query(
-        `UPDATE "timestamp" SET status = 'LOST', failure_code = 'timestamp.worker-lost' WHERE id IN (
-           SELECT id FROM "timestamp" WHERE status = 'PENDING' AND created_at < now() - interval '${LOST_AFTER}'
-           ORDER BY created_at LIMIT 500 FOR UPDATE SKIP LOCKED) RETURNING id`,
-      );
+      const rows = await claimDue<Pick<Timestamp, 'id'>>(tx, {
+        table: '"timestamp"',
+        where: `status = 'PENDING' AND created_at < now() - interval '${LOST_AFTER}'`,
+        order: 'created_at',
+        limit: 500,
+        set: `status = 'LOST', failure_code = 'timestamp.worker-lost'`,
+        returning: 't.id',
+      });
       await this.audit.append(
         tx,
         rows.map(({ id }) => ({

@@ -5,11 +5,11 @@ import { AddressList } from '../../formats/addresses/address.js';
 import { bearerOfBasic } from '../../auth/callers/credentials.js';
 import { admitAsGuest } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { mediaTypeOf } from '../../platform/http/raw-body.js';
+import { mediaTypeOf } from '../../platform/http/bodies/raw-body.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
-import { networkOf } from '../../platform/http/network-of.js';
+import { networkOf } from '../../platform/http/origin.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 export const TIMESTAMP_REPLY = 'application/timestamp-reply';

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { TakesJson } from '../../platform/http/json-limits.js';
+import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { VerificationView, VerifyBody } from './verification.dto.js';
 import { VerificationService } from './verification.service.js';
 

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Max, MaxLength, Min, ValidateIf } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { IsBase64Text } from '../../platform/http/base64-text.js';
+import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { subjectNameOf } from '../certificates/certificate-chain.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { VerificationOrder } from './verification-subjects.js';

@@ -1,4 +1,11 @@
-import { type AuthorizedKeysLine, lineAgain, lineEndOf, lineOf, readLines, writeLines } from '../../platform/ssh/authorized-keys-file.js';
+import {
+  type AuthorizedKeysLine,
+  lineAgain,
+  lineEndOf,
+  lineOf,
+  readLines,
+  writeLines,
+} from '../../platform/ssh/authorized-keys-file.js';
 import { withExpiry } from '../../formats/ssh/key-line.js';
 import { unifiedDiff } from './unified-diff.js';
 

@@ -3,7 +3,7 @@ import { DataSource, Not } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { keyFileLine } from '../../platform/ssh/key-file-line.js';
+import { keyFileLine } from '../../platform/ssh/authorized-keys-file.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';

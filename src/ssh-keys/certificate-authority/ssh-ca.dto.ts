@@ -11,8 +11,7 @@ import {
   MaxLength,
   MinDate,
 } from 'class-validator';
-import { IsDateTime } from '../../platform/http/date-time.js';
-import { OneKeyLine } from '../../platform/http/one-key-line.js';
+import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';

@@ -1,22 +1,20 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 
 /** Signs certificates that were accepted or approved and whose process died before they were signed. */
 @Injectable()
 export class SshCertificatesSchedule {
   private readonly logger = new Logger(SshCertificatesSchedule.name);
-  private running = false;
+  private readonly sweeps = new SingleFlight((error) =>
+    this.logger.warn(`SSH certificates were not looked at: ${String(error)}`),
+  );
 
   constructor(private readonly signer: SshCertificateSigner) {}
 
   @Interval(5000)
-  async sweep(): Promise<void> {
-    if (this.running) return;
-    this.running = true;
-    await this.signer
-      .sweep()
-      .catch((error: unknown) => this.logger.warn(`SSH certificates were not looked at: ${String(error)}`));
-    this.running = false;
+  sweep(): Promise<void> {
+    return this.sweeps.run(() => this.signer.sweep());
   }
 }

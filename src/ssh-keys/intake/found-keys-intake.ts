@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
-import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
+import { Inbox } from '../../platform/inbox/inbox.js';
 import { SshKeySightings } from '../keys/ssh-key-sightings.js';
 import { ROTATION_ACTOR } from '../rotation/model/rotation.entity.js';
 
@@ -65,7 +65,7 @@ export class RotationDrift {
 /** Takes keys that scans found from the inbox: records them, and compares them with what rotations have removed. */
 @Injectable()
 export class FoundKeysIntake {
-  constructor(inbox: InboxConsumer, sightings: SshKeySightings, drift: RotationDrift) {
+  constructor(inbox: Inbox, sightings: SshKeySightings, drift: RotationDrift) {
     inbox.serve('ssh-keys.found', async (found) => {
       await sightings.record(found);
       await drift.look(found.hostId, found.seenAt);

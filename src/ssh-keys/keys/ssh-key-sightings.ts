@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, IsUUID, Matches, MaxLength, ValidateIf } from 'class-validator';
-import { OneKeyLine } from '../../platform/http/one-key-line.js';
+import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { FINDING_RULES, type FindingRule } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
+import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SshKeyRotationOrder } from '../rotation/planning/rotation-planner.js';
 import { RotationOrders } from '../rotation/rotation-flow.js';
@@ -43,10 +44,14 @@ export class AgedKeys {
 
   /** Follows every policy that is due, which each is an hour after the last time. */
   private async look(): Promise<void> {
-    const [due]: [{ id: string }[], number] = await this.db.query(
-      `UPDATE ssh_rotation_policy SET due_at = now() + interval '1 hour' + random() * interval '5 minutes' WHERE id IN (
-         SELECT id FROM ssh_rotation_policy WHERE due_at <= now() AND paused_because IS NULL ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED) RETURNING id`,
-    );
+    const due = await claimDue<Pick<RotationPolicy, 'id'>>(this.db, {
+      table: 'ssh_rotation_policy',
+      where: 'due_at <= now() AND paused_because IS NULL',
+      order: 'due_at',
+      limit: 10,
+      set: `due_at = now() + interval '1 hour' + random() * interval '5 minutes'`,
+      returning: 't.id',
+    });
     for (const { id } of due) {
       const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
       if (policy !== null && (await this.rights.mayOrder(policy))) await this.follow(policy);

@@ -2,9 +2,8 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
-import { RelayLoop } from '../../platform/outbox/relay-loop.js';
-import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
-import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
+import { JOB_SIGNAL_OPTIONS, QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { ROTATION_QUEUE } from './model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
 
@@ -16,8 +15,8 @@ interface RotationSignal {
 /** Passes committed signals from the outbox to the queue. */
 @Injectable()
 export class RotationRelay {
-  constructor(@InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>, relays: RelayLoop) {
-    relays.serve(ROTATION_QUEUE, async (targetIds) => {
+  constructor(@InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>, outbox: Outbox) {
+    outbox.serve(ROTATION_QUEUE, async (targetIds) => {
       await queue.add({ targetIds }, JOB_SIGNAL_OPTIONS);
     });
   }

@@ -2,12 +2,15 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { RolloutController } from './rollout/rollout-controller.js';
 import { RotationRunner } from './rotation-flow.js';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 /** Finds what is due by time, whose worker died, or whose signal was never sent. */
 @Injectable()
 export class RotationSchedule {
   private readonly logger = new Logger(RotationSchedule.name);
-  private conducting = false;
+  private readonly looks = new SingleFlight((error) =>
+    this.logger.warn(`rotations were not looked at: ${String(error)}`),
+  );
 
   constructor(
     private readonly runner: RotationRunner,
@@ -20,12 +23,7 @@ export class RotationSchedule {
   }
 
   @Interval(2000)
-  async conduct(): Promise<void> {
-    if (this.conducting) return;
-    this.conducting = true;
-    await this.rollout
-      .lookAtAll()
-      .catch((error: unknown) => this.logger.warn(`rotations were not looked at: ${String(error)}`));
-    this.conducting = false;
+  rollOut(): Promise<void> {
+    return this.looks.run(() => this.rollout.lookAtAll());
   }
 }

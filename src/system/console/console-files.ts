@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Config } from '../../platform/config/config.js';
 
-/** What the browser may be sent, by `Accept-Encoding`. */
+/** Encodings of a file that the browser accepts, by `Accept-Encoding`. */
 export type Coding = 'br' | 'gzip' | 'identity';
 
 export interface ConsoleFile {

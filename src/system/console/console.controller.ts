@@ -4,7 +4,44 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../access/access.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
-import { CONSOLE_PAGES } from './console-pages.js';
+
+/** First parts of the addresses of the console's pages. What is not here is the API's, and unknown there. */
+const SECTIONS = [
+  'alerts',
+  'approvals',
+  'assets',
+  'attestations',
+  'audit',
+  'certificates',
+  'conflicts',
+  'deadlines',
+  'documents',
+  'health',
+  'host-authorities',
+  'hosts',
+  'imports',
+  'jurisdictions',
+  'keys',
+  'policies',
+  'policy-packs',
+  'profile',
+  'requests',
+  'rotation-policies',
+  'rotations',
+  'rules',
+  'scan-scopes',
+  'scans',
+  'schedules',
+  'sensors',
+  'settings',
+  'sign',
+  'ssh-authorities',
+  'ssh-keys',
+  'verify',
+];
+
+/** Routes of the pages: the dashboard, each section, and what is below it. */
+export const CONSOLE_PAGES = ['', ...SECTIONS.flatMap((section) => [section, `${section}/*`])];
 
 /**
  * No inline script, no inline style element, no other site. Scripts come from our own files and no text becomes markup

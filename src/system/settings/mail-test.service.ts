@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-trial.js';
+import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-transport.js';
 
-/** Mails on trial, which the audit log tells of: they go wherever somebody says. */
+/** Sends test mails to an address that a caller gives, and records each in the audit log. */
 @Injectable()
 export class MailTestService {
   constructor(

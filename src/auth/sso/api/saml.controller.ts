@@ -2,7 +2,7 @@ import { Controller, Get, Header, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
-import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/raw-body.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/bodies/raw-body.js';
 import { Public } from '../../../access/access.js';
 import { FORM } from '../../oauth/oauth-parameters.js';
 import { SsoCookie } from '../../browser/cookies.js';

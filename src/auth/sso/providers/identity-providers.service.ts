@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
-import { writeUnique } from '../../../platform/database/unique-write.js';
+import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
 import { Seal } from '../../../platform/sealing/seal.js';

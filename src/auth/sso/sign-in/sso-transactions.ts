@@ -6,7 +6,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { Seal } from '../../../platform/sealing/seal.js';
 import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { SsoTransaction } from './sso.entity.js';
-import { networkOf } from '../../../platform/http/network-of.js';
+import { networkOf } from '../../../platform/http/origin.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Throttle } from '../../throttle/throttle.js';
 

@@ -45,7 +45,7 @@ const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** What configuration says about cryptography: nginx, Apache, HAProxy, Postfix, PostgreSQL, Redis, Kafka, Spring, OpenSSL, OpenSSH. */
+/** Finds cryptography in configuration files: nginx, Apache, HAProxy, Postfix, PostgreSQL, Redis, Kafka, Spring, OpenSSL, OpenSSH. */
 export const configuration: Detector = ({ location, text }) => {
   if (!FILES.test(location)) return [];
   return text.split('\n').flatMap((line, index) => {

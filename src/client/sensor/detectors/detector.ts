@@ -2,7 +2,7 @@ import type { SensorFinding } from '../model/finding.js';
 
 /** A file as detectors see it. */
 export interface SeenFile {
-  /** What findings call it. */
+  /** Name of the file in findings. */
   readonly location: string;
   readonly name: string;
   readonly bytes: Buffer;
@@ -15,7 +15,7 @@ export interface SeenFile {
 /** Says what a file holds. It is given every file that is small enough, and says quickly that one is none of its business. */
 export type Detector = (file: SeenFile) => SensorFinding[];
 
-/** Where a place in a text is: its line, from 1, and where that begins. Asked for one place after the other, it costs one walk in all. */
+/** Answers the line of a place in a text, from 1, and where that line begins. Ascending places cost one pass in all. */
 export function fileLinesOf(text: string): (index: number) => { readonly line: number; readonly start: number } {
   let [line, start, next] = [1, 0, text.indexOf('\n')];
   return (index) => {

@@ -37,7 +37,7 @@ interface Pbes2 {
   readonly iv: Buffer;
 }
 
-/** How something is encrypted under a password, as a name that rules can judge. */
+/** Names a password-based encryption so that rules can judge it. */
 export function schemeName(algorithm: WindowElement): string {
   const oid = algorithm.children()[0]?.oid() ?? '';
   if (oid !== PBES2) return OLD[oid] ?? `encrypted as ${oid}`;
@@ -45,7 +45,7 @@ export function schemeName(algorithm: WindowElement): string {
   return parts === undefined ? 'PBES2' : `PBES2-HMAC-${parts.digest.toUpperCase()}-${parts.cipher.toUpperCase()}`;
 }
 
-/** What may still be spent on the passwords of one key store, which says itself how much each costs. */
+/** Iterations that may still be spent on the passwords of one key store, which itself sets how many each costs. */
 export class RoundsLeft {
   private left = MAX_ROUNDS;
 

@@ -31,7 +31,7 @@ interface Block {
   readonly index: number;
 }
 
-/** What stands between a BEGIN and the next END, when they say the same. Each part of the text is looked at once. */
+/** Answers the blocks between a BEGIN and the next END with the same label. Each part of the text is read once. */
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let end = 0;
@@ -61,7 +61,7 @@ function blockHere(label: string, body: string, place: FindingPlace): SensorFind
 
 const OPEN = { scheme: undefined };
 
-/** Of an encrypted one the header says the cipher, and the label says the kind of key (RFC 1421). */
+/** Reads an encrypted key: its header names the cipher, its label the kind of key (RFC 1421). */
 function traditional(kind: string, body: string, place: FindingPlace): SensorFinding[] {
   const scheme = /^DEK-Info: *([\w-]{1,40})/m.exec(body)?.[1];
   if (scheme === undefined) return [privateKeyHere(traditionalKeyFacts(kind, new Base64Window(body)), OPEN, place)];

@@ -4,7 +4,7 @@ import { coordinates } from '../model/ssh-blob.js';
 import { schemeName } from './password-scheme.js';
 
 /*
- * What kind of private key it is, and its public half where that stands beside the private one. The numbers that make it private are
+ * Reads the kind of a private key, and its public half where that stands beside the private one. The numbers that make it private are
  * stepped over by their lengths.
  */
 

@@ -1,7 +1,16 @@
-import type { Algorithm } from '../model/finding.js';
+import {
+  type Algorithm,
+  type SensorFinding,
+  type FindingPlace,
+  protocolHere,
+  tlsVersion,
+  usedHere,
+} from '../model/finding.js';
 import { onCurve, rsa } from '../model/key-algorithm.js';
+import { type Detector, fileLinesOf } from './detector.js';
+import { truncate } from '../../../platform/text/truncate.js';
 
-/** What a call uses: an algorithm, or a version of TLS. */
+/** Cryptography that a call uses: an algorithm, or a version of TLS. */
 export type Used = { readonly algorithm: Algorithm } | { readonly tls: string } | undefined;
 
 export interface SourceRule {
@@ -186,3 +195,27 @@ export const SOURCE_RULES: readonly SourceRule[] = [
   ),
   rule(RUST, /\bRsaPrivateKey::new\([^,()]{1,60},\s*(\d{3,5})/g, rsaOf),
 ];
+
+const MAX_SYMBOL = 60;
+/** Characters before the beginning of a comment, at most. */
+const MAX_INDENT = 200;
+const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
+
+/** Calls of cryptography in source code, by language. What stands in a comment is not called. */
+export const sourceCalls: Detector = ({ location, text }) =>
+  SOURCE_RULES.filter(({ files }) => files.test(location)).flatMap((matching) => callsOf(matching, location, text));
+
+function callsOf({ call, used }: SourceRule, location: string, text: string): SensorFinding[] {
+  const placeOf = fileLinesOf(text);
+  return [...text.matchAll(call)].flatMap((match): SensorFinding[] => {
+    const { line, start } = placeOf(match.index);
+    if (COMMENT.test(text.slice(start, Math.min(start + MAX_INDENT, match.index + 1)))) return [];
+    const what = used(match.slice(1));
+    const symbol = truncate((match[0].split('(')[0] ?? '').trim(), MAX_SYMBOL);
+    const place: FindingPlace = { location, line, symbol };
+    if (what === undefined) return [];
+    if ('algorithm' in what) return [usedHere(what.algorithm, place)];
+    const version = tlsVersion(what.tls);
+    return version === undefined ? [] : [protocolHere({ ...version, type: 'tls' }, place)];
+  });
+}

@@ -29,7 +29,7 @@ interface Greeting {
   readonly hostKey: Buffer | undefined;
 }
 
-/** What an SSH server offers before anybody logs in, and its host keys. Throws when nothing answers. */
+/** Finds what an SSH server offers before a login, and its host keys. Throws when nothing answers. */
 export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const first = await greet(endpoint, undefined);

@@ -6,18 +6,18 @@ const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv
 const CONNECT_MS = 6000;
 const MAX_SUITES = 60;
 const MAX_CHAIN = 10;
-/** What old servers still speak has to be asked for. */
+/** Old versions have to be enabled explicitly. */
 const ANY_CIPHER = 'ALL:COMPLEMENTOFALL:@SECLEVEL=0';
 
 interface Handshake {
   readonly suite: string;
-  /** As OpenSSL calls it. */
+  /** Name in OpenSSL. */
   readonly cipher: string;
   readonly group: string | undefined;
   readonly chain: readonly Buffer[];
 }
 
-/** What a TLS server accepts: versions, suites, the key exchange, and its certificates. Throws when nothing answers. */
+/** Finds what a TLS server accepts: versions, suites, the key exchange, and its certificates. Throws when nothing answers. */
 export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const spoken: { version: string; suites: string[]; groups: Set<string> }[] = [];

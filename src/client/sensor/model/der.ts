@@ -43,7 +43,7 @@ export class WindowElement {
   private constructor(
     private readonly window: ByteWindow,
     readonly tag: number,
-    /** Of the contents. */
+    /** Length of the contents. */
     readonly start: number,
     readonly end: number,
   ) {}

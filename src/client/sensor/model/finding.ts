@@ -1,4 +1,4 @@
-/** Where something was found. Lines count from 1. */
+/** Place of a finding. Lines count from 1. */
 export interface FindingPlace {
   readonly location: string;
   readonly line?: number;
@@ -30,7 +30,7 @@ export interface SensorFinding {
   /** PEM, or a line as in authorized_keys. */
   readonly publicKey?: string;
   readonly component?: Component;
-  /** What other findings of the same scan call a certificate or public key. */
+  /** Name by which other findings of the same scan refer to a certificate or public key. */
   readonly ref?: string;
   readonly uses?: readonly Algorithm[];
   readonly dependsOn?: readonly string[];
@@ -60,7 +60,7 @@ export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFindi
 }
 
 export interface ProtocolHere {
-  /** As people say it: `TLS 1.2`, `SSH`. */
+  /** Common name: `TLS 1.2`, `SSH`. */
   readonly name: string;
   readonly type: 'tls' | 'ssh';
   readonly version?: string;

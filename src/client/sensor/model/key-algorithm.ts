@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Algorithm } from './finding.js';
 
-/** Of a public key: which one it is, and what it is made of. */
+/** Algorithm of a public key with its parameters. */
 export interface SensedKeyFacts {
   /** SHA-256 of the SubjectPublicKeyInfo; undefined where the public half is not to be had. */
   readonly fingerprint: string | undefined;

@@ -3,7 +3,7 @@ import { refOf } from './finding.js';
 import type { Algorithm } from './finding.js';
 import type { SensedKeyFacts } from './key-algorithm.js';
 
-/** What protects a private key: a scheme by name, or nothing. */
+/** Protection of a private key: a scheme by name, or none. */
 export interface Protection {
   readonly scheme: string | undefined;
 }

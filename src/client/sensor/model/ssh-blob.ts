@@ -7,7 +7,7 @@ const JWK_CURVES: Readonly<Record<string, readonly [string, string]>> = {
   nistp521: ['P-521', 'secp521r1'],
 };
 
-/** Of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709); nothing of a kind that is not known. */
+/** Reads algorithm and size of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709); undefined for unknown types. */
 export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   const fields = new WireReader(blob);
   const kind = fields.text();
@@ -33,7 +33,7 @@ export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   );
 }
 
-/** Of an uncompressed point. */
+/** Bits of an uncompressed point. */
 export function coordinates(point: Buffer): { x: string; y: string } {
   const half = (point.length - 1) / 2;
   return { x: point.toString('base64url', 1, 1 + half), y: point.toString('base64url', 1 + half) };

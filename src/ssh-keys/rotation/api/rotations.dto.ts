@@ -16,7 +16,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { OneKeyLine } from '../../../platform/http/one-key-line.js';
+import { OneKeyLine } from '../../../platform/http/field-rules.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import { NEW_CUSTODIES, type NewCustody, type RotationSettings } from '../model/rotation.entity.js';
 import { ROTATION_STATUSES, type RotationStatus } from '../model/rotation-state.js';

@@ -6,7 +6,7 @@ import { HostKeysService } from '../../../hosts/host-keys/host-keys.service.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { keyFileLine } from '../../../platform/ssh/key-file-line.js';
+import { keyFileLine } from '../../../platform/ssh/authorized-keys-file.js';
 import { readPublicKeyLine, type SshPublicKey } from '../../../formats/ssh/public-key.js';
 import { isSshsigBy } from '../../../formats/ssh/sshsig.js';
 import {

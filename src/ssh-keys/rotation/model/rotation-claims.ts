@@ -3,7 +3,8 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../../platform/config/config.js';
 import { advisoryLock } from '../../../platform/database/advisory-lock.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
-import { WORKER_ID } from '../../../platform/jobs/worker-id.js';
+import { WORKER_ID } from '../../../platform/jobs/lease.js';
+import { claimDue } from '../../../platform/jobs/claim.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
@@ -24,17 +25,22 @@ export class RotationClaims {
     const id = await this.db.transaction(async (tx) => {
       // Claims go one by one, or two could take two targets of one host at once.
       await advisoryLock(tx, 'ssh rotation claims');
-      const [rows]: [{ id: string }[], number] = await tx.query(
-        `UPDATE ssh_rotation_target SET fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'
-         WHERE id = (SELECT t.id FROM ssh_rotation_target t JOIN ssh_rotation r ON r.id = t.rotation_id
-           WHERE t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
-             AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
-             AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())
-           ORDER BY t.due_at LIMIT 1)
-         RETURNING id`,
+      const [claimed] = await claimDue<Pick<RotationTarget, 'id'>>(
+        tx,
+        {
+          table: 'ssh_rotation_target',
+          join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',
+          where: `t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
+            AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
+            AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())`,
+          order: 't.due_at',
+          limit: 1,
+          set: `fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'`,
+          returning: 't.id',
+        },
         [WORKER_ID, this.config.sshRotationLeaseSeconds],
       );
-      return rows[0]?.id;
+      return claimed?.id;
     });
     return id === undefined ? undefined : this.read(id);
   }

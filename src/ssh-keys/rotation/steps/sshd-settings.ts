@@ -1,6 +1,11 @@
 import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { type UnixAccount, type KeyFileSettings, readConfigured, readEffective } from '../../../platform/ssh/key-files.js';
+import {
+  type UnixAccount,
+  type KeyFileSettings,
+  readConfigured,
+  readEffective,
+} from '../../../platform/ssh/key-files.js';
 import { FIND_SSHD } from '../../../platform/ssh/sshd-script.js';
 import { StepFailure } from '../model/rotation-work.js';
 

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { errorCodes, type FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { detachBuffer } from '../../memory/detach-buffer.js';
+
+const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
+
+/** The slowest pace at which a body may come. */
+export interface Pace {
+  /** Time at the beginning in which any pace is accepted. */
+  readonly graceMs: number;
+  /** After that, on the average. */
+  readonly bytesPerSecond: number;
+}
+
+/** Some 2 Mbit/s: the largest comes in 17 minutes. */
+export const PACE: Pace = { graceMs: 20_000, bytesPerSecond: 256 * 1024 };
+const LOOK_AGAIN_MS = 1000;
+
+/** Reads bodies, which take their time; a stop does not wait for those that take long. */
+@Injectable()
+export class ArrivingBodies {
+  private readonly refusals = new Set<() => void>();
+  private pace = PACE;
+
+  /** For bodies that begin from now on. */
+  allow(pace: Pace): void {
+    this.pace = pace;
+  }
+
+  /** Refuses those that are on their way. */
+  refuse(): void {
+    for (const refusal of this.refusals) refusal();
+  }
+
+  /**
+   * Reads a body up to the limit of its route. One that declares its length gets its memory before it comes, and each byte is copied there when
+   * it does: to put a hundred megabytes together at the end would keep everybody else waiting.
+   *
+   * @throws 413 for more than the limit, 400 for another length than the declared one, 408 for one that comes too slowly.
+   */
+  read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
+    const { bodyLimit } = request.routeOptions;
+    const declared = request.headers['content-length'];
+    const length = declared === undefined ? undefined : Number(declared);
+    if (length !== undefined && length > bodyLimit) return Promise.reject(new TooLarge());
+    const bytes = length === undefined ? new BodyOfUnknownLength() : new BodyOfKnownLength(length);
+    return new Promise((resolve, reject) => {
+      const end = (outcome: () => void) => {
+        clearTimeout(timer);
+        this.refusals.delete(refusal);
+        body.off('data', onData).off('end', onEnd).off('error', onError);
+        outcome();
+      };
+      const refusal = () => end(() => reject(new TooSlow()));
+      const due = dueBytes(this.pace);
+      const look = () => {
+        if (bytes.length < due()) refusal();
+        else timer = setTimeout(look, LOOK_AGAIN_MS);
+      };
+      let timer = setTimeout(look, this.pace.graceMs);
+      const onData = (chunk: Buffer) => {
+        bytes.add(chunk);
+        if (bytes.length > bodyLimit) end(() => reject(new TooLarge()));
+      };
+      const onEnd = () => {
+        const isWhole = length === undefined || bytes.length === length;
+        end(() => (isWhole ? resolve(bytes.whole()) : reject(new WrongLength())));
+      };
+      const onError = (error: Error) => end(() => reject(Object.assign(error, { statusCode: 400 })));
+      this.refusals.add(refusal);
+      body.on('data', onData).on('end', onEnd).on('error', onError);
+    });
+  }
+}
+
+/** Number of bytes that must have come by now. */
+export function dueBytes({ graceMs, bytesPerSecond }: Pace): () => number {
+  const graceEnds = performance.now() + graceMs;
+  return () => ((performance.now() - graceEnds) / 1000) * bytesPerSecond;
+}
+
+class TooSlow extends Error {
+  readonly statusCode = 408;
+}
+
+class BodyOfKnownLength {
+  length = 0;
+  private readonly bytes: Buffer;
+
+  constructor(length: number) {
+    this.bytes = Buffer.allocUnsafe(length);
+  }
+
+  add(chunk: Buffer): void {
+    chunk.copy(this.bytes, this.length);
+    this.length += chunk.length;
+    detachBuffer(chunk);
+  }
+
+  /** Only called when all bytes are there: the memory is not initialized, and must not be disclosed. */
+  whole(): Buffer {
+    return this.bytes;
+  }
+}
+
+class BodyOfUnknownLength {
+  length = 0;
+  private readonly chunks: Buffer[] = [];
+
+  add(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.length += chunk.length;
+  }
+
+  whole(): Buffer {
+    const whole = Buffer.concat(this.chunks, this.length);
+    for (const chunk of this.chunks.splice(0)) detachBuffer(chunk);
+    return whole;
+  }
+}

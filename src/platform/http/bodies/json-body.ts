@@ -1,0 +1,140 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { jsonFault, repeatedMember } from '../../json/json-fault.js';
+import { Problem } from '../../errors/problem.js';
+import { truncate } from '../../text/truncate.js';
+
+const MAX_DEPTH = 32;
+const MAX_VALUES = 2000;
+/** Never legal member names: they reach the prototype of whatever object they are copied into. */
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
+ * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither), numbers that are none any
+ * more, and members that come twice. A body without a byte is none: many clients name its type with every call. A byte order mark of UTF-8
+ * is skipped; other encodings are named.
+ */
+export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
+  if (body.length === 0) return undefined;
+  assertNoWideEncoding(body);
+  const text = withoutMark(body).toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw notJson(text, cause);
+  }
+  if (text.includes('\uFFFD') && !isUtf8(withoutMark(body)))
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
+  inspect(value, mostValues);
+  const twice = repeatedMember(text);
+  if (twice !== undefined) throw refusal('', `it has the member "${truncate(twice, 64)}" twice`);
+  return value;
+}
+
+function notJson(text: string, cause: unknown): Problem {
+  const fault = jsonFault(text);
+  if (fault === undefined)
+    return new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
+  const { line, column } = fault;
+  const detail = `line ${line}, column ${column}: ${fault.detail}`;
+  const errors = [{ pointer: '', detail, column }];
+  return new Problem('malformed', 'request.malformed', `The body is not valid JSON; ${detail}.`, { cause, errors });
+}
+
+function isUtf8(body: Buffer): boolean {
+  return Buffer.from(body.toString('utf8'), 'utf8').equals(body);
+}
+
+interface Place {
+  readonly value: unknown;
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+/** Walks without recursion, so that the walk itself cannot be made to overflow. */
+function inspect(root: unknown, mostValues: number): void {
+  const stack: Place[] = [{ value: root, pointer: '', depth: 0 }];
+  let seen = 0;
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    if (++seen > mostValues) throw refusal('', `more than ${mostValues} values`);
+    const { value, pointer, depth } = place;
+    if (typeof value === 'string') assertStorable(value, pointer);
+    // 1e400: it would be stored as null.
+    if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(pointer, 'is a number beyond all measure');
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth === MAX_DEPTH) throw refusal('', `nested deeper than ${MAX_DEPTH} levels`);
+    for (const [name, member] of Object.entries(value)) {
+      const at = `${pointer}/${truncate(name, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      if (!Array.isArray(value)) assertName(name, at);
+      stack.push({ value: member, pointer: at, depth: depth + 1 });
+    }
+  }
+}
+
+function assertName(name: string, pointer: string): void {
+  if (FORBIDDEN_NAMES.has(name)) throw refusal(pointer, 'this member name is not allowed');
+  assertStorable(name, pointer);
+}
+
+function assertStorable(text: string, pointer: string): void {
+  if (text.includes('\u0000')) throw refusal(pointer.replaceAll('\u0000', ''), 'holds a NUL character');
+  if (!text.isWellFormed()) throw refusal(pointer.toWellFormed(), 'holds half of a surrogate pair');
+}
+
+function refusal(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', `The body is refused: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}
+
+const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Matches the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
+const UTF_32 = /^(?:0000|fffe0000|[\da-f]{2}000000)/;
+const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
+
+/** Removes a byte order mark, which may be ignored (RFC 8259 section 8.1): editors and shells of Windows write one. */
+export function withoutMark(body: Buffer): Buffer {
+  return body.subarray(0, 3).equals(UTF_8_MARK) ? body.subarray(3) : body;
+}
+
+/**
+ * JSON begins with an ASCII character, so that a NUL byte among the first two or three is that of a wider encoding (RFC 4627 section 3).
+ *
+ * @throws Problem 400 `request.malformed` that names the encoding.
+ */
+export function assertNoWideEncoding(body: Buffer): void {
+  const head = body.toString('hex', 0, 4);
+  const name = UTF_32.test(head) ? 'UTF-32' : UTF_16.test(head) ? 'UTF-16' : undefined;
+  if (name === undefined) return;
+  const detail = `The body is not UTF-8: this is ${name}. Send it as UTF-8 (RFC 8259 section 8.1).`;
+  throw new Problem('malformed', 'request.malformed', detail);
+}
+
+/** Limits of a route that takes larger JSON than others: bytes of text, values in it. */
+interface JsonLimits {
+  readonly bytes: number;
+  readonly values: number;
+}
+
+/** The route takes larger JSON bodies than others. */
+export const TakesJson = (limits: JsonLimits): MethodDecorator => RouteConfig({ json: limits });
+
+/** Must be called before routes are made, so that their limits count. */
+export function readJsonLimits(server: FastifyInstance): void {
+  server.addHook('onRoute', (route: RouteOptions) => {
+    const limits = limitsOf(route.config);
+    if (limits !== undefined) route.bodyLimit = limits.bytes;
+  });
+}
+
+/** Number of values that a body of this request may have; undefined for the default. */
+export function mostValuesOf(request: FastifyRequest): number | undefined {
+  return limitsOf(request.routeOptions.config)?.values;
+}
+
+function limitsOf(config: unknown): JsonLimits | undefined {
+  return (config as { json?: JsonLimits } | undefined)?.json;
+}

@@ -1,0 +1,165 @@
+import { Logger, UnsupportedMediaTypeException } from '@nestjs/common';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Config } from '../../config/config.js';
+import { Metrics } from '../../metrics/metrics.js';
+import { rememberRoutes, TolerantPath } from './paths.js';
+import { ArrivingBodies } from '../bodies/arriving-bodies.js';
+import { NextLinkInterceptor } from '../cursors.js';
+import { BodyMemory } from '../bodies/body-memory.js';
+import { GracefulShutdown } from './graceful-shutdown.js';
+import {
+  UploadAuthorizer,
+  admitLargeBodies,
+  JSON_TYPE,
+  limitRawBodies,
+  rawBodyOf,
+  takesMediaType,
+} from '../bodies/raw-body.js';
+import { mostValuesOf, readJsonLimits, parseJsonBody } from '../bodies/json-body.js';
+import { refuseForeignHosts } from './host-names.js';
+import { lingerAfterRefusals } from './lingering.js';
+import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
+import { ProblemFilter } from './problem.filter.js';
+import { ReauthorizationInterceptor } from '../reauthorization.js';
+import { refuseAddress, refuseConnection } from './unreadable-requests.js';
+import { validationPipe } from '../validation.js';
+
+/** Largest body in bytes unless a route says otherwise. */
+const BODY_LIMIT = 64 * 1024;
+/** Headers that a console on another origin may read. */
+const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** The HTTP server with limits that a slow or endless client cannot stretch. */
+export function httpAdapter(config: Config): FastifyAdapter {
+  const path = new TolerantPath(new Map(config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'])));
+  return new FastifyAdapter({
+    rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
+    bodyLimit: BODY_LIMIT,
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    requestTimeout: 20 * 60_000, // arriving-bodies.ts limits how slowly a body may come
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // what still comes in is answered, see graceful-shutdown.ts
+    genReqId: requestId,
+    frameworkErrors: refuseAddress,
+    clientErrorHandler: refuseConnection,
+    routerOptions: {
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: true,
+      caseSensitive: true,
+      maxParamLength: 200,
+    },
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+  });
+}
+
+/** Everything that makes the application answer as designed; main and the tests call the same. */
+export function configureHttp(app: NestFastifyApplication): void {
+  const config = app.get(Config);
+  const server = app.getHttpAdapter().getInstance();
+  secure(server, config);
+  observe(server, app.get(Metrics));
+  refuseForeignHosts(server, config);
+  rememberRoutes(server);
+  refuseNulInQuery(server);
+  readBodies(server, app.get(ArrivingBodies));
+  admitLargeBodies(server, app.get(UploadAuthorizer), app.get(BodyMemory));
+  hangUpWhenClosing(server, app.get(GracefulShutdown));
+  lingerAfterRefusals(server, app.get(GracefulShutdown));
+  app.useGlobalGuards(new UnknownQueryGuard());
+  app.useGlobalPipes(validationPipe());
+  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReauthorizationInterceptor());
+  app.useGlobalFilters(app.get(ProblemFilter));
+  if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
+}
+
+function requestId(request: { headers: IncomingMessage['headers'] }): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** Media types that are read at all; each route says which it takes. A form can be posted from any site: few routes take one. */
+const FORM = 'application/x-www-form-urlencoded';
+const TYPES = [
+  JSON_TYPE,
+  'text/json',
+  'application/vnd.cyclonedx+json',
+  'application/sarif+json',
+  'application/x-ndjson',
+  'application/pem-certificate-chain',
+  'application/x-pem-file',
+  'application/pkix-cert',
+  'application/x-x509-ca-cert',
+  'application/pkcs7-mime',
+  'application/x-pkcs12',
+  'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
+  'application/octet-stream',
+  'application/timestamp-query',
+  FORM,
+];
+const ANY_JSON = /^application\/[\w!#$&^.+-]+\+json(?:$|[\s;])/i;
+
+function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
+  server.removeAllContentTypeParsers();
+  server.addHook('onRequest', (request, _reply, done) => {
+    const coding = request.headers['content-encoding'];
+    done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
+  });
+  readJsonLimits(server);
+  limitRawBodies(server);
+  const read = async (request: FastifyRequest, body: IncomingMessage) => {
+    if (!takesMediaType(request)) throw new UnsupportedMediaTypeException();
+    const bytes = await bodies.read(request, body);
+    return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
+  };
+  server.addContentTypeParser(TYPES, read);
+  server.addContentTypeParser(ANY_JSON, read);
+}
+
+/** Security headers of every answer; pages replace the policy by their own. No page may be framed by another site. */
+function secure(server: FastifyInstance, config: Config): void {
+  const https = config.publicUrl.startsWith('https:');
+  const headers = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  };
+  server.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done) => {
+    void reply.headers(headers);
+    done();
+  });
+}
+
+function hangUpWhenClosing(server: FastifyInstance, closing: GracefulShutdown): void {
+  closing.serves(server.server);
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
+  });
+}
+
+function observe(server: FastifyInstance, metrics: Metrics): void {
+  const logger = new Logger('Http');
+  server.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    void reply.header('x-request-id', request.id);
+    done();
+  });
+  server.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    metrics.http.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    const line = `${request.method} ${route} ${reply.statusCode} ${reply.elapsedTime.toFixed(1)} ms`;
+    if (reply.statusCode >= 400) logger.log(line, { requestId: request.id });
+    else logger.debug(line, { requestId: request.id });
+    done();
+  });
+}

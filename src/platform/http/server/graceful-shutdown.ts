@@ -1,0 +1,50 @@
+import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { ArrivingBodies } from '../bodies/arriving-bodies.js';
+
+/** A busy client calls again well within this time and hears that its connection ends. */
+const LINGER_MS = 3000;
+const LOOK_EVERY_MS = 50;
+/** Of bodies that begin after that. */
+const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
+
+/**
+ * The first moments of a stop. Calls are still answered, each on a connection that ends with its answer, and load
+ * readiness fails, so that balancers send calls elsewhere; the server hangs up when nobody is connected any more, or after three seconds.
+ * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
+ * then are refused: some may take minutes.
+ */
+@Injectable()
+export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
+  private server: Server | undefined;
+  private started = false;
+
+  constructor(private readonly bodies: ArrivingBodies) {}
+
+  /** True from the first moment of a stop. */
+  get begun(): boolean {
+    return this.started;
+  }
+
+  /** To be called by who opens HTTP; a process without it has nobody to wait for. */
+  serves(server: Server): void {
+    this.server = server;
+  }
+
+  onModuleDestroy(): void {
+    this.started = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    if (this.server === undefined) return;
+    const connections = promisify(this.server.getConnections.bind(this.server));
+    const until = performance.now() + LINGER_MS;
+    // Even with nobody connected one look later: a load balancer may be about to call.
+    do await sleep(LOOK_EVERY_MS);
+    while (performance.now() < until && (await connections()) > 0);
+    this.bodies.allow(LAST_PACE);
+    this.bodies.refuse();
+  }
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { TolerantPath } from './paths.js';
+
+const path = new TolerantPath(new Map([['/v1/kms/', '/v1/transit/']]));
+const of = (url: string, method = 'POST') => path.of({ url, method });
+
+describe('the path that the router gets', () => {
+  it.each([
+    ['/api/v1/sign/digest', '/api/v1/sign/digest'],
+    ['/api/v1/sign/digest/', '/api/v1/sign/digest'],
+    ['//api///v1/sign/digest//?a=//b/', '/api/v1/sign/digest?a=//b/'],
+    ['/v1/kms/sign/release', '/v1/transit/sign/release'],
+    ['/v1/kms/verify/release//sha2-256', '/v1/transit/verify/release/sha2-256'],
+    ['/v1/kmsx/sign/release', '/v1/kmsx/sign/release'],
+    ['/tsa/', '/tsa'],
+    ['/static/a//b/', '/static/a//b/'],
+    ['/', '/'],
+  ])('%s is %s', (given, wanted) => {
+    expect(of(given)).toBe(wanted);
+  });
+
+  it('keeps its end where something is taken away: an empty id is not the collection', () => {
+    for (const method of ['DELETE', 'PATCH']) expect(of('/api/auth/sessions/', method)).toBe('/api/auth/sessions/');
+  });
+});

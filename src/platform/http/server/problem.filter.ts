@@ -1,0 +1,212 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable, Logger } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseTrouble } from '../../database/database-error.js';
+import { allowedMethods } from './paths.js';
+import { mediaTypesOf } from '../bodies/raw-body.js';
+import { Problem, type ProblemKind } from '../../errors/problem.js';
+
+/**
+ * Port: where refused calls are written down before the refusal is answered.
+ * Rejects when the entry cannot be written; the caller then gets 503.
+ */
+export abstract class Refusals {
+  abstract record(request: FastifyRequest, problem: Problem): Promise<void>;
+}
+
+const STATUS: Record<ProblemKind, { status: number; title: string }> = {
+  malformed: { status: 400, title: 'Bad Request' },
+  unauthenticated: { status: 401, title: 'Unauthorized' },
+  forbidden: { status: 403, title: 'Forbidden' },
+  missing: { status: 404, title: 'Not Found' },
+  conflict: { status: 409, title: 'Conflict' },
+  misdirected: { status: 421, title: 'Misdirected Request' },
+  stale: { status: 412, title: 'Precondition Failed' },
+  unconditional: { status: 428, title: 'Precondition Required' },
+  refused: { status: 422, title: 'Unprocessable Content' },
+  overloaded: { status: 429, title: 'Too Many Requests' },
+  unavailable: { status: 503, title: 'Service Unavailable' },
+};
+
+/** Refusals of the HTTP layer itself, by status: they never reach a service. */
+const OF_HTTP = {
+  400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
+  404: { code: 'route.missing', title: 'Not Found', detail: 'There is nothing at this address.' },
+  405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not answer to this method.' },
+  408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
+  413: {
+    code: 'request.too-large',
+    title: 'Content Too Large',
+    detail: 'The body is larger than this operation takes.',
+  },
+  414: { code: 'request.address', title: 'URI Too Long', detail: 'A part of the address is too long.' },
+  415: {
+    code: 'request.media-type',
+    title: 'Unsupported Media Type',
+    detail: 'Send the body as application/json, without a Content-Encoding.',
+  },
+  431: { code: 'request.headers', title: 'Request Header Fields Too Large', detail: 'The headers are too large.' },
+} as const satisfies Record<number, { code: string; title: string; detail: string }>;
+export type HttpRefusal = keyof typeof OF_HTTP;
+
+export interface Answer extends Refusal {
+  readonly title: string;
+}
+
+/** Turns every error into application/problem+json (RFC 9457). The one place that knows statuses. */
+@Catch()
+@Injectable()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Http');
+
+  constructor(private readonly refusals: Refusals) {}
+
+  async catch(error: unknown, host: ArgumentsHost): Promise<void> {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    if (reply.sent) return;
+    let answer = this.answerTo(error, request);
+    try {
+      if (answer.status < 500) await this.refusals.record(request, answer.problem);
+    } catch (cause) {
+      this.logger.error('a refusal could not be written to the audit log', {
+        requestId: request.id,
+        cause: String(cause),
+      });
+      answer = ofProblem(
+        new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written; try again.', {
+          retryAfter: 2,
+        }),
+      );
+    }
+    send(reply, request, answer);
+  }
+
+  private answerTo(error: unknown, request: FastifyRequest): Answer {
+    if (error instanceof Problem) {
+      if (error.kind === 'unavailable') this.logger.warn(`${error.code}: ${error.message}`, { requestId: request.id });
+      return ofProblem(error);
+    }
+    const status = statusOf(error);
+    if (isHttpRefusal(status)) return answerOfHttp(routed(status, request), request);
+    if (isDatabaseTrouble(error)) {
+      this.logger.warn(`database: ${messageOf(error)}`, { requestId: request.id });
+      const detail =
+        'The database does not answer; whether the change was made is not known. Repeat the call with the same Idempotency-Key.';
+      return ofProblem(new Problem('unavailable', 'database.unavailable', detail, { retryAfter: 2 }));
+    }
+    this.logger.error(messageOf(error), error instanceof Error ? error.stack : undefined, { requestId: request.id });
+    const detail = 'Something went wrong on our side. The log names the cause under this requestId.';
+    return { status: 500, title: 'Internal Server Error', problem: new Problem('unavailable', 'internal', detail) };
+  }
+}
+
+export function answerOfHttp(status: HttpRefusal, request?: FastifyRequest): Answer {
+  const { code, title, detail } = OF_HTTP[status];
+  const more = request === undefined ? undefined : moreOf(status, request);
+  return { status, title, problem: new Problem('malformed', code, more ?? detail) };
+}
+
+/** A path that answers to other methods is there, whatever the router says. */
+function routed(status: HttpRefusal, request: FastifyRequest): HttpRefusal {
+  return status === 404 && request.is404 && allowedMethods(request.server, request.url).length > 0 ? 405 : status;
+}
+
+function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefined {
+  if (status === 405) return `This address answers to ${allowedMethods(request.server, request.url).join(', ')}.`;
+  return status === 415 ? wrongMediaType(request) : undefined;
+}
+
+/** Names what the route takes. */
+function wrongMediaType(request: FastifyRequest): string {
+  const { 'content-encoding': coding, 'content-type': given } = request.headers;
+  if (coding !== undefined && coding !== 'identity') return 'Send the body as it is, without a Content-Encoding.';
+  const came = given === undefined ? 'this one names none' : `this one is "${given.slice(0, 100)}"`;
+  return `Send the body with the Content-Type ${mediaTypesOf(request).join(' or ')}; ${came}.`;
+}
+
+export function isHttpRefusal(status: number | undefined): status is HttpRefusal {
+  return status !== undefined && status in OF_HTTP;
+}
+
+function ofProblem(problem: Problem): Answer {
+  return { ...STATUS[problem.kind], problem };
+}
+
+/** Status of an error of Nest (HttpException) or Fastify (statusCode), when the client caused it. */
+function statusOf(error: unknown): number | undefined {
+  const status =
+    error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown } | undefined)?.statusCode;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): void {
+  const { status, problem } = answer;
+  const foreign = errorShapeOf(request)?.(answer, request);
+  if (status === 405) void reply.header('allow', allowedMethods(request.server, request.url).join(', '));
+  // RFC 9110 section 15.5.16.
+  if (status === 415 && request.headers['content-encoding'] !== undefined)
+    void reply.header('accept-encoding', 'identity');
+  const { code, retryAfter, scope } = problem;
+  // Else a client that was refused in the middle of a body could go on sending it.
+  if (status === 408 || status === 413) void reply.header('connection', 'close');
+  if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
+  if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
+  void reply.header('cache-control', 'no-store');
+  if (foreign !== undefined) {
+    void reply
+      .status(foreign.status)
+      .headers(foreign.headers ?? {})
+      .header('content-type', 'application/json');
+    void reply.send(JSON.stringify(foreign.body));
+    return;
+  }
+  void reply
+    .status(status)
+    .header('content-type', 'application/problem+json; charset=utf-8')
+    .send(problemText(answer, request.id));
+}
+
+export function problemText({ status, title, problem }: Answer, requestId: string): string {
+  const { code, message: detail, errors, instance, scope } = problem;
+  const type = `urn:sealwright:problem:${code}`;
+  return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
+}
+
+/** RFC 6750 section 3. */
+function challenge(status: number, code: string, scope: string | undefined): string {
+  if (scope !== undefined) return `Bearer realm="sealwright", error="insufficient_scope", scope="${scope}"`;
+  return status === 401 && code !== 'auth.missing'
+    ? 'Bearer realm="sealwright", error="invalid_token"'
+    : 'Bearer realm="sealwright"';
+}
+
+/** A refusal, before it is put in the words of a protocol. */
+export interface Refusal {
+  readonly status: number;
+  readonly problem: Problem;
+}
+
+/** A refusal in the words of another protocol. */
+export interface ForeignAnswer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignAnswer;
+
+const shapes = new Map<string, ErrorShape>();
+
+/** Calls whose path begins so are refused in this shape, wherever that happens: the router, the reader of bodies, a guard or a service. */
+export function useErrorShape(prefix: string, shape: ErrorShape): void {
+  shapes.set(prefix, shape);
+}
+
+/** The shape for the path of a call; undefined where problem+json is spoken. */
+export function errorShapeOf({ url }: FastifyRequest): ErrorShape | undefined {
+  return [...shapes].find(([prefix]) => url.startsWith(prefix))?.[1];
+}

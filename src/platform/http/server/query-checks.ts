@@ -1,0 +1,44 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import type { FastifyRequest, FastifyInstance } from 'fastify';
+import { Problem } from '../../errors/problem.js';
+import { truncate } from '../../text/truncate.js';
+
+const ROUTE_ARGUMENTS = '__routeArguments__';
+
+/** A handler that takes no query refuses one: a misspelt or misplaced parameter must not silently do nothing. */
+@Injectable()
+export class UnknownQueryGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { query } = context.switchToHttp().getRequest<FastifyRequest>();
+    const names = Object.keys(query as object);
+    if (names.length === 0 || takesQuery(context)) return true;
+    const errors = names.map((name) => ({ pointer: truncate(name, 64), detail: 'unknown query parameter' }));
+    throw new Problem('malformed', 'request.invalid', 'This operation takes no query parameters.', { errors });
+  }
+}
+
+function takesQuery(context: ExecutionContext): boolean {
+  const declared: unknown = Reflect.getMetadata(ROUTE_ARGUMENTS, context.getClass(), context.getHandler().name);
+  return Object.keys((declared as object | undefined) ?? {}).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`));
+}
+
+/** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (json-body.ts). */
+export function refuseNulInQuery(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
+}
+
+/** Comes before everything else, for every caller: it must cost nothing. */
+function hasNul(url: string): boolean {
+  const query = url.indexOf('?');
+  return query !== -1 && url.includes('%00', query);
+}
+
+function refusal({ query }: FastifyRequest): Problem {
+  const values = Object.entries(query as object);
+  const names = values.filter((value) => JSON.stringify(value).includes(String.raw`\u0000`)).map(([name]) => name);
+  const detail = 'holds a NUL character';
+  return new Problem('malformed', 'request.invalid', `The query ${detail}.`, {
+    errors: names.map((name) => ({ pointer: `/${name.replaceAll('\0', '')}`, detail })),
+  });
+}

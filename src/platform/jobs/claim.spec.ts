@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { type Claim, claimDue, claimStatement, dueRows, lockDue } from './claim.js';
+
+const MAILS: Claim = {
+  table: 'mail',
+  where: 'sent_at IS NULL AND due_at <= now()',
+  order: 'due_at',
+  limit: 10,
+  set: 'attempts = attempts + 1',
+  returning: 't.id, t.attempts',
+};
+
+/** A connection that answers every query with this, and keeps what it was asked. */
+function answering(answer: unknown) {
+  const asked: unknown[][] = [];
+  return { asked, query: async (...query: unknown[]) => (asked.push(query), answer) };
+}
+
+describe('due rows', () => {
+  it('are selected by their condition, in their order, and locked unless another transaction has locked them', () => {
+    expect(dueRows(MAILS)).toBe(
+      'SELECT t.id FROM mail t WHERE sent_at IS NULL AND due_at <= now() ORDER BY due_at LIMIT 10 FOR UPDATE OF t SKIP LOCKED',
+    );
+  });
+
+  it('lock only the claimed table of a join, unless the claim names others', () => {
+    const run = {
+      table: 'run',
+      join: 'JOIN schedule s ON s.id = t.schedule_id',
+      columns: 't.id, s.name',
+      where: `t.status = 'DUE'`,
+      order: 't.id',
+      limit: 1,
+    };
+    const select = `SELECT t.id, s.name FROM run t JOIN schedule s ON s.id = t.schedule_id WHERE t.status = 'DUE' ORDER BY t.id LIMIT 1`;
+    expect(dueRows(run)).toBe(`${select} FOR UPDATE OF t SKIP LOCKED`);
+    expect(dueRows({ ...run, locks: 't, s' })).toBe(`${select} FOR UPDATE OF t, s SKIP LOCKED`);
+  });
+
+  it('have a limit of whole rows', () => {
+    expect(dueRows({ ...MAILS, limit: 2.9 })).toContain('LIMIT 2 ');
+  });
+
+  it('that are only locked are answered as they are', async () => {
+    const tx = answering([{ id: 'a' }]);
+    expect(await lockDue(tx as never, MAILS, ['x'])).toEqual([{ id: 'a' }]);
+    expect(tx.asked).toEqual([[dueRows(MAILS), ['x']]]);
+  });
+});
+
+describe('a claim', () => {
+  it('selects once, before it updates', () => {
+    expect(claimStatement(MAILS).replaceAll(/\s+/g, ' ')).toBe(
+      `WITH due AS MATERIALIZED (${dueRows(MAILS)}) UPDATE mail t SET attempts = attempts + 1 FROM due WHERE t.id = due.id RETURNING t.id, t.attempts`,
+    );
+  });
+
+  it('answers the rows that the update returns', async () => {
+    const db = answering([[{ id: 'a', attempts: 1 }], 1]);
+    expect(await claimDue(db as never, MAILS)).toEqual([{ id: 'a', attempts: 1 }]);
+    expect(db.asked).toEqual([[claimStatement(MAILS), []]]);
+  });
+});

@@ -1,0 +1,52 @@
+import type { EntityManager } from 'typeorm';
+
+/** Rows that wait for work, in SQL. The table that is claimed is called `t`. */
+export interface DueRows {
+  readonly table: string;
+  /** Joins that condition and columns need: `JOIN schedule s ON s.id = t.schedule_id`. */
+  readonly join?: string;
+  /** Columns that are selected; `t.id` by default. */
+  readonly columns?: string;
+  readonly where: string;
+  readonly order: string;
+  /** Rows of one claim, at most. */
+  readonly limit: number;
+  /** Tables whose rows are locked; `t` by default. */
+  readonly locks?: string;
+}
+
+/** Rows that wait for work, and what a claim writes into them. `due` holds the selected columns, `t.id` among them. */
+export interface Claim extends DueRows {
+  readonly set: string;
+  readonly returning: string;
+}
+
+type Queries = Pick<EntityManager, 'query'>;
+
+/**
+ * Selects due rows and locks them until the end of the transaction. Rows that another transaction has locked are passed over, so that
+ * any number of processes share a table without waiting for each other, and no row is claimed twice at once.
+ */
+export function dueRows({ table, join, columns = 't.id', where, order, limit, locks = 't' }: DueRows): string {
+  const from = join === undefined ? `${table} t` : `${table} t ${join}`;
+  return `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
+}
+
+/** Locks due rows in the transaction that does their work, or that changes them by a statement of its own. */
+export function lockDue<Row>(tx: EntityManager, due: DueRows, parameters: unknown[] = []): Promise<Row[]> {
+  return tx.query(dueRows(due), parameters);
+}
+
+/**
+ * Claims due rows by one statement: what it sets (a lease, the next attempt number) keeps others away when the lock is gone.
+ * The rows are selected once, before the update, whatever plan PostgreSQL chooses: a limit is never exceeded.
+ */
+export async function claimDue<Row>(db: Queries, claim: Claim, parameters: unknown[] = []): Promise<Row[]> {
+  const [rows]: [Row[], number] = await db.query(claimStatement(claim), parameters);
+  return rows;
+}
+
+export function claimStatement(claim: Claim): string {
+  return `WITH due AS MATERIALIZED (${dueRows(claim)})
+    UPDATE ${claim.table} t SET ${claim.set} FROM due WHERE t.id = due.id RETURNING ${claim.returning}`;
+}

@@ -1,0 +1,90 @@
+/** Work that never runs twice at once in this process: a call that comes during a run joins it. */
+export class SingleFlight {
+  private running: Promise<void> | undefined;
+  private stopped = false;
+
+  /** @param failed is called with the error of a run that failed; the run then counts as ended. */
+  constructor(private readonly failed: (error: unknown) => void) {}
+
+  get isStopping(): boolean {
+    return this.stopped;
+  }
+
+  /** Runs `work`, unless a run is under way or the process stops. Never rejects. */
+  run(work: () => Promise<unknown>): Promise<void> {
+    if (this.stopped) return Promise.resolve();
+    this.running ??= work()
+      .then(() => undefined, this.failed)
+      .finally(() => {
+        this.running = undefined;
+      });
+    return this.running;
+  }
+
+  /** Begins nothing more. Resolves when the run that is under way has ended. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.running;
+  }
+}
+
+/** Work that is done in rounds, never two at once: a wake-up during a round is followed by another round. */
+export class CoalescingRunner {
+  private readonly flight: SingleFlight;
+  private again = false;
+
+  /** @param round answers whether more is to be done at once. */
+  constructor(
+    private readonly round: () => Promise<boolean>,
+    failed: (error: unknown) => void,
+  ) {
+    this.flight = new SingleFlight(failed);
+  }
+
+  get isStopping(): boolean {
+    return this.flight.isStopping;
+  }
+
+  wake(): void {
+    this.again = true;
+    void this.flight.run(() => this.rounds());
+  }
+
+  /** Resolves when the round that is under way has ended. */
+  stop(): Promise<void> {
+    return this.flight.stop();
+  }
+
+  private async rounds(): Promise<void> {
+    while (this.again && !this.isStopping) {
+      this.again = false;
+      if (await this.round()) this.again = true;
+    }
+  }
+}
+
+/** Rounds of several topics: each topic's are begun after a commit of this process, and all of them every `everyMs`. */
+export class TopicRunners<Topic extends string> {
+  private readonly runners = new Map<Topic, CoalescingRunner>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly everyMs: number) {}
+
+  serve(topic: Topic, round: () => Promise<boolean>, failed: (error: unknown) => void): void {
+    this.runners.set(topic, new CoalescingRunner(round, failed));
+    this.timer ??= setInterval(() => this.wakeAll(), this.everyMs);
+  }
+
+  wake(topic: Topic): void {
+    this.runners.get(topic)?.wake();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all([...this.runners.values()].map((runner) => runner.stop()));
+  }
+
+  private wakeAll(): void {
+    for (const runner of this.runners.values()) runner.wake();
+  }
+}
