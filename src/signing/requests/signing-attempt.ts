@@ -9,10 +9,13 @@ import type { SigningEnvelope, SigningRequest } from '../model/signing-request.e
 /** The part of the envelope that is written with the request. */
 export type Envelope = Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;
 
+/** The columns of a request. */
+export type SigningRow = Pick<SigningRequest, keyof SigningRequest>;
+
 /** A request that was validated and is still to be recorded. */
 export interface NewSigningRequest {
   /** The row to be committed. Its times become those of the database when it is. */
-  readonly row: SigningRequest;
+  readonly row: SigningRow;
   /** Absent when the HSM signs the request's digest and the bare signature is the answer. */
   readonly envelope?: Envelope;
   /** The revision of the key that the request was validated against. */
@@ -75,7 +78,7 @@ type ValidatedColumns =
   | 'reference';
 
 /** The row of a new request. One that is signed while its caller waits begins with its first attempt. */
-export function newRow(caller: Caller, validated: Pick<SigningRequest, ValidatedColumns>): SigningRequest {
+export function newRow(caller: Caller, validated: Pick<SigningRequest, ValidatedColumns>): SigningRow {
   const now = new Date();
   return {
     ...validated,

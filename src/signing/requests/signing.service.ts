@@ -6,11 +6,10 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { type ActiveKey, keyFactsOf } from '../keys/signing-key.reader.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
 import { ApprovalGate, needsApproval } from './approval-gate.js';
 import { digestAlgorithm, type SigningOrder, SignRequestValidator } from './sign-request-validator.js';
 import { Signer } from './signer.js';
-import { type NewSigningRequest, newRow, type SigningOutcome } from './signing-attempt.js';
+import { type NewSigningRequest, newRow, type SigningOutcome, type SigningRow } from './signing-attempt.js';
 import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
@@ -151,7 +150,7 @@ function ownRequest(caller: Caller, order: OwnOrder): NewSigningRequest {
   return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits: {}, caller, use };
 }
 
-function signedOrThrow(row: SigningRequest, outcome: SigningOutcome, settledAt: Date | undefined): ShownRequest {
+function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date | undefined): ShownRequest {
   // Without a time the outcome came too late: the request belongs to another attempt.
   if (settledAt === undefined) throw late(row.id);
   switch (outcome.kind) {
