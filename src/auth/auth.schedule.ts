@@ -52,7 +52,9 @@ export class RenewalSchedule {
   async warn(): Promise<void> {
     await this.renewal
       .warn()
-      .catch((error: unknown) => this.logger.warn(`warnings about expiring API keys were not queued: ${String(error)}`));
+      .catch((error: unknown) =>
+        this.logger.warn(`warnings about expiring API keys were not queued: ${String(error)}`),
+      );
   }
 }
 
