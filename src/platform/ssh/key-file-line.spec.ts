@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../errors/problem.js';
 import { lineOf, readLines, writeLines, keyFileLine } from './authorized-keys-file.js';
-import { isLine, oneKeyLine } from '../../formats/ssh/key-line.js';
+import { isLine } from '../../formats/ssh/key-line.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 
 const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';

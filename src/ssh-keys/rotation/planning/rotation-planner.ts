@@ -6,12 +6,6 @@ import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
 import type { Account } from '../model/rotation-target.entity.js';
 import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
-import { type EntityManager } from 'typeorm';
-import type { Caller } from '../../../access/caller.js';
-import { newId } from '../../../platform/database/new-id.js';
-import { writeUnique } from '../../../platform/database/database-error.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../../platform/idempotency/idempotency-keys.js';
-import { RotationRequirements } from './rotation-requirements.js';
 
 export interface SshKeyRotationOrder {
   readonly keyId: string;
