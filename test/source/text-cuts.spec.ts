@@ -43,7 +43,6 @@ const PLAIN: Readonly<Record<string, string>> = {
   'ui/src/i18n/i18n.tsx › navigator.language.slice(0, 2)': 'a language tag',
   'ui/src/pages/inventory/assets.page.tsx › expiresBefore.slice(0, 10)': 'a date',
   'ui/src/pages/inventory/jurisdictions.page.tsx › day.slice(0, 10)': 'a date',
-  'ui/src/pages/rotations/rotation-targets.tsx › id.slice(0, 13)': 'a UUID',
   'ui/src/pages/ssh/host-link.tsx › id.slice(0, SHORT_ID)': 'a UUID',
   'ui/src/pages/rotations/rotations.page.tsx › id.slice(0, 13)': 'a UUID',
   'ui/src/pages/signing/signature-file.ts › text.slice(0, HEAD)': 'looked at, shown to nobody',
