@@ -5,7 +5,7 @@ import type { Stage } from '../support/stage.js';
 export async function recordAlertEvent(stage: Stage, event: AlertEvent, times = 1): Promise<void> {
   const { type, subject, count = 1, facts = {}, over = false } = event;
   await stage.sql(
-    `INSERT INTO event (id, type, subject_kind, subject_id, subject_name, count, facts, over)
+    `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, count, facts, over)
      SELECT gen_random_uuid(), $1, $2, $3, $4, $5, $6, $7 FROM generate_series(1, $8)`,
     [type, subject.kind, subject.id, subject.name, count, JSON.stringify(facts), over, times],
   );
