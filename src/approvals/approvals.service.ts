@@ -189,7 +189,8 @@ export class ApprovalsService {
     const approval = { ...asked, status: 'PENDING' as const, stage: 0, groupId: first.groupId, groupIds };
     const seconds = Math.trunc(asked.expiresInSeconds);
     const expiresAt = () => `now() + make_interval(secs => ${seconds})`;
-    const remindAt = seconds < MIN_REMINDED_SECONDS ? null : () => `now() + make_interval(secs => ${seconds / 2})`;
+    const remindAt =
+      seconds < MIN_REMINDED_SECONDS ? null : () => `now() + make_interval(secs => ${seconds * REMINDER_SHARE})`;
     const values = { ...approval, createdAt: () => 'now()', expiresAt, remindAt };
     await tx.createQueryBuilder().insert().into(Approval).values(values).execute();
     if (items !== undefined)
@@ -225,6 +226,8 @@ interface By {
 
 /** Approvals with less time than this have no reminder. */
 const MIN_REMINDED_SECONDS = 10;
+/** Approvers are reminded when this part of the waiting time is over; the texts of `approval-notices.ts` say so. */
+const REMINDER_SHARE = 0.5;
 
 type Asked = Omit<
   Approval,

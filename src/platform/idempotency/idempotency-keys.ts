@@ -5,11 +5,14 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { Problem } from '../errors/problem.js';
 
+/** After that the same key makes another resource. */
+const KEPT_HOURS = 24;
+
 /** Description of the header in the API document. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   required: false,
-  description: 'Makes the call safe to repeat for 24 hours',
+  description: `Makes the call safe to repeat for ${KEPT_HOURS} hours`,
 };
 
 /** One use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
@@ -46,7 +49,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 
 /**
  * Makes a POST safe to repeat: the key and the resource commit together, so a repeated call finds the resource.
- * Keys live 24 hours.
+ * Keys live for KEPT_HOURS.
  */
 @Injectable()
 export class IdempotencyKeys {
@@ -134,11 +137,11 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Forgets keys older than 24 hours. */
+  /** Forgets keys older than KEPT_HOURS. */
   @Interval(15 * 60_000)
   async expire(): Promise<void> {
     await this.db
-      .query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`)
+      .query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '${KEPT_HOURS} hours'`)
       .catch((error: unknown) => this.logger.warn(`old keys stay a while longer: ${String(error)}`));
   }
 }
