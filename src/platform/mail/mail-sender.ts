@@ -28,7 +28,7 @@ const FIRST_PAUSE_SECONDS = 5;
 const LONGEST_PAUSE_SECONDS = 900;
 
 /**
- * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that each beat renews,
+ * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that is renewed,
  * however slow the SMTP server is; a mail whose process dies with it may arrive twice, but is never lost. A mail that is past its time
  * is given up.
  */
