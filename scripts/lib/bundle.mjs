@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
 import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
@@ -36,6 +35,8 @@ const KEPT = new Set([
  * its own path (threads, the key process) stays as the compiler wrote it.
  */
 export async function bundlePrograms() {
+  // Not before: in a fresh clone this file is loaded while there are no packages yet.
+  const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((name) => [name, path.join(DIST, `${name}.js`)])),
     platform: 'node',
