@@ -251,7 +251,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
 
 it('waits while a worker runs four others', async () => {
   // Whoever takes long to hang up keeps the scans at it, and this machine idle.
-  const { port } = await everywhere((end) => setTimeout(end, 1000));
+  const { port } = await everywhere((end) => setTimeout(end, 3000));
   const scopeId = await newScope(['127.128.0.0/18'], [port]);
   const ids: string[] = [];
   for (let i = 0; i < 6; i += 1) ids.push((await call('POST', '/v1/scans', { kind: 'tls-network', scopeId })).body.id);
