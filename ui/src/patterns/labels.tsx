@@ -33,6 +33,7 @@ const QUEUED: Look = ['grey', ClockIcon];
 /** Colour and icon of each state, for all resources. The state is always written out too: colour alone is not accessible. */
 const OF_STATUS: Readonly<Record<string, Look>> = {
   SIGNED: GOOD,
+  ISSUED: GOOD,
   ACTIVE: GOOD,
   CURRENT: GOOD,
   UP: GOOD,
@@ -63,6 +64,7 @@ const OF_STATUS: Readonly<Record<string, Look>> = {
   DEGRADED: ['orange', ExclamationTriangleIcon],
   stale: ['orange', ExclamationTriangleIcon],
   PROCESSING: BUSY,
+  READY: BUSY,
   RUNNING: BUSY,
   STARTED: BUSY,
   RETRY: WAITS,
