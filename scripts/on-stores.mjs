@@ -11,7 +11,7 @@ import { step } from './lib/steps.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
 /**
- * `npm run bench -- NAME …`, `npm run chaos -- NAME …`: from a fresh clone to bench/NAME.ts or chaos/NAME.ts, run against what is built, on
+ * `npm run bench -- NAME …`, `npm run proof -- NAME …`: from a fresh clone to bench/NAME.ts or chaos/NAME.ts, run against what is built, on
  * stores of its own (SW_TEST_…), which are gone afterwards. The program's exit code is the answer.
  */
 const stores = new TestStores();

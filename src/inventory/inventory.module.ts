@@ -37,7 +37,7 @@ import { ImportRunner } from './imports/import-runner.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { ImportsService } from './imports/imports.service.js';
 import { InventoryImport, InventoryImportPart } from './imports/inventory-import.entity.js';
-import { FoundAssetsIntake } from './imports/found-assets-intake.js';
+import { FoundAssetsConsumer } from './imports/found-assets.consumer.js';
 import { IngestThreads } from './imports/ingest-threads.js';
 import { IngestController } from './imports/ingest.controller.js';
 import { IngestService } from './imports/ingest.service.js';
@@ -138,5 +138,5 @@ import { SavedViewsService } from './views/saved-views.service.js';
 export class InventoryModule {}
 
 /** The background work of the inventory. */
-@Module({ imports: [InventoryModule], providers: [FoundAssetsIntake, SnapshotSchedule, SourceCounter] })
+@Module({ imports: [InventoryModule], providers: [FoundAssetsConsumer, SnapshotSchedule, SourceCounter] })
 export class InventoryWorkerModule {}

@@ -18,7 +18,7 @@ import { SshCertificatesSchedule } from './certificate-authority/ssh-certificate
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authority.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysIntake, RotationDrift } from './intake/found-keys-intake.js';
+import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
@@ -139,7 +139,7 @@ export class SshKeysModule {}
     AccountFiles,
     AccountSurvey,
     AgedKeys,
-    FoundKeysIntake,
+    FoundKeysConsumer,
     HeldBackKeys,
     HostResidentKey,
     KeyTrial,

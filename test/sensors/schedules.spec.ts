@@ -146,7 +146,7 @@ it('schedules come due while workers with other clocks are killed: each due time
     [ids],
   );
   await new Promise((resolve) => setTimeout(resolve, 700));
-  // Two of the three are killed at it; the third does what is left, by its own clock. Longer: npm run chaos -- schedules
+  // Two of the three are killed at it; the third does what is left, by its own clock. Longer: npm run proof -- schedules
   await Promise.all(workers.slice(0, 2).map((worker) => worker.kill('SIGKILL')));
   await until('all are started', 40, async () => {
     const [row] = await stage.sql<{ started: number }>(

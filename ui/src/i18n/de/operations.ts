@@ -46,7 +46,7 @@ export const operations: Record<keyof typeof english, string> = {
   'alerts.recipient': 'Empfänger',
   'alerts.resolvedBy': 'Behoben von',
   'alerts.subject': 'Gegenstand',
-  'alerts.told': 'Benachrichtigungen',
+  'alerts.notifications': 'Benachrichtigungen',
   'alerts.what': 'Alarm',
 
   'audit.action': 'Aktion',

@@ -45,7 +45,7 @@ export const operations = {
   'alerts.recipient': 'Recipient',
   'alerts.resolvedBy': 'Resolved by',
   'alerts.subject': 'Subject',
-  'alerts.told': 'Notifications',
+  'alerts.notifications': 'Notifications',
   'alerts.what': 'Alert',
 
   'audit.action': 'Action',

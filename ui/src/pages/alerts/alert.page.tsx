@@ -116,10 +116,10 @@ function Details({ alert }: { alert: AlertView }) {
       </StackItem>
       <StackItem>
         <Card>
-          <CardTitle component="h2">{t('alerts.told')}</CardTitle>
+          <CardTitle component="h2">{t('alerts.notifications')}</CardTitle>
           <CardBody>
             <DataTable<NotificationView>
-              name={t('alerts.told')}
+              name={t('alerts.notifications')}
               query={notifications}
               rowKey={({ id }) => id}
               empty={<p className="sw-muted">{t('alerts.nobodyTold')}</p>}

@@ -64,7 +64,7 @@ export class RotationDrift {
 
 /** Takes keys that scans found from the inbox: records them, and compares them with what rotations have removed. */
 @Injectable()
-export class FoundKeysIntake {
+export class FoundKeysConsumer {
   constructor(inbox: Inbox, sightings: SshKeySightings, drift: RotationDrift) {
     inbox.serve('ssh-keys.found', async (found) => {
       await sightings.record(found);

@@ -7,8 +7,8 @@ import { IngestThreads } from './ingest-threads.js';
 
 /** Ingests the assets that other modules found, in the format of sensors. */
 @Injectable()
-export class FoundAssetsIntake {
-  private readonly logger = new Logger(FoundAssetsIntake.name);
+export class FoundAssetsConsumer {
+  private readonly logger = new Logger(FoundAssetsConsumer.name);
 
   constructor(
     inbox: Inbox,
