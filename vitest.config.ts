@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -60,6 +61,9 @@ export default defineConfig({
           include: ['src/**/*.spec.ts', 'test/source/**/*.spec.ts'],
           // For a machine that is busy with other things.
           testTimeout: 60_000,
+          // They compute: one file for each core, and modules are loaded once for each core, not for each file.
+          maxWorkers: availableParallelism(),
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },

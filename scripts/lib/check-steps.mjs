@@ -96,7 +96,7 @@ export const CHECKS = {
   secrets,
 };
 
-/** What can be said of a change within a minute: everything that needs neither a build nor stores. */
+/** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];
 
 /** Only these files or names of tests, in whichever project they are. */
