@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../audit/entries/audit.service.js';
 import type { Caller } from '../access/caller.js';
 import type { Scope } from '../access/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
@@ -20,13 +20,17 @@ export type SensorChange = Partial<SensorOrder>;
 /** Registers, changes and removes sensors, with their API keys. */
 @Injectable()
 export class SensorsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly keys: SensorKeys,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('sensor');
+  }
 
   /** Registers a sensor. Its key is in the answer and nowhere else. */
   async register(
@@ -119,17 +123,6 @@ export class SensorsService {
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const taken = () => new Problem('conflict', 'sensor.name', `There is a sensor named "${name}".`);
     return writeUnique(this.db, work, taken);
-  }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'sensor', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -15,13 +15,17 @@ import { PolicyChecks } from './policy-checks.js';
 /** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly checks: PolicyChecks,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('approval-policy');
+  }
 
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
     const id = use?.resource ?? newId();
@@ -29,7 +33,7 @@ export class ApprovalPoliciesService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       await tx.insert(ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
-      await this.record(tx, caller, id, 'approval-policy.created', order);
+      await this.record(tx, caller, 'approval-policy.created', id, { ...order });
       return this.read(id, tx);
     });
   }
@@ -44,7 +48,7 @@ export class ApprovalPoliciesService {
         { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' },
       );
       if (affected !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
-      await this.record(tx, caller, id, 'approval-policy.changed', order);
+      await this.record(tx, caller, 'approval-policy.changed', id, { ...order });
       return this.read(id, tx);
     });
   }
@@ -53,7 +57,7 @@ export class ApprovalPoliciesService {
     await this.write('', async (tx) => {
       const { name } = await this.read(id, tx);
       await tx.delete(ApprovalPolicy, { id });
-      await this.record(tx, caller, id, 'approval-policy.removed', { name });
+      await this.record(tx, caller, 'approval-policy.removed', id, { name });
     });
   }
 
@@ -80,16 +84,5 @@ export class ApprovalPoliciesService {
     } finally {
       this.checks.changed();
     }
-  }
-
-  private record(
-    tx: EntityManager,
-    actor: Caller,
-    id: string,
-    action: string,
-    detail: Partial<PolicyOrder>,
-  ): Promise<void> {
-    const target = { kind: 'approval-policy', id };
-    return this.audit.appendBy(tx, actor, { action, target, detail: { ...detail } });
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -21,13 +21,17 @@ export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 /** Keeps policy packs, those of the product and those of its users. */
 @Injectable()
 export class PolicyPacksService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly clock: Clock,
     private readonly alertEvents: AlertEvents,
     private readonly idempotency: IdempotencyKeys,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('policy-pack');
+  }
 
   /** Packs of the product first. */
   async list(): Promise<PolicyPack[]> {
@@ -55,7 +59,7 @@ export class PolicyPacksService {
           `There are ${MAX_PACKS} policy packs already; remove one first.`,
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
-      await this.record(tx, caller, 'created', pack.id, { pack });
+      await this.record(tx, caller, 'inventory.policy-pack-created', pack.id, { pack });
       return pack.id;
     });
     return this.get(added);
@@ -75,7 +79,7 @@ export class PolicyPacksService {
       if (row.pack.version === order.version) throw sameVersion(order.version);
       await tx.update(PolicyPackRow, { id }, { name: pack.name, pack, revision: revision + 1 });
       await this.end(tx, row.pack, pack.requirements);
-      await this.record(tx, caller, 'changed', id, { pack });
+      await this.record(tx, caller, 'inventory.policy-pack-changed', id, { pack });
     });
     return { ...pack, revision: revision + 1 };
   }
@@ -88,7 +92,7 @@ export class PolicyPacksService {
       await tx.delete(PolicyPackRow, { id });
       await this.end(tx, pack, []);
       await tx.delete(PolicyScope, { packId: id });
-      await this.record(tx, caller, 'removed', id, { name });
+      await this.record(tx, caller, 'inventory.policy-pack-removed', id, { name });
     });
   }
 
@@ -107,17 +111,6 @@ export class PolicyPacksService {
     if (gone.length === 0) return;
     const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
     await this.alertEvents.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
-  }
-
-  private record(
-    tx: EntityManager,
-    caller: Caller,
-    what: 'created' | 'changed' | 'removed',
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'policy-pack', id };
-    return this.audit.appendBy(tx, caller, { action: `inventory.policy-pack-${what}`, target, detail });
   }
 }
 

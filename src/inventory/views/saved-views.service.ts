@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -21,12 +21,16 @@ export interface ViewOrder {
 /** Queries that are kept under a name. A query that could not be asked is not kept. */
 @Injectable()
 export class SavedViewsService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('inventory-view');
+  }
 
   async list(): Promise<SavedView[]> {
     return this.db.manager.find(SavedView, { order: { name: 'ASC' }, take: MAX_VIEWS });
@@ -82,10 +86,6 @@ export class SavedViewsService {
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     return writeUnique(this.db, work, () => new Problem('conflict', 'view.name', `There is a view named "${name}".`));
-  }
-
-  private record(tx: EntityManager, caller: Caller, action: string, id: string, detail: Record<string, unknown>) {
-    return this.audit.appendBy(tx, caller, { action, target: { kind: 'inventory-view', id }, detail });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { assertScope, type Scope } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -25,13 +25,17 @@ export type ScheduleChange = Partial<Omit<ScheduleOrder, 'target'> & Pick<Schedu
 /** Schedules: when what is started, and what became of it. */
 @Injectable()
 export class SchedulesService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
     private readonly targets: ScheduleTargets,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('schedule');
+  }
 
   async create(caller: Caller, order: ScheduleOrder, use: IdempotentUse | undefined): Promise<Schedule> {
     await this.assertGood(caller, order, new Date());
@@ -145,17 +149,6 @@ export class SchedulesService {
   private write(name: string, work: (tx: EntityManager) => Promise<Schedule>): Promise<Schedule> {
     const taken = () => new Problem('conflict', 'schedule.name', `There is a schedule named "${name}".`);
     return writeUnique(this.db, work, taken);
-  }
-
-  private async record(
-    tx: EntityManager,
-    caller: Caller,
-    action: string,
-    id: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    const target = { kind: 'schedule', id };
-    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -21,13 +21,17 @@ export interface KeyRotationOrder {
 /** The life of a key after its creation: disabled and enabled, and rotated to a new pair under the same name. */
 @Injectable()
 export class SigningKeyLifeService {
+  private readonly record: EntryRecorder;
+
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly audit: AuditService,
+    audit: AuditService,
     private readonly reader: SigningKeyReader,
     private readonly idempotency: IdempotencyKeys,
-  ) {}
+  ) {
+    this.record = audit.recorderFor('signing-key');
+  }
 
   /** From the commit on no request is accepted for the key; requests that wait for it fail when they are claimed. */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
@@ -83,7 +87,7 @@ export class SigningKeyLifeService {
         throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
       const version = (row?.last ?? 0) + 1;
       await tx.insert(SigningKeyVersion, { keyId: id, version, ckaId });
-      await this.record(tx, caller, id, 'signing-key.rotation-requested', { version });
+      await this.record(tx, caller, 'signing-key.rotation-requested', id, { version });
       return version;
     });
   }
@@ -115,7 +119,7 @@ export class SigningKeyLifeService {
       { publicKey: made.publicKey, evidence: made.evidence, sealed: made.sealed ?? null },
     );
     if (when === 'now') await activateVersion(tx, id, version);
-    await this.record(tx, caller, id, 'signing-key.rotated', { from, version, activate: when, ...made.evidence });
+    await this.record(tx, caller, 'signing-key.rotated', id, { from, version, activate: when, ...made.evidence });
   }
 
   private async fail(caller: Caller, id: string, version: number): Promise<void> {
@@ -124,7 +128,7 @@ export class SigningKeyLifeService {
         `UPDATE signing_key_version SET failed_at = now() WHERE key_id = $1 AND version = $2 AND public_key IS NULL`,
         [id, version],
       );
-      await this.record(tx, caller, id, 'signing-key.rotation-failed', { version });
+      await this.record(tx, caller, 'signing-key.rotation-failed', id, { version });
     });
   }
 
@@ -139,21 +143,11 @@ export class SigningKeyLifeService {
         `UPDATE signing_key SET state = $1, revision = revision + 1 WHERE id = $2 AND state = $3`,
         [to, id, from],
       );
-      if (moved === 1) await this.record(tx, caller, id, action, { from, to });
+      if (moved === 1) await this.record(tx, caller, action, id, { from, to });
       else if (key.state !== to) throw inactive();
     });
     this.reader.forget(key);
     return this.reader.get(id);
-  }
-
-  private record(
-    tx: EntityManager,
-    actor: Caller,
-    id: string,
-    action: string,
-    detail: Record<string, unknown>,
-  ): Promise<void> {
-    return this.audit.appendBy(tx, actor, { action, target: { kind: 'signing-key', id }, detail });
   }
 }
 
