@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../../platform/config/config.js';
 import { readPin } from '../../platform/config/config.js';
 import { SETTINGS } from '../../platform/config/settings.js';
+import { backOff, jittered } from '../../platform/jobs/lease.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from '../key-vault.js';
 
@@ -207,7 +208,7 @@ export class KeyProcessSupervisor {
   /** The first failure costs no time; later ones double the wait, with jitter so that several services spread out. */
   private backoff(longestMs: number): number {
     if (this.failures < 2) return 0;
-    return Math.min(longestMs, BACKOFF_MS * 2 ** (this.failures - 2)) * (0.5 + Math.random() / 2);
+    return jittered(backOff(this.failures - 1, BACKOFF_MS, longestMs));
   }
 
   private release(): ChildProcess | undefined {

@@ -8,6 +8,11 @@ export function backOff(attempts: number, first: number, longest: number): numbe
   return Math.min(longest, first * 2 ** (attempts - 1));
 }
 
+/** Between half of a pause and all of it, at random: so that processes that failed together do not come again together. */
+export function jittered(pause: number): number {
+  return pause * (0.5 + Math.random() / 2);
+}
+
 /** Does `work` and renews its lease every `everyMs` until it has ended. A renewal that fails is made up for by the next one. */
 export async function underLease<Result>(
   everyMs: number,

@@ -1,4 +1,4 @@
-import { backOff, WORKER_ID } from '../../platform/jobs/lease.js';
+import { backOff, jittered, WORKER_ID } from '../../platform/jobs/lease.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Actor } from '../../access/caller.js';
 
@@ -29,8 +29,7 @@ export const MAX_SIGNING_STRIKES = 8;
 
 /** Wait before attempt number `strikes` + 1, in milliseconds: exponential with full jitter on the upper half. */
 export function backoffMs(strikes: number): number {
-  const whole = backOff(strikes + 1, 250, 30_000);
-  return whole / 2 + (Math.random() * whole) / 2;
+  return jittered(backOff(strikes + 1, 250, 30_000));
 }
 
 /** Authorities that may each take their whole time limit; a third has to be quick. */

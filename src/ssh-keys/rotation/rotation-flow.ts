@@ -6,6 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { underLease } from '../../platform/jobs/lease.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './model/rotation-claims.js';
 import { nextStep, secondsUntilAllowed } from './model/rotation-state.js';
@@ -88,15 +89,12 @@ export class RotationRunner {
   }
 
   private async run(work: Work): Promise<void> {
-    const renewal = setInterval(
-      () => void this.claims.renew(work).catch(() => undefined),
-      (this.config.sshRotationLeaseSeconds * 1000) / RENEWALS_PER_LEASE,
+    const everyMs = (this.config.sshRotationLeaseSeconds * 1000) / RENEWALS_PER_LEASE;
+    await underLease(
+      everyMs,
+      () => this.claims.renew(work),
+      () => this.advance(work),
     );
-    try {
-      await this.advance(work);
-    } finally {
-      clearInterval(renewal);
-    }
     await this.rollout.look(work.rotation.id);
   }
 

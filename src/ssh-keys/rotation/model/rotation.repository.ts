@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
+import { backOff, jittered } from '../../../platform/jobs/lease.js';
 import { RotationStep, RotationTarget, type StepOutcome } from './rotation-target.entity.js';
 import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
@@ -147,5 +148,5 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
 
 /** Exponential back-off with jitter. */
 function backoffSeconds(strikes: number): number {
-  return Math.min(MAX_BACKOFF_SECONDS, 2 ** strikes) * (0.5 + Math.random() / 2);
+  return jittered(backOff(strikes + 1, 1, MAX_BACKOFF_SECONDS));
 }
