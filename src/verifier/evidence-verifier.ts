@@ -98,7 +98,7 @@ const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
 };
 
 /** The key in the file against what the log says of it. */
-export function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): string[] {
+function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): string[] {
   const found = {
     publicKeySha256: sha256(createPublicKey(key.publicKey).export({ format: 'der', type: 'spki' })),
     attributesSha256: sha256(canonicalJson(key.attributes ?? {})),
@@ -113,7 +113,7 @@ export function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknow
 }
 
 /** The facts of the key that the log of an earlier version lacks, so that only the file states them. */
-export function unsaidOfKey(logged: Record<string, unknown>): string[] {
+function unsaidOfKey(logged: Record<string, unknown>): string[] {
   return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not say ${MEANINGS[name]}`] : []));
 }
 

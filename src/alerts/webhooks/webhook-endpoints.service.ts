@@ -168,12 +168,7 @@ const HOUR_MS = 3_600_000;
  *
  * @throws Problem 409 `webhook.secrets` if there are too many.
  */
-export async function keepOldSecret(
-  tx: EntityManager,
-  endpointId: string,
-  secret: Buffer,
-  hours: number,
-): Promise<void> {
+async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buffer, hours: number): Promise<void> {
   const now = Date.now();
   await tx.delete(
     WebhookOldSecret,

@@ -20,7 +20,7 @@ const OTHER_SUBJECTS = 'elsewhere';
  * Bounds what one network or caller can write into the permanent log: beyond some hundred in a minute, refusals are only counted,
  * and recorded as a number.
  */
-export class RefusalCounts<Who> {
+class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
 
   /** Counts a refusal. @returns whether it gets an entry of its own. `who`: the subject of the sum, as of the first refusal of the minute. */

@@ -11,7 +11,7 @@ export interface HostCookieOptions {
 }
 
 /** A cookie for this host alone that scripts cannot read. Over https the prefix `__Host-` makes browsers enforce it (RFC 6265bis). */
-export class HostCookie {
+class HostCookie {
   private readonly name: string;
   private readonly attributes: string;
   private readonly maxAgeSeconds: number;

@@ -60,7 +60,7 @@ function assertMay(caller: Caller, access: Access): void {
 }
 
 /** Refuses all but people; a person may act through a client that they approved. */
-export function assertPerson({ kind }: Caller): void {
+function assertPerson({ kind }: Caller): void {
   if (kind === 'user') return;
   throw new Problem(
     'forbidden',
@@ -70,7 +70,7 @@ export function assertPerson({ kind }: Caller): void {
 }
 
 /** Refuses all but people who signed in at the service itself: an API key or a client's token cannot take over an account. */
-export function assertOwnAccount(caller: Caller): void {
+function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
   throw new Problem('forbidden', 'auth.person-needed', 'This is for people who signed in themselves.');
 }

@@ -7,7 +7,7 @@ import type { User } from '../model/user.entity.js';
 import { canonical, UsersService } from '../model/users.service.js';
 
 /** Keeps one caller from filling a queue that all share. Counts within this process. */
-export class FairShare {
+class FairShare {
   private readonly running = new Map<string, number>();
 
   /** `max`: pieces of work at once for each caller. */

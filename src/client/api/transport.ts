@@ -5,7 +5,7 @@ import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
 /** Set to `yes`: credentials go over plain HTTP as well, for a network where nobody else listens. */
-export const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
+const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 
 /**
  * An address of the service, without the slash at its end.

@@ -169,7 +169,7 @@ const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;
 
 /** True for a key file of PuTTY, of any version. */
-export function isPuttyKey(text: string): boolean {
+function isPuttyKey(text: string): boolean {
   return text.trimStart().startsWith('PuTTY-User-Key-File-');
 }
 
@@ -179,7 +179,7 @@ export function isPuttyKey(text: string): boolean {
  *
  * @throws RangeError when it is none.
  */
-export function readPuttyKeyFacts(text: string): FoundPrivateKey {
+function readPuttyKeyFacts(text: string): FoundPrivateKey {
   const lines = text.trimStart().split(/\r\n|\r|\n/, MAX_LINES);
   const [, version] = FIRST_LINE.exec((lines[0] ?? '').trimEnd()) ?? [];
   const after = (name: string) => {

@@ -52,7 +52,7 @@ export class SchemaFaults {
   }
 }
 
-export function pointerOf(path: readonly (string | number)[]): string {
+function pointerOf(path: readonly (string | number)[]): string {
   return path.map((part) => `/${escape(String(part))}`).join('');
 }
 

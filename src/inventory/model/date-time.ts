@@ -17,7 +17,7 @@ export function isDateTime(text: string): boolean {
 }
 
 /** One second earlier: no program that keeps Unix time knows a leap second. */
-export function withoutLeapSecond(text: string): string {
+function withoutLeapSecond(text: string): string {
   return `${text.slice(0, 17)}59${text.slice(19)}`;
 }
 

@@ -177,7 +177,7 @@ function occurrenceOf(given: unknown): DraftOccurrence[] {
 }
 
 /** Certificates and public keys that a sensor hands over as they are, one by one. */
-export class FoundCredentials {
+class FoundCredentials {
   readonly found = new CredentialComponents();
   /** Refs of the sensor, and the refs that their items have here. */
   readonly refs = new Map<string, string>();

@@ -224,7 +224,7 @@ const SIZED =
 const JOSE: Record<string, number> = { es256: 256, es384: 384, es512: 521, es256k: 256 };
 
 /** Size in bits of the curve that is named in a text, or null. */
-export function curveBitsOf(text: string | undefined): number | null {
+function curveBitsOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   const lower = text.toLowerCase();
   const jose = JOSE[lower];

@@ -242,7 +242,7 @@ const CATEGORIES: Record<string, Record<string, number>> = {
 };
 
 /** True when the security level that a document claims is not that of the algorithm, higher or lower. Identity decides. */
-export function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
+function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;
   if (typeof claim !== 'number' || parts.length === 0) return false;
   if (parts.some(({ family }) => SHOR_BREAKABLE.has(family))) return claim > 0;

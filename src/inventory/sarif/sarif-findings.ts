@@ -75,7 +75,7 @@ const MAX_TEXT = 20_000;
  * The text of a message of a result (SARIF 2.1.0 section 3.11): its own, or the string of the rule or of the tool that its `id`
  * names, with its arguments put in. The plain text comes first, then the markdown.
  */
-export function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
+function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
   const id = memberTextOf(message['id']);
   const strings = id === '' ? undefined : stringOf(descriptor['messageStrings'], id);
   const string = strings ?? (id === '' ? {} : (stringOf(component['globalMessageStrings'], id) ?? {}));

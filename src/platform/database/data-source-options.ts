@@ -35,7 +35,7 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
 }
 
 /** Columns are snake_case, as SQL people expect; tables are named by their entity. */
-export class SnakeNaming extends DefaultNamingStrategy {
+class SnakeNaming extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string | undefined, embeddedPrefixes: string[]): string {
     return snake([...embeddedPrefixes, customName ?? propertyName].join('_'));
   }
@@ -54,7 +54,7 @@ function snake(text: string): string {
  * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
  * process. The next query on it fails, and the pool removes it.
  */
-export class DatabaseClient extends Client {
+class DatabaseClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
     this.on('error', () => undefined);

@@ -1,5 +1,5 @@
 /** The memory of bytes that share it with nobody. */
-export function exclusiveBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer | undefined {
+function exclusiveBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer | undefined {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : undefined;
 }
 

@@ -26,7 +26,7 @@ class QueueConnection extends Redis {
   }
 }
 
-export function connectToRedis(url: string, use: RedisUse): Redis {
+function connectToRedis(url: string, use: RedisUse): Redis {
   const redis = new QueueConnection(url, {
     ...(use === 'client' ? ASKING : LISTENING),
     connectTimeout: 2000,

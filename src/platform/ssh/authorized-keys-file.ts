@@ -113,7 +113,7 @@ export function keyFileLine(...parts: readonly string[]): string {
 }
 
 /** The same without the end. */
-export function keyFileText(...parts: readonly string[]): string {
+function keyFileText(...parts: readonly string[]): string {
   const text = parts.filter((part) => part !== '').join(' ');
   if (isLine(text)) return text;
   throw new Problem(

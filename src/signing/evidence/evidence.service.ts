@@ -81,7 +81,7 @@ interface ProvenTree {
  * The bundle (Sigstore v0.3, JSON) with the proof that its record is in our log: a TransparencyLogEntry of sigstore_rekor.proto. The log
  * promises no time, so the integrated time is 0; a bundle's time is that of its timestamp.
  */
-export function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, tree: ProvenTree): object {
+function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, tree: ProvenTree): object {
   const parsed = JSON.parse(bundle.toString()) as { verificationMaterial: object };
   const entry = {
     logIndex: String(index),

@@ -59,7 +59,7 @@ export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** The mark that the query of the watch answers for this row. */
-export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
+function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
   return approvalId === null ? status : `${status} ${approvalId}`;
 }
 

@@ -22,7 +22,7 @@ const PATH_WITH_KEY = '/tsa/:key';
 const UNSPECIFIC = new Set(['', 'application/octet-stream']);
 
 /** The credential in an address: an API key. */
-export function isKeyInPath(text: string): boolean {
+function isKeyInPath(text: string): boolean {
   return text.startsWith('sw_');
 }
 

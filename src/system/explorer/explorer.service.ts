@@ -15,13 +15,13 @@ import { isId } from '../../platform/database/new-id.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 
 /** Life of a pass, at the longest. */
-export const PASS_SECONDS = 3600;
+const PASS_SECONDS = 3600;
 
 /**
  * Makes and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, in base64url where it is not plain. It names the session or API key
  * that asked for it and says nothing secret, so it is good for nothing but these pages, and only while that session or key is.
  */
-export class ExplorerPass {
+class ExplorerPass {
   private readonly key: Buffer;
 
   constructor(secret: string) {

@@ -201,20 +201,20 @@ function settingsOf(order: IdentityProviderOrder, key: SignatureKey | undefined,
 }
 
 /** Refuses a client secret that the chosen client authentication does not use. */
-export function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
+function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
   if (given === undefined) return;
   if (clientAuthentication !== 'none' && clientAuthentication !== 'private_key_jwt') return;
   throw refused(`${clientAuthentication} has no use for a client secret; leave it out`);
 }
 
 /** Refuses a client authentication without the secret that it needs. */
-export function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
+function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
   if (isThere || clientAuthentication == null || clientAuthentication === 'none') return;
   throw refused(`${clientAuthentication} needs a client secret`);
 }
 
 /** Whether the stored secret fits the new settings: a private key of ours never becomes a client secret. */
-export function keepsSecret(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
+function keepsSecret(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
   const isPublic = 'issuer' in now && now.clientAuthentication === 'none';
   return !isPublic && hasOurKey(before) === hasOurKey(now);
 }

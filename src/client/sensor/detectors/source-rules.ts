@@ -71,7 +71,7 @@ const javaCall = ([kind = '', name = '']: readonly (string | undefined)[]): Used
 
 const rule = (files: RegExp, call: RegExp, used: SourceRule['used']): SourceRule => ({ files, call, used });
 
-export const SOURCE_RULES: readonly SourceRule[] = [
+const SOURCE_RULES: readonly SourceRule[] = [
   rule(
     JAVA,
     /\b(Cipher|MessageDigest|Mac|Signature|KeyPairGenerator|KeyGenerator|KeyAgreement|SecretKeyFactory|SecureRandom|SSLContext)\.getInstance\(\s*"([\w./+-]{2,60})"/g,

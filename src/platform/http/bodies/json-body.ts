@@ -96,7 +96,7 @@ const UTF_32 = /^(?:0000|fffe0000|[\da-f]{2}000000)/;
 const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
 
 /** Removes a byte order mark, which may be ignored (RFC 8259 section 8.1): editors and shells of Windows write one. */
-export function withoutMark(body: Buffer): Buffer {
+function withoutMark(body: Buffer): Buffer {
   return body.subarray(0, 3).equals(UTF_8_MARK) ? body.subarray(3) : body;
 }
 
