@@ -61,7 +61,7 @@ async function main() {
   keepEnvironment(env);
   await step('Migrations', () => cli(env, 'migrate'));
   if (settings.SVC_PROFILE !== 'prod')
-    await step('Demo data', () => cli(env, 'seed-demo', '--out', DEMO, '--inventory'));
+    await step('Demo data', () => cli(env, 'seed-demo', '--out', DEMO, '--timestamps', '--inventory'));
   await serve(env, port);
 }
 

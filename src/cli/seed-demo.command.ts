@@ -2,7 +2,6 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ApiModule } from '../app/app.module.js';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
@@ -10,28 +9,27 @@ import type { Caller } from '../access/caller.js';
 import { Credentials } from '../auth/callers/credentials.js';
 import { UsersService } from '../auth/model/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
-import { KeyVault } from '../hsm/key-vault.js';
 import { Config, ConfigError } from '../platform/config/config.js';
-import { Problem } from '../platform/errors/problem.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
-import { SigningKeysService } from '../signing/keys/signing-keys.service.js';
+import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 
 const ADMIN = 'admin@sealwright.local';
 const ORIGIN = { requestId: 'seed-demo', address: '' };
-const KEYS = [
-  { name: 'default', type: 'ec-p256' },
-  { name: 'demo-rsa', type: 'rsa-3072' },
-] as const;
 
 /**
  * Makes a fresh installation usable: an administrator with a random password, an API key, two signing keys.
+ * With --timestamps, a timestamp authority with a certificate of a root made for it.
  * With --inventory, an inventory that is empty gets assets to look at, from sources whose names begin with `demo:`.
  * What is there stays; the facts go into a file that only its owner can read. Refused in prod.
  */
 export async function seedDemo(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
-    options: { out: { type: 'string', default: '.data/demo.env' }, inventory: { type: 'boolean', default: false } },
+    options: {
+      out: { type: 'string', default: '.data/demo.env' },
+      timestamps: { type: 'boolean', default: false },
+      inventory: { type: 'boolean', default: false },
+    },
   });
   const config = new Config();
   if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
@@ -49,7 +47,8 @@ export async function seedDemo(args: string[]): Promise<void> {
       { mode: 0o600 },
     );
     const caller = await app.get(Credentials).callerOf(`Bearer ${facts.API_KEY}`, ORIGIN);
-    await createKeys(app, caller);
+    await seedSigningKeys(app, caller);
+    if (values.timestamps) await seedTimestampKey(app, caller);
     if (values.inventory) await app.get(DemoService).seed(caller);
     process.stdout.write(`wrote ${values.out}\n`);
   } finally {
@@ -102,15 +101,4 @@ async function newFacts(app: INestApplicationContext, config: Config): Promise<F
   const expiry = new Date(Date.now() + 90 * 24 * 3600 * 1000);
   const { key } = await app.get(ApiKeysService).create(admin, { name: 'demo', permissions: ['admin:*'], expiry });
   return { BASE_URL: config.publicUrl, API_KEY: key, ADMIN_EMAIL: user.email, ADMIN_PASSWORD: password };
-}
-
-async function createKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
-  const vault = app.get(KeyVault);
-  for (let waited = 0; !vault.health().up && waited < 20_000; waited += 100) await sleep(100);
-  const keys = app.get(SigningKeysService);
-  for (const order of KEYS) {
-    await keys.create(caller, order).catch((error: unknown) => {
-      if (!(error instanceof Problem && error.code === 'signing-key.name-taken')) throw error;
-    });
-  }
 }

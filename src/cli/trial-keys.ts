@@ -1,0 +1,95 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import { webcrypto } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../access/caller.js';
+import { KeyVault } from '../hsm/key-vault.js';
+import { Config } from '../platform/config/config.js';
+import { Problem } from '../platform/errors/problem.js';
+import { CertificatesService } from '../signing/certificates/certificates.service.js';
+import type { SigningKeyWithVersion } from '../signing/keys/signing-key.reader.js';
+import { type NewSigningKey, SigningKeysService } from '../signing/keys/signing-keys.service.js';
+
+const KEYS = [
+  { name: 'default', type: 'ec-p256' },
+  { name: 'demo-rsa', type: 'rsa-3072' },
+] as const;
+const MAX_HSM_START_MS = 20_000;
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const VALID_DAYS = 365;
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Creates the keys that the first examples sign with. A key of that name that is there already stays as it is. */
+export async function seedSigningKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
+  const vault = app.get(KeyVault);
+  for (let waited = 0; !vault.health().up && waited < MAX_HSM_START_MS; waited += 100) await sleep(100);
+  for (const order of KEYS) await createUnlessTaken(app, caller, order);
+}
+
+/**
+ * Creates a timestamp authority: a key in the HSM with a certificate (RFC 3161 section 2.3) of a root that is made for it, whose
+ * private key is dropped at once. A key of that name that is there already stays as it is.
+ */
+export async function seedTimestampKey(app: INestApplicationContext, caller: Caller): Promise<void> {
+  const order = { name: app.get(Config).tsaKey, type: 'rsa-2048', purpose: 'timestamping' } as const;
+  const key = await createUnlessTaken(app, caller, order);
+  if (key?.publicKey == null) return;
+  await app.get(CertificatesService).importForKey(caller, key.keyId, await trialChain(key.publicKey));
+}
+
+async function createUnlessTaken(
+  app: INestApplicationContext,
+  caller: Caller,
+  order: NewSigningKey,
+): Promise<SigningKeyWithVersion | undefined> {
+  try {
+    return await app.get(SigningKeysService).create(caller, order);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'signing-key.name-taken') return undefined;
+    throw error;
+  }
+}
+
+/** PEM: the certificate of a timestamp key, whose SubjectPublicKeyInfo is given in DER, and its root. */
+async function trialChain(publicKey: Uint8Array): Promise<string> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const notBefore = new Date();
+  const dates = { notBefore, notAfter: new Date(notBefore.getTime() + VALID_DAYS * DAY_MS) };
+  const root = await X509CertificateGenerator.createSelfSigned({
+    ...dates,
+    keys,
+    name: 'CN=Sealwright trial root',
+    serialNumber: '01',
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const leaf = await X509CertificateGenerator.create({
+    ...dates,
+    publicKey,
+    signingKey: keys.privateKey,
+    issuer: root.subject,
+    subject: 'CN=Sealwright trial timestamps',
+    serialNumber: '02',
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.timeStamping], true),
+      await AuthorityKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return `${leaf.toString('pem')}\n${root.toString('pem')}\n`;
+}
