@@ -20,7 +20,8 @@ export interface RuleMatch {
   readonly selfSignedRoot?: boolean;
   readonly protocol?: readonly string[];
   readonly version?: readonly string[] | null;
-  readonly kePq?: boolean;
+  /** Each of a list. */
+  readonly kePq?: boolean | readonly (boolean | null)[];
   /** A regular expression over names of cipher suites. */
   readonly suite?: string;
   readonly kex?: readonly string[];

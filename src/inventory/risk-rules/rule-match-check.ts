@@ -19,7 +19,8 @@ const LISTS = [
 ];
 const LISTS_OR_NULL = ['param', 'version'];
 const RANGES = ['bits', 'curveBits'];
-const FLAGS = ['selfSignedRoot', 'kePq'];
+const FLAGS = ['selfSignedRoot'];
+const FLAGS_OR_LISTS = ['kePq'];
 const NAMES = ['material', 'certificate', 'quality', 'suite'];
 const MAX_VALUES = 200;
 
@@ -44,6 +45,8 @@ function faultOf(name: string, value: unknown, known: ReadonlySet<string>): stri
     return isTexts(value) ? undefined : `must be a list of up to ${MAX_VALUES} texts`;
   if (RANGES.includes(name)) return value === null || isRange(value) ? undefined : 'must be [least, most] or null';
   if (name === 'notBits') return isNumbers(value) ? undefined : 'must be a list of numbers';
+  if (FLAGS_OR_LISTS.includes(name))
+    return isFlag(value) ? undefined : 'must be true, false or a list of true, false and null';
   if (FLAGS.includes(name)) return typeof value === 'boolean' ? undefined : 'must be true or false';
   if (!NAMES.includes(name)) return 'is nothing that a rule can ask for';
   return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a rule of the product has';
@@ -55,6 +58,11 @@ function isTexts(value: unknown): boolean {
     value.length <= MAX_VALUES &&
     value.every((text) => typeof text === 'string' && text.length <= 200)
   );
+}
+
+function isFlag(value: unknown): boolean {
+  if (typeof value === 'boolean') return true;
+  return Array.isArray(value) && value.length <= 3 && value.every((one) => one === null || typeof one === 'boolean');
 }
 
 function isNumbers(value: unknown): boolean {

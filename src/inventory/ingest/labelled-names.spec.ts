@@ -1,0 +1,146 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { RiskVerdict } from '../model/risk-verdict.js';
+import { readBody } from '../readers/body-reader.js';
+import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
+import { DocumentAssets } from './document-assets.js';
+import { Judge } from './judge.js';
+
+/** A label: what the standards say of an asset, written before its verdict was seen. */
+interface Label {
+  readonly levels: readonly string[];
+  /** Any of them; null where it is not asked for. */
+  readonly family: string | null | readonly (string | null)[];
+  /** Whether Shor's algorithm breaks it; null where it is not asked for. */
+  readonly quantumVulnerable: boolean | null;
+  readonly quantum?: readonly (boolean | null)[];
+  readonly mayBeUnknown?: boolean;
+}
+
+interface LabelledAsset {
+  readonly group?: string;
+  readonly component: { readonly name: string; readonly cryptoProperties: { readonly assetType: string } };
+  readonly expect: Label;
+}
+
+interface RegistryName {
+  readonly name: string;
+  readonly primitive?: string;
+  readonly levels: readonly string[];
+  readonly families: readonly string[];
+  readonly quantumVulnerable: boolean | null;
+}
+
+const engine = new RiskEngine(DEFAULT_RULES);
+
+/** The verdicts of a CycloneDX document of such components, by kind and name. */
+function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVerdict> {
+  const body = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components });
+  const [document] = readBody(Buffer.from(body), {
+    kind: 'json',
+    mode: 'repair',
+    source: undefined,
+    password: undefined,
+  });
+  if (document === undefined) throw new Error('no document');
+  const assets = new DocumentAssets(document.draft(), { id: '00000000-0000-8000-8000-000000000000', name: 'labels' });
+  const judge = new Judge(assets.all(), engine);
+  return new Map(
+    assets.all().flatMap((asset) => {
+      const { verdict } = judge.judge(asset);
+      return verdict === undefined ? [] : [[`${asset.kind} ${asset.name}`, verdict.verdict]];
+    }),
+  );
+}
+
+const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** `right`, `unknown`, or what is wrong. */
+function scoreOf(label: Label, said: RiskVerdict | undefined): string {
+  if (said === undefined) return 'is not there';
+  const { level, family, quantum } = said;
+  const isUnknown = quantum.status === 'unknown';
+  const mayBeUnknown = label.mayBeUnknown === true || label.quantum?.includes(null) === true;
+  if (isUnknown && !mayBeUnknown) return 'unknown';
+  const faults: string[] = [];
+  if (!label.levels.includes(level)) faults.push(`level ${level}, right ${label.levels.join(' or ')}`);
+  const isVulnerable = isUnknown ? null : quantum.status === 'quantum-vulnerable';
+  const allowed = label.quantum ?? [label.quantumVulnerable, ...(mayBeUnknown ? [null] : [])];
+  if (!allowed.includes(isVulnerable) && !(isVulnerable !== true && allowed.includes(null)))
+    faults.push(`quantum ${quantum.status}`);
+  const families = [label.family].flat().filter((one) => one !== null);
+  if (families.length > 0 && family !== null && !families.some((one) => bare(one) === bare(family)))
+    faults.push(`family ${family}, right ${families.join(' or ')}`);
+  return faults.length === 0 ? 'right' : faults.join('; ');
+}
+
+/** Safe by its level although the label says that it is not. */
+const isFalseSafe = ({ levels }: Label, said: RiskVerdict | undefined) =>
+  said?.level === 'NONE' && !levels.includes('NONE');
+
+interface Score {
+  readonly wrong: readonly string[];
+  readonly unknown: readonly string[];
+  readonly falseSafe: readonly string[];
+  readonly total: number;
+}
+
+function score(assets: readonly LabelledAsset[]): Score {
+  const groups = Map.groupBy(assets, ({ group }) => group ?? '');
+  const scored = [...groups.values()].flatMap((members) => {
+    const verdicts = verdictsOf(members.map(({ component }) => component));
+    return members.map(({ component: { name, cryptoProperties }, expect: label }) => {
+      const said = verdicts.get(`${cryptoProperties.assetType} ${name}`);
+      return { name, result: scoreOf(label, said), isFalseSafe: isFalseSafe(label, said) };
+    });
+  });
+  const wrong = scored.filter(({ result }) => result !== 'right' && result !== 'unknown');
+  return {
+    wrong: wrong.map(({ name, result }) => `${name}: ${result}`),
+    unknown: scored.filter(({ result }) => result === 'unknown').map(({ name }) => name),
+    falseSafe: scored.filter((one) => one.isFalseSafe).map(({ name }) => name),
+    total: scored.length,
+  };
+}
+
+function registryNames(): LabelledAsset[] {
+  const file = new URL('../vocabularies/registry-names.sample.json', import.meta.url);
+  const names = JSON.parse(readFileSync(file, 'utf8')) as RegistryName[];
+  return names.map(({ name, primitive, levels, families, quantumVulnerable }, index) => ({
+    component: {
+      type: 'cryptographic-asset',
+      'bom-ref': `name ${index}`,
+      name,
+      cryptoProperties: {
+        assetType: 'algorithm',
+        ...(primitive === undefined ? {} : { algorithmProperties: { primitive } }),
+      },
+    },
+    expect: {
+      levels,
+      family: families,
+      quantumVulnerable,
+      ...(quantumVulnerable === null ? { quantum: [true, false, null] } : {}),
+    },
+  }));
+}
+
+describe('names of the registries', () => {
+  it('are judged as their standards say, and none is called safe that is not', () => {
+    const { wrong, unknown, falseSafe, total } = score(registryNames());
+    expect(total).toBe(168);
+    expect({ wrong, unknown, falseSafe }).toEqual({ wrong: [], unknown: [], falseSafe: [] });
+  });
+});
+
+/** Beside the product while it is developed (test data of others, not to be copied into it). */
+const SAMPLE = new URL('../../../../shared/data/enterprise-sample.json', import.meta.url);
+
+describe.skipIf(!existsSync(SAMPLE))('the sample of what enterprises meet', () => {
+  it('has no wrong verdict, and at most three of a hundred unknown', () => {
+    const { assets } = JSON.parse(readFileSync(SAMPLE, 'utf8')) as { assets: LabelledAsset[] };
+    const { wrong, unknown, total } = score(assets);
+    expect(wrong).toEqual([]);
+    expect(unknown.length / total).toBeLessThanOrEqual(0.03);
+  });
+});
