@@ -48,12 +48,15 @@ function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVer
   return new Map(
     assets.all().flatMap((asset) => {
       const { verdict } = judge.judge(asset);
-      return verdict === undefined ? [] : [[`${asset.kind} ${asset.name}`, verdict.verdict]];
+      return verdict === undefined ? [] : [[keyOf(asset.kind, asset.name), verdict.verdict]];
     }),
   );
 }
 
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** Names that differ in case and hyphens only are one asset. */
+const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
 /** `right`, `unknown`, or what is wrong. */
 function scoreOf(label: Label, said: RiskVerdict | undefined): string {
@@ -90,7 +93,7 @@ function score(assets: readonly LabelledAsset[]): Score {
   const scored = [...groups.values()].flatMap((members) => {
     const verdicts = verdictsOf(members.map(({ component }) => component));
     return members.map(({ component: { name, cryptoProperties }, expect: label }) => {
-      const said = verdicts.get(`${cryptoProperties.assetType} ${name}`);
+      const said = verdicts.get(keyOf(cryptoProperties.assetType, name));
       return { name, result: scoreOf(label, said), isFalseSafe: isFalseSafe(label, said) };
     });
   });

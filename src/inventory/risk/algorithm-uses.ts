@@ -1,7 +1,7 @@
 import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
 import { findFamily } from '../vocabularies/families.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
-import { hybridOf } from './hybrids.js';
+import { type Hybrid, hybridOf } from './hybrids.js';
 import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
 
@@ -32,12 +32,17 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
   const reading = withDeclaredFamily(readName(name), declared);
   const { mentions } = reading;
   const hybrid = hybridOf(name, mentions);
-  const kept =
-    hybrid === undefined ? mentions : mentions.filter(({ nature, role }) => nature === undefined && role !== 'hash');
+  const kept = hybrid === undefined ? mentions : mentions.filter((mention) => isBesideHybrid(mention, hybrid));
   const uses = kept.map((mention) => useOf(mention, { all: mentions, declared, isSuite: reading.isSuite }));
   if (hybrid !== undefined)
     uses.unshift(blank({ family: 'hybrid', hybrid: hybrid.name, purpose: hybrid.purpose, param: hybrid.param }));
   return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
+}
+
+/** What is no part of a hybrid: ciphers and MACs, and the signature beside a key exchange. */
+function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
+  if (nature === undefined) return role !== 'hash';
+  return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
 }
 
 /** The algorithms that a name stands for; empty when nothing is recognized. */
@@ -186,10 +191,9 @@ function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Pur
 }
 
 /** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; null for none. */
-function usageOf({ role, at }: Mention, { all, declared: { primitive } }: Context): AlgorithmUse['usage'] {
+function usageOf({ role }: Mention, { all, declared: { primitive } }: Context): AlgorithmUse['usage'] {
   const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
-  if (role === 'cipher')
-    return all.some(({ family, at: of }) => CIPHER_MACS.has(family) && of > at) && !isEncrypting(all) ? 'mac' : null;
+  if (role === 'cipher') return all.some(({ family }) => CIPHER_MACS.has(family)) && !isEncrypting(all) ? 'mac' : null;
   if (role !== 'hash') return null;
   if (has('mac') || primitive === 'mac') return 'mac';
   if (has('kdf', 'random') || primitive === 'kdf') return 'kdf';

@@ -52,7 +52,8 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   const unread: string[] = [];
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'unknown' && token.text.length >= SHORTEST_UNREAD) unread.push(token.text);
-    else if (token.kind === 'number') giveSize(token.value, around(mentions, tokens, at), followsAsKeySize(tokens, at));
+    else if (token.kind === 'number')
+      giveSize({ value: token.value, at }, around(mentions, tokens, at), isBeforeItsOwner(tokens, at));
     else if (token.kind === 'curve') giveCurve(token.curveBits, around(mentions, tokens, at));
     else if (token.kind === 'mode') giveMode(token.mode, around(mentions, tokens, at));
     else if (token.kind === 'padding') givePadding(token.padding, around(mentions, tokens, at));
@@ -67,12 +68,21 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
   const named = tokens.some(({ kind }) => kind === 'family');
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'list') part += 1;
+    // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, named or not.
+    if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
+      mentions.push(mentionOf('RSA', { at, part }));
     if (token.kind === 'family') mentions.push(mentionOf(token.family, { at, part, ...token }));
     // A curve beside no algorithm that could use it is a key of its own.
     if (token.kind === 'curve' && !(named && hasUserOfCurve(tokens)))
       mentions.push(mentionOf('EC', { at, part, curveBits: token.curveBits }));
   }
   return mentions;
+}
+
+const isOfRsa = (padding: string) => ['oaep', 'pss', 'pkcs1v15', 'pkcs1v15!'].includes(padding);
+
+function hasModulus(tokens: readonly NameToken[]): boolean {
+  return tokens.some((token) => token.kind === 'family' && findFamily(token.family)?.sizes === 'modulus');
 }
 
 function hasUserOfCurve(tokens: readonly NameToken[]): boolean {
@@ -120,16 +130,18 @@ function around(mentions: readonly Mention[], tokens: readonly NameToken[], at: 
   };
 }
 
-/** "256-bit AES": the number before "bit" belongs to what comes. */
-function followsAsKeySize(tokens: readonly NameToken[], at: number): boolean {
-  return tokens[at - 1]?.kind === 'joiner' && tokens[at + 1]?.kind === 'noise';
+/** "256-bit AES", "SHA256and128bitAES": the number before "bit" belongs to what comes, unless something stands before it. */
+function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
+  const isBits = tokens[at + 1]?.kind === 'noise';
+  return isBits && (at === 0 || tokens[at - 1]?.kind === 'joiner');
 }
 
-function giveSize(value: number, { before, behind }: Around, isForNext: boolean): void {
+function giveSize({ value, at }: { value: number; at: number }, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
   // RSA-OAEP-256: the digest behind OAEP is no modulus, whatever it would be the size of.
-  if (nearest?.padding === 'oaep' && value <= 512) return;
-  const candidates = isForNext ? [...behind, ...before] : [...before, ...behind];
+  if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
+  const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
+  const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
   const owner = candidates.find((mention) => hasNoSize(mention) && canBeSize(value, mention));
   if (owner?.sizes === undefined) return;
   if (BY_PARAM.has(owner.sizes)) owner.param = String(value);
@@ -137,7 +149,7 @@ function giveSize(value: number, { before, behind }: Around, isForNext: boolean)
   else owner.bits = value;
 }
 
-function hasNoSize({ bits, curveBits, param }: Mention): boolean {
+export function hasNoSize({ bits, curveBits, param }: Mention): boolean {
   return bits === null && curveBits === null && param === null;
 }
 
@@ -159,8 +171,10 @@ function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');
   if (owner === undefined) return;
   if (padding === 'pss') owner.purpose = 'signature';
-  if (padding === 'oaep') owner.purpose = 'encryption';
-  owner.padding ??= padding;
+  // JCA's PKCS1Padding is one of ciphers.
+  const isOfCipher = padding.endsWith('!');
+  if (padding === 'oaep' || isOfCipher) owner.purpose ??= 'encryption';
+  owner.padding ??= isOfCipher ? padding.slice(0, -1) : padding;
 }
 
 function givePurpose(purpose: WordPurpose, { before, behind }: Around): void {

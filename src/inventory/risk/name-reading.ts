@@ -1,7 +1,7 @@
 import { findKnownName } from '../vocabularies/known-names.js';
 import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { findSuite } from '../vocabularies/tls-suites.js';
-import { type Mention, type Mentions, mentionsOf } from './name-mentions.js';
+import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
 import { suiteMentions } from './suite-mentions.js';
 
@@ -59,7 +59,8 @@ function readKnown(text: string): NameReading | undefined {
 /** The last part of a URI, which names the algorithm: XML Signature and its kin. */
 function fragmentOf(text: string): string {
   if (!text.includes('://')) return text;
-  return text.slice(Math.max(text.lastIndexOf('#'), text.replace(/\/$/, '').lastIndexOf('/')) + 1);
+  const path = text.endsWith('#') || text.endsWith('/') ? text.slice(0, -1) : text;
+  return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
 }
 
 function readWords(text: string): NameReading {
@@ -187,7 +188,7 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
-    if (former.has(family)) return false;
+    if (former.has(family) || isSaidAgain(mention, mentions)) return false;
     if (family === 'EC' && onCurve && mention.curveBits === null) return false;
     if (family === 'MGF1') return families.size === 1;
     if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
@@ -196,6 +197,25 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   });
   for (const mention of kept) mention.param ??= parameterSetIn(mention, text);
   return kept;
+}
+
+/** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
+function isSaidAgain(mention: Mention, mentions: readonly Mention[]): boolean {
+  return mentions.some((other) => {
+    if (other === mention || other.part !== mention.part) return false;
+    if (other.family !== mention.family) return isWiderWord(mention, other);
+    return hasNoSize(mention)
+      ? !hasNoSize(other) || other.at < mention.at
+      : other.at < mention.at && sizesOf(other) === sizesOf(mention);
+  });
+}
+
+const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
+
+/** DES beside 3DES is the package of it; ECDH beside X25519 is what that is. */
+function isWiderWord(mention: Mention, other: Mention): boolean {
+  const pair = `${mention.family} ${other.family}`;
+  return pair === 'DES 3DES' || (pair === 'ECDH XDH' && hasNoSize(mention));
 }
 
 const VAGUE_KDFS = new Set(['KDF', 'MGF1', 'PBE']);

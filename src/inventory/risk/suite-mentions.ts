@@ -13,7 +13,7 @@ const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^ECDHE?_(?:RSA|ECDSA|PSK)$/, 'ECDH'],
   [/^SRP_SHA(?:_RSA|_DSS)?$/, 'SRP'],
   [/^GOSTR341112_256$/, 'VKO GOST3410'],
-  [/^ECCPWD$/, 'PAKE'],
+  [/^ECCPWD$/, 'Dragonfly'],
 ];
 
 /** The parts of a cipher suite by the name that IANA gives it: the key exchange first, then cipher and MAC. */

@@ -12,7 +12,8 @@ for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<
 
 /** The name that IANA gives a TLS cipher suite, from its name there, at OpenSSL or GnuTLS, or its code point (0x1301 or 0x13,0x01). */
 export function findSuite(name: string): string | undefined {
-  return SUITES.get(name.toUpperCase().replaceAll(' ', ''));
+  // JSSE calls the suites of SSL 3.0 by its name.
+  return SUITES.get(name.toUpperCase().replaceAll(' ', '').replace(/^SSL_/, 'TLS_'));
 }
 
 /** All suites of the registry. */
