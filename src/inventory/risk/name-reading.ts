@@ -68,7 +68,7 @@ function readWords(text: string): NameReading {
   const gss = GSS.exec(text)?.[1];
   if (gss !== undefined) return readName(GSS_METHODS[gss] ?? gss);
   const fragment = fragmentOf(text);
-  const tokens = tokensOf(fragment.replace(PREFIX, ''));
+  const tokens = tokensOf(curve === undefined ? fragment.replace(PREFIX, '') : text);
   const read = mentionsOf(tokens);
   const mentions = meantBy(read, fragment);
   return {
@@ -113,10 +113,9 @@ function looksLikePublicKey({ unread, mentions, isSignedWith }: Mentions, tokens
   if (hasPublicKey) return false;
   // "SHA256withXYZ" is a signature, and so is what says that it signs.
   const hashes = mentions.some(({ role }) => role === 'hash');
-  return (
-    (isSignedWith && hashes && unread.length > 0) ||
-    tokens.some((token) => token.kind === 'purpose' && unread.length > 0 && token.purpose !== 'encryption')
-  );
+  if (isSignedWith && hashes && unread.length > 0) return true;
+  const saysSo = tokens.some((token) => token.kind === 'purpose' && token.purpose !== 'encryption');
+  return saysSo && !mentions.some(({ role }) => role === 'mac');
 }
 
 function isWhole({ mentions, unread }: Mentions, tokens: readonly NameToken[]): boolean {
