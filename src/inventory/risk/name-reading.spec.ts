@@ -6,12 +6,12 @@ import { knownFamilies } from '../vocabularies/families.js';
 import { knownNames } from '../vocabularies/known-names.js';
 import { findByOid, knownCurves, knownOids } from '../vocabularies/object-identifiers.js';
 import { registeredSuites } from '../vocabularies/tls-suites.js';
-import { algorithmUsesOf, mainUse, readAlgorithm } from './algorithm-uses.js';
+import { algorithmUsesOf, mainUse, readAlgorithm } from '../names/algorithm-uses.js';
 import { AssetGraph } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
-import { isWithoutPublicKey } from './suite-mentions.js';
+import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
 

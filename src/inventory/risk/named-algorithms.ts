@@ -1,8 +1,8 @@
 import { bareOid } from '../model/asset-identity.js';
 import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
-import { type ReadAlgorithm, readAlgorithm } from './algorithm-uses.js';
-import type { NameReading } from './name-reading.js';
+import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
+import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** The algorithms that the name and the OID of a component stand for. */

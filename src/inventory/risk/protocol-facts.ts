@@ -2,8 +2,8 @@ import type { CdxComponent } from '../model/document.js';
 import type { AlgorithmUse, ProtocolFacts } from '../model/risk-subject.js';
 import { findFamily } from '../vocabularies/families.js';
 import { findSuite } from '../vocabularies/tls-suites.js';
-import { algorithmUsesOf, readAlgorithm } from './algorithm-uses.js';
-import { isWithoutPublicKey } from './suite-mentions.js';
+import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
+import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;

@@ -2,8 +2,9 @@ import type { AlgorithmUse, ProtocolFacts, RiskSubject } from '../model/risk-sub
 import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
-import { mainUse } from './algorithm-uses.js';
-import { hybridFamily } from './hybrids.js';
+import { mainUse } from '../names/algorithm-uses.js';
+import { hybridFamily } from '../names/hybrids.js';
+import { TaughtNames } from './taught-names.js';
 import rules from './default-rules.json' with { type: 'json' };
 
 /** The rules that come with the product. */
@@ -19,14 +20,17 @@ interface CompiledRule {
 /** Judges facts by rules. Pure: the same facts and rules give the same verdict, and time plays no part. */
 export class RiskEngine {
   private readonly rules: readonly CompiledRule[];
+  private readonly names: TaughtNames;
 
   constructor(readonly ruleSet: RuleSet) {
+    this.names = new TaughtNames(ruleSet.names ?? []);
     this.rules = ruleSet.rules
       .filter(({ axis }) => axis !== 'lifecycle')
       .map((rule) => ({ rule, suite: rule.match.suite === undefined ? undefined : new RegExp(rule.match.suite) }));
   }
 
-  judge(subject: RiskSubject): RiskVerdict {
+  judge(facts: RiskSubject): RiskVerdict {
+    const subject = this.names.applied(facts);
     const findings = this.rules.flatMap((compiled) => applications(compiled, subject));
     findings.sort((a, b) => levelNumber(b.level) - levelNumber(a.level));
     const known = subject.ingredients.length > 0 || findings.some(({ axis }) => axis !== 'quality');

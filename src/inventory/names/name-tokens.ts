@@ -48,14 +48,16 @@ function lettersOf(part: string): Letters {
   let text = '';
   let gap = true;
   let before = '';
-  for (const [index, character] of [...part].entries()) {
+  for (let index = 0; index < part.length; index += 1) {
+    const character = part.charAt(index);
     if (!isPartOfWord(part, index, character)) {
       gap = true;
       continue;
     }
     begins.push(gap || isBoundary(before, character, part[index + 1] ?? ''));
     separated.push(gap);
-    text += character.toLowerCase().slice(0, 1);
+    // One letter stays one: a few capitals have two small ones.
+    text += character.toLowerCase().charAt(0);
     gap = false;
     before = character;
   }
