@@ -7,7 +7,7 @@ import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
-import { cryptoUseOf } from '../names/algorithm-uses.js';
+import { cryptoUseOf } from '../names/crypto-use.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 

@@ -62,23 +62,28 @@ const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 /** Names that differ in case and hyphens only are one asset. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
+/** Whether Shor's algorithm breaks it, as the label allows it; null for unknown. */
+function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
+  return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
+}
+
 /** `right`, `unknown`, or what is wrong. */
 function scoreOf(label: Label, said: RiskVerdict | undefined): string {
   if (said === undefined) return 'is not there';
   const { level, family, quantum } = said;
-  const isUnknown = quantum.status === 'unknown';
-  const mayBeUnknown = label.mayBeUnknown === true || label.quantum?.includes(null) === true;
-  if (isUnknown && !mayBeUnknown) return 'unknown';
-  const faults: string[] = [];
-  if (!label.levels.includes(level)) faults.push(`level ${level}, right ${label.levels.join(' or ')}`);
-  const isVulnerable = isUnknown ? null : quantum.status === 'quantum-vulnerable';
-  const allowed = label.quantum ?? [label.quantumVulnerable, ...(mayBeUnknown ? [null] : [])];
-  if (!allowed.includes(isVulnerable) && !(isVulnerable !== true && allowed.includes(null)))
-    faults.push(`quantum ${quantum.status}`);
+  const allowed = quantumAllowed(label);
+  if (quantum.status === 'unknown') {
+    if (!allowed.includes(null)) return 'unknown';
+  } else {
+    const isVulnerable = quantum.status === 'quantum-vulnerable';
+    // What has no finding is not said to be vulnerable.
+    if (!allowed.includes(isVulnerable) && (isVulnerable || !allowed.includes(null)))
+      return `quantum ${quantum.status}`;
+  }
+  if (!label.levels.includes(level)) return `level ${level}, right ${label.levels.join(' or ')}`;
   const families = [label.family].flat().filter((one) => one !== null);
-  if (families.length > 0 && family !== null && !families.some((one) => bare(one) === bare(family)))
-    faults.push(`family ${family}, right ${families.join(' or ')}`);
-  return faults.length === 0 ? 'right' : faults.join('; ');
+  const isOther = families.length > 0 && family !== null && !families.some((one) => bare(one) === bare(family));
+  return isOther ? `family ${family}, right ${families.join(' or ')}` : 'right';
 }
 
 /** Safe by its level although the label says that it is not. */

@@ -1,9 +1,9 @@
-import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
-import { findFamily } from '../vocabularies/families.js';
+import type { AlgorithmUse } from '../model/risk-subject.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
 import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
+import { type MentionContext, purposeOf, usageOf } from './use-purposes.js';
 
 /** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {
@@ -67,26 +67,19 @@ function mayBePublicKey(
   return !mentions.some(({ nature }) => nature !== undefined);
 }
 
-interface Context {
-  readonly all: readonly Mention[];
-  readonly declared: DeclaredAlgorithm;
-  readonly isSuite: boolean;
-}
-
-function useOf(mention: Mention, context: Context): AlgorithmUse {
-  const { family, role, nature } = mention;
+function useOf(mention: Mention, context: MentionContext): AlgorithmUse {
+  const { family, role, nature, sizes, mode, padding } = mention;
   const { all, declared } = context;
-  const hash = all.find((other) => other.role === 'hash');
   return blank({
     family: passwordScheme(mention, all),
     bits: mention.bits ?? declaredBits(mention, context),
-    curveBits: mention.sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
+    curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
     param: hasParameterSet(mention) ? (mention.param ?? declaredParam(declared)) : null,
     purpose: nature === undefined ? 'unknown' : purposeOf(mention, context),
     usage: usageOf(mention, context),
-    mode: role === 'cipher' ? (mention.mode ?? declaredWord(declared.mode)) : null,
-    padding: family === 'RSA' ? (mention.padding ?? declaredWord(declared.padding)?.toLowerCase() ?? null) : null,
-    hash: role === 'mac' ? (hash?.family ?? null) : null,
+    mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,
+    padding: family === 'RSA' ? (padding ?? declaredWord(declared.padding)) : null,
+    hash: role === 'mac' ? (all.find((other) => other.role === 'hash')?.family ?? null) : null,
   });
 }
 
@@ -131,7 +124,7 @@ function declaredParam({ parameterSetIdentifier: set }: DeclaredAlgorithm): stri
 }
 
 function declaredWord(word: string | undefined): string | null {
-  return word === undefined || word === 'other' || word === 'unknown' ? null : word;
+  return word === undefined || word === 'other' || word === 'unknown' ? null : word.toLowerCase();
 }
 
 /** The number at the end of a declared parameter set: 2048, or RSA-2048. */
@@ -141,7 +134,7 @@ function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): num
 }
 
 /** The parameter set is a size only where it can be one: beside SHA512withRSA, "512" is the digest. */
-function declaredBits(mention: Mention, { all, declared }: Context): number | null {
+function declaredBits(mention: Mention, { all, declared }: MentionContext): number | null {
   const value = declaredNumber(declared);
   if (value === null) return null;
   const { sizes, role } = mention;
@@ -166,87 +159,4 @@ function sizeOfCurve(name: string): number | null {
   const digits = /^(?:[a-z][a-z -]{0,30})?(\d{3})(?!\d)/i.exec(name)?.[1];
   const bits = digits === undefined ? 0 : Number(digits);
   return bits >= 112 && bits <= 640 ? bits : null;
-}
-
-function purposeOf(mention: Mention, { all, declared, isSuite }: Context): Purpose {
-  if (mention.role === 'sign') return mention.purpose === 'key-establishment' ? 'key-establishment' : 'signature';
-  if (mention.role === 'exchange') return 'key-establishment';
-  if (isSuite) return mention.purpose ?? 'unknown';
-  const signsHash = all.some(({ role }) => role === 'hash') && mention.padding !== 'oaep';
-  if (mention.padding === 'oaep') return 'encryption';
-  if (mention.padding === 'pss') return 'signature';
-  if (mention.purpose === 'signature' || declared.primitive === 'signature') return 'signature';
-  if (signsHash && mention.purpose === 'encryption' && declared.primitive !== 'pke') return 'signature';
-  if (mention.purpose !== null) return mention.purpose;
-  return declaredPurpose(declared) ?? (signsHash && declared.primitive !== 'pke' ? 'signature' : 'unknown');
-}
-
-function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Purpose | undefined {
-  const does = (...names: string[]) => names.some((one) => cryptoFunctions?.includes(one) === true);
-  if (does('encrypt', 'decrypt')) return 'encryption';
-  if (does('encapsulate', 'decapsulate') || primitive === 'kem' || primitive === 'key-agree')
-    return 'key-establishment';
-  if (primitive === 'pke') return 'encryption';
-  return does('sign', 'verify') ? 'signature' : undefined;
-}
-
-/** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; null for none. */
-function usageOf({ role }: Mention, { all, declared: { primitive } }: Context): AlgorithmUse['usage'] {
-  const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
-  if (role === 'cipher') return all.some(({ family }) => CIPHER_MACS.has(family)) && !isEncrypting(all) ? 'mac' : null;
-  if (role !== 'hash') return null;
-  if (has('mac') || primitive === 'mac') return 'mac';
-  if (has('kdf', 'random') || primitive === 'kdf') return 'kdf';
-  const withKey = all.some(
-    (other) => other.role === 'sign' || (other.role === 'key' && other.purpose !== 'key-establishment'),
-  );
-  // OAEP needs no collision resistance of its hash.
-  if (withKey && (primitive === 'pke' || all.some(({ padding }) => padding === 'oaep'))) return 'kdf';
-  if (withKey || primitive === 'signature') return 'signature';
-  if (has('exchange', 'key')) return 'kdf';
-  return has('cipher') ? 'mac' : null;
-}
-
-/** MACs that are made of a cipher. */
-const CIPHER_MACS = new Set(['CMAC', 'GMAC', 'XCBC', 'CBC-MAC']);
-
-function isEncrypting(all: readonly Mention[]): boolean {
-  return all.some(({ role, mode }) => role === 'cipher' && mode !== null);
-}
-
-const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
-type Role = (typeof ROLES)[number];
-
-/** The use of an algorithm: its purpose if it has a public key, else its role. */
-export type CryptoUse = Purpose | Role;
-
-export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
-  if (purpose !== 'unknown') return purpose;
-  const role = findFamily(family)?.role;
-  return ROLES.find((one) => one === role) ?? 'unknown';
-}
-
-/** In this order an asset is named by its parts: what has a key, then what only supports it. */
-const RANK: Readonly<Record<string, number>> = {
-  exchange: 0,
-  key: 1,
-  sign: 1,
-  cipher: 2,
-  random: 2,
-  other: 3,
-  kdf: 3,
-  mac: 4,
-  hash: 5,
-};
-
-/** The algorithm that an asset is listed under: its own, not that of a part that weakens it. */
-export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
-  const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
-    if (hybrid !== null) return -1;
-    return (RANK[findFamily(family)?.role ?? 'other'] ?? 3) + (usage === null ? 0 : 10);
-  };
-  return uses.reduce<AlgorithmUse | undefined>(
-    (best, use) => (best === undefined || rank(use) < rank(best) ? use : best),
-    undefined,
-  );
 }

@@ -113,7 +113,8 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
   const steps: NextStep[] = [];
   const isInNumber = from > 0 && !separated[from] && isDigit(text[from - 1] ?? '') && isDigit(text[from] ?? '');
   let gaps = 0;
-  for (let to = from + 1; to <= Math.min(text.length, from + LONGEST_WORD) && !isInNumber; to += 1) {
+  const last = isInNumber ? from : Math.min(text.length, from + LONGEST_WORD);
+  for (let to = from + 1; to <= last; to += 1) {
     const word = findWord(text.slice(from, to));
     if (word !== undefined) steps.push(...wordStep(letters, { from, to, gaps, word }));
     if (separated[to] === true) gaps += 1;

@@ -1,4 +1,4 @@
-import { mainUse } from '../names/algorithm-uses.js';
+import { mainUse } from '../names/crypto-use.js';
 import { memoize } from './memoize.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 

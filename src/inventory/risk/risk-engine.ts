@@ -2,7 +2,7 @@ import type { AlgorithmUse, ProtocolFacts, RiskSubject } from '../model/risk-sub
 import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
-import { mainUse } from '../names/algorithm-uses.js';
+import { mainUse } from '../names/crypto-use.js';
 import { hybridFamily } from '../names/hybrids.js';
 import { TaughtNames } from './taught-names.js';
 import rules from './default-rules.json' with { type: 'json' };
