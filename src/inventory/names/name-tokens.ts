@@ -1,4 +1,4 @@
-import { findWord, LONGEST_WORD, type Word } from '../vocabularies/word-book.js';
+import { type Word, wordsAt } from '../vocabularies/word-book.js';
 
 /** A part of a name. `list` stands between names that are given one beside the other. */
 export type NameToken =
@@ -112,13 +112,7 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
   const { text, begins, separated } = letters;
   const steps: NextStep[] = [];
   const isInNumber = from > 0 && !separated[from] && isDigit(text[from - 1] ?? '') && isDigit(text[from] ?? '');
-  let gaps = 0;
-  const last = isInNumber ? from : Math.min(text.length, from + LONGEST_WORD);
-  for (let to = from + 1; to <= last; to += 1) {
-    const word = findWord(text.slice(from, to));
-    if (word !== undefined) steps.push(...wordStep(letters, { from, to, gaps, word }));
-    if (separated[to] === true) gaps += 1;
-  }
+  if (!isInNumber) for (const { to, word } of wordsAt(text, from)) steps.push(...wordStep(letters, { from, to, word }));
   if (begins[from] === true) {
     const end = begins.indexOf(true, from + 1);
     const piece = text.slice(from, end);
@@ -131,12 +125,14 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
 
 function wordStep(
   { text, begins, separated }: Letters,
-  { from, to, gaps, word }: { from: number; to: number; gaps: number; word: Word },
+  { from, to, word }: { from: number; to: number; word: Word },
 ): NextStep[] {
-  const cutsNumber = !separated[to] && isDigit(text[to - 1] ?? '') && isDigit(text[to] ?? '');
+  const cutsNumber = !separated[to] && isDigit(text.charAt(to - 1)) && isDigit(text.charAt(to));
   if (cutsNumber) return [];
   const isFree = begins[from] === true && begins[to] === true;
   if (!isFree && to - from < SHORTEST_GLUED_WORD) return [];
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
+  let gaps = 0;
+  for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;
   return [{ to, cost: WORD_COST + gaps * GAP_COST + glued, token: word }];
 }
