@@ -1,3 +1,4 @@
+import { truncate } from '../../platform/text/truncate.js';
 import { type Word, wordsAt } from '../vocabularies/word-book.js';
 
 /** A part of a name. `list` stands between names that are given one beside the other. */
@@ -35,7 +36,7 @@ interface Step {
 /** Cuts a name into known words, numbers and what is left over, at the least cost: as few words as possible, and nothing left over if it can be. */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
-  for (const part of name.slice(0, LONGEST_NAME).split(/[,;|]| or /)) {
+  for (const part of truncate(name, LONGEST_NAME).split(/[,;|]| or /)) {
     if (tokens.length > 0) tokens.push({ kind: 'list' });
     tokens.push(...cut(lettersOf(part)));
   }
@@ -116,8 +117,7 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
   if (begins[from] === true) {
     const end = begins.indexOf(true, from + 1);
     const piece = text.slice(from, end);
-    if (/^\d+$/.test(piece))
-      steps.push({ to: end, cost: WORD_COST, token: { kind: 'number', value: Number(piece.slice(0, 9)) } });
+    if (/^\d+$/.test(piece)) steps.push({ to: end, cost: WORD_COST, token: { kind: 'number', value: Number(piece) } });
     else steps.push({ to: end, cost: UNKNOWN_COST + piece.length, token: { kind: 'unknown', text: piece } });
   }
   return steps;

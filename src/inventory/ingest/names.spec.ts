@@ -6,13 +6,13 @@ import { knownFamilies } from '../vocabularies/families.js';
 import { knownNames } from '../vocabularies/known-names.js';
 import { findByOid, knownCurves, knownOids } from '../vocabularies/object-identifiers.js';
 import { registeredSuites } from '../vocabularies/tls-suites.js';
-import { algorithmUsesOf, readAlgorithm } from './algorithm-uses.js';
-import { mainUse } from './crypto-use.js';
+import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
+import { mainUse } from '../names/crypto-use.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
 import { SubjectReader } from '../risk/subject-reader.js';
-import { isWithoutPublicKey } from './suite-mentions.js';
+import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RiskSubject } from '../model/risk-subject.js';
-import { algorithmUsesOf } from './algorithm-uses.js';
+import { algorithmUsesOf } from '../names/algorithm-uses.js';
 import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
 
 const taught = (name: string, means: string) => ({ name, means, reason: 'the manual', by: 'me', at: '2026-11-26' });
