@@ -134,5 +134,7 @@ function wordStep(
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
   let gaps = 0;
   for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;
+  // "CCMP-256" holds no P-256.
+  if (gaps > 0 && !isFree) return [];
   return [{ to, cost: WORD_COST + gaps * GAP_COST + glued, token: word }];
 }
