@@ -70,8 +70,11 @@ export class SubjectReader {
       return this.subjectOf(asset, UNRESOLVED, { material: conditions, notApplicable: true });
     const { ingredients, resolvedBy } = this.inherited(asset);
     const resolved = { ingredients: this.lists.sized(ingredients, size), resolvedBy };
-    const unread = this.unreadAmong(this.graph.targets(asset, 'algorithm'));
-    return this.shared(asset, { resolved, unread }, () => ({ material: conditions, quality: unknownIn(resolved) }));
+    const unread = this.mayLackNames() ? this.unreadAmong(this.graph.targets(asset, 'algorithm')) : NOTHING_UNREAD;
+    const factsOf = () => ({ material: conditions, quality: unknownIn(resolved) });
+    return unread === NOTHING_UNREAD
+      ? this.shared(asset, resolved, factsOf)
+      : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
@@ -88,19 +91,26 @@ export class SubjectReader {
     const { ingredients } = resolved;
     const { certificate } = asset.traits;
     const unread = this.unreadAmong([...signatures, ...keys]);
-    return this.shared(asset, { resolved, unread }, () => ({
+    const factsOf = (): FurtherFacts => ({
       certificate: certificate && certificateConditions(certificate, ingredients),
       quality: unknownIn(resolved),
       main: this.lists.mainOf(ingredients),
       ...(certificate?.isSelfSigned === true ? { selfSignedRoot: true } : {}),
-    }));
+    });
+    return unread === NOTHING_UNREAD
+      ? this.shared(asset, resolved, factsOf)
+      : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
+  }
+
+  /** Most documents have no name that is not read: then nothing is looked for, asset by asset. */
+  private mayLackNames(): boolean {
+    this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
+    return this.hasUnread;
   }
 
   /** What was not read of the algorithms that an asset is or refers to. */
   private unreadAmong(assets: readonly GraphAsset[]): Unread {
-    // Most documents have no such name: then nothing is looked for, asset by asset.
-    this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
-    if (!this.hasUnread) return NOTHING_UNREAD;
+    if (!this.mayLackNames()) return NOTHING_UNREAD;
     let found: Unread = NOTHING_UNREAD;
     for (const asset of assets) {
       if (asset.kind !== 'algorithm') continue;
@@ -208,16 +218,7 @@ export class SubjectReader {
     return this.named(asset).ingredients;
   }
 
-  private shared(
-    asset: GraphAsset,
-    { resolved, unread }: { resolved: Resolved; unread: Unread },
-    factsOf: () => FurtherFacts,
-  ): ReadSubject {
-    if (unread.unread.length > 0) {
-      const facts = factsOf();
-      const quality = [...(facts.quality ?? []), ...unread.quality];
-      return this.subjectOf(asset, resolved, { ...facts, unread: unread.unread, quality });
-    }
+  private shared(asset: GraphAsset, resolved: Resolved, factsOf: () => FurtherFacts): ReadSubject {
     const known = this.bySubject(resolved.ingredients);
     let subject = known.get(asset.traits);
     if (subject === undefined) {
@@ -252,6 +253,10 @@ const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [
 interface Unread {
   readonly unread: readonly string[];
   readonly quality: readonly string[];
+}
+
+function withUnread(facts: FurtherFacts, { unread, quality }: Unread): FurtherFacts {
+  return { ...facts, unread, quality: [...(facts.quality ?? []), ...quality] };
 }
 
 const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
