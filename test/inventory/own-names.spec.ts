@@ -59,8 +59,10 @@ describe('a name that no vocabulary has', () => {
   });
 
   it('is known to documents that come later, and kept with who taught it and why', async () => {
-    await call('POST', '/api/ingest', bom([algorithm({ name: 'PAYMENTCIPHER' })], about('later')));
-    expect(await shown('PAYMENTCIPHER')).toMatchObject({ level: 'NONE', family: 'AES' });
+    const facts = { type: 'secret-key', id: 'another key that is one of a kind', algorithmRef: 'PaymentCipher' };
+    const components = [algorithm({ name: 'PaymentCipher' }), material('later key', facts)];
+    await call('POST', '/api/ingest', bom(components, about('later')));
+    expect(await shown('later key')).toMatchObject({ level: 'NONE', family: 'AES' });
     const { body } = await call('GET', NAMES);
     expect(body.items).toEqual([
       {
