@@ -63,6 +63,15 @@ export class DeadlineBody {
   /** @example false */
   @IsBoolean()
   draft: boolean;
+  /** Whom or what alone it is about; such a date is no deadline of an asset. @example 'new acquisitions' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  appliesTo?: string;
+  /** false: not read in the primary text. @example true */
+  @IsOptional()
+  @IsBoolean()
+  verified?: boolean;
 }
 
 export class RuleBody {
@@ -180,7 +189,7 @@ export class ReclassificationView {
   version: number;
   @ApiProperty({ enum: ['JUDGING', 'DONE'] })
   status: 'JUDGING' | 'DONE';
-  /** The rule that was changed. @example Q-RSA-SIG-112 */
+  /** The rule that was changed, or `name:` and the name that was taught or forgotten. @example Q-RSA-SIG-112 */
   changedRule: string;
   /** Sets of facts to judge. @example 340 */
   total: number;

@@ -1,6 +1,6 @@
 import { propertyOf } from '../model/asset-identity.js';
 import type { CdxComponent } from '../model/document.js';
-import { SHOR_BREAKABLE } from './risk-engine.js';
+import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** NIST IR 8547 ipd: the last days of 112-bit keys, and of classical public keys altogether. */

@@ -4,9 +4,9 @@ import { certificateConditions } from './certificate-conditions.js';
 import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
 import { memoize } from './memoize.js';
 import { namedAlgorithms, type DeclaredName } from './named-algorithms.js';
-import { protocolFacts } from './protocol-facts.js';
+import { type DeclaredProtocol, protocolFacts } from './protocol-facts.js';
 import type { AlgorithmUse, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
-import { SHOR_BREAKABLE } from './risk-engine.js';
+import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 
 interface Resolved {
   readonly ingredients: readonly AlgorithmUse[];
@@ -31,6 +31,8 @@ export class SubjectReader {
     usedBy: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
   };
 
+  private hasUnread: boolean | undefined;
+
   constructor(private readonly graph: AssetGraph) {}
 
   read(asset: GraphAsset): ReadSubject {
@@ -49,13 +51,16 @@ export class SubjectReader {
   }
 
   private algorithm(asset: GraphAsset): ReadSubject {
-    const { ingredients: own, isContradictory } = this.named(asset);
+    const { ingredients: own, isContradictory, isNoAlgorithm } = this.named(asset);
     const quality = isContradictory ? ['name-contradicts-oid'] : [];
-    let resolved: Resolved = { ingredients: own, resolvedBy: null };
-    if (own.length === 0) resolved = this.inherited(asset);
-    if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
+    const isInherited = own.length === 0;
+    const resolved = isInherited ? this.inherited(asset) : { ingredients: own, resolvedBy: null };
+    const isUnknown = resolved.ingredients.length === 0;
+    if (isUnknown && isNoAlgorithm) return this.subjectOf(asset, UNRESOLVED, { notApplicable: true });
+    const unread = isInherited && !isUnknown ? NOTHING_UNREAD : this.unreadAmong([asset]);
+    if (isUnknown) quality.push('unknown-algorithm');
     if (claimConflict(asset.traits.declared, own)) quality.push('claim-contradicts-identity');
-    return this.subjectOf(asset, resolved, { quality });
+    return this.subjectOf(asset, resolved, { ...unread, quality: [...quality, ...unread.quality] });
   }
 
   private material(asset: GraphAsset): ReadSubject {
@@ -65,7 +70,11 @@ export class SubjectReader {
       return this.subjectOf(asset, UNRESOLVED, { material: conditions, notApplicable: true });
     const { ingredients, resolvedBy } = this.inherited(asset);
     const resolved = { ingredients: this.lists.sized(ingredients, size), resolvedBy };
-    return this.shared(asset, resolved, () => ({ material: conditions, quality: unknownIn(resolved) }));
+    const unread = this.mayLackNames() ? this.unreadAmong(this.graph.targets(asset, 'algorithm')) : NOTHING_UNREAD;
+    const factsOf = () => ({ material: conditions, quality: unknownIn(resolved) });
+    return unread === NOTHING_UNREAD
+      ? this.shared(asset, resolved, factsOf)
+      : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
@@ -81,11 +90,36 @@ export class SubjectReader {
     }
     const { ingredients } = resolved;
     const { certificate } = asset.traits;
-    return this.shared(asset, resolved, () => ({
+    const unread = this.unreadAmong([...signatures, ...keys]);
+    const factsOf = (): FurtherFacts => ({
       certificate: certificate && certificateConditions(certificate, ingredients),
       quality: unknownIn(resolved),
+      main: this.lists.mainOf(ingredients),
       ...(certificate?.isSelfSigned === true ? { selfSignedRoot: true } : {}),
-    }));
+    });
+    return unread === NOTHING_UNREAD
+      ? this.shared(asset, resolved, factsOf)
+      : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
+  }
+
+  /** Most documents have no name that is not read: then nothing is looked for, asset by asset. */
+  private mayLackNames(): boolean {
+    this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
+    return this.hasUnread;
+  }
+
+  /** What was not read of the algorithms that an asset is or refers to. */
+  private unreadAmong(assets: readonly GraphAsset[]): Unread {
+    if (!this.mayLackNames()) return NOTHING_UNREAD;
+    let found: Unread = NOTHING_UNREAD;
+    for (const asset of assets) {
+      if (asset.kind !== 'algorithm') continue;
+      const { unread, mayBePublicKey } = this.named(asset);
+      if (unread.length === 0) continue;
+      const quality = mayBePublicKey || found.quality.length > 0 ? UNREAD_PUBLIC_KEY : [];
+      found = { unread: [...new Set([...found.unread, ...unread])].sort().slice(0, MAX_UNREAD), quality };
+    }
+    return found;
   }
 
   private referred(targets: readonly GraphAsset[]): ResolvedBy[] {
@@ -99,14 +133,14 @@ export class SubjectReader {
       .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
       .slice(0, MAX_INHERITED);
-    const ingredients = distinct(this.near(targets));
-    const protocol = protocolFacts(asset.traits.protocol ?? UNDECLARED, ingredients);
+    const declared = asset.traits.protocol ?? UNDECLARED;
+    const { protocol, ingredients, quality } = protocolFacts(declared, this.near(targets));
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
-    const quality = protocol.type === 'unknown' && ingredients.length === 0 ? ['unknown-algorithm'] : [];
+    const unread = this.unreadAmong(targets);
     return this.subjectOf(
       asset,
-      { ingredients, resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
-      { protocol, quality },
+      { ingredients: distinct(ingredients), resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
+      { protocol, unread: unread.unread, quality: [...quality, ...unread.quality] },
     );
   }
 
@@ -137,7 +171,9 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    const ingredients = this.lists.ofKey(this.own(asset));
+    // Names of keys and certificates are given by people: they are algorithms only where they are nothing else.
+    const { ingredients: own, isWhole } = this.named(asset);
+    const ingredients = asset.kind === 'algorithm' || isWhole ? this.lists.ofKey(own) : NONE;
     return { ingredients, resolvedBy: ingredients.length > 0 ? BY_NAME : null };
   }
 
@@ -211,7 +247,22 @@ export class SubjectReader {
 
 const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
 const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
-const UNDECLARED = { type: 'unknown', version: null, suites: [] };
+const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '' };
+
+/** Names that were not read, and the conditions of quality that come of it. */
+interface Unread {
+  readonly unread: readonly string[];
+  readonly quality: readonly string[];
+}
+
+function withUnread(facts: FurtherFacts, { unread, quality }: Unread): FurtherFacts {
+  return { ...facts, unread, quality: [...(facts.quality ?? []), ...quality] };
+}
+
+const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
+const UNREAD_PUBLIC_KEY = ['unread-public-key'];
+/** Of one asset; more of them say nothing more. */
+const MAX_UNREAD = 5;
 
 function unknownIn({ ingredients }: Resolved): string[] {
   return ingredients.length === 0 ? ['unknown-algorithm'] : [];
@@ -223,6 +274,8 @@ const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
   'material',
   'certificate',
   'quality',
+  'unread',
+  'main',
   'selfSignedRoot',
   'notApplicable',
 ];
