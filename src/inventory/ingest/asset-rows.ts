@@ -7,10 +7,10 @@ import {
   uuidAt,
   uuidField,
 } from '../../platform/database/copy/copy-rows.js';
-import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
+import { canonicalJson, inCanonicalOrder, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { isReference } from '../cyclonedx/component-reader.js';
-import { hashIdOfText } from '../model/asset-identity.js';
+import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { validityOf } from '../model/date-time.js';
 import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
 import type { DraftRef, DraftRefs, RefLink } from '../model/draft-refs.js';
@@ -51,6 +51,8 @@ const MAX_FREE_BUFFERS = 64;
 const MAX_NAME = 500;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
+/** Lists of a component whose order means nothing. */
+const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
 /** An encoded row of `asset`, and behind it those of its places. Offsets into `bytes`. */
@@ -183,7 +185,8 @@ export class RowEncoder {
       const value = component[member];
       if (value === undefined || member === 'name') continue;
       text += `${text === '' ? '' : ','}${JSON.stringify(member)}:`;
-      text += member === 'cryptoProperties' ? canonicalJson(value, this.withPlaceholders) : canonicalJson(value);
+      if (member === 'cryptoProperties') text += canonicalJson(value, this.withPlaceholders);
+      else text += canonicalJson(UNORDERED.has(member) && Array.isArray(value) ? inCanonicalOrder(value) : value);
     }
     return `${text}}`;
   }
@@ -247,6 +250,7 @@ export class RowWriter {
   private contentOf({ kind }: IdentifiedAsset, facts: Buffer, hashed: Buffer): string {
     // All facts of an algorithm are its identity; the random name of a key is none of its facts.
     if (kind === 'algorithm') return hashIdOfText(hashed);
+    if (kind === 'protocol') return hashId(withoutOrder(JSON.parse(`{${facts.toString()}`)), hashed.toString());
     const length = 1 + facts.length + hashed.length;
     if (this.scratch.length < length) this.scratch = Buffer.alloc(2 * length);
     const { scratch } = this;
@@ -255,6 +259,13 @@ export class RowWriter {
     hashed.copy(scratch, 1 + facts.length);
     return hashIdOfText(scratch.subarray(0, length));
   }
+}
+
+/** With every list in one order: those of protocols have none. */
+function withoutOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return inCanonicalOrder(value.map(withoutOrder));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOrder(member)]));
 }
 
 /** What a judgement adds to a row: bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */

@@ -3,8 +3,10 @@ import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';
-import type { CdxComponent, IngestOutcome } from '../model/document.js';
+import type { IngestOutcome } from '../model/document.js';
+import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
 import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
+import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
 
 /** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
@@ -127,17 +129,23 @@ export async function earlierOutcome(tx: EntityManager, documentId: string): Pro
   return row?.outcome;
 }
 
-/** The components of those of these assets that the inventory has. */
-export async function componentsOf(
+/** Those of these assets that the inventory has. What keys use is not looked up: a fingerprint identifies them. */
+export async function knownAssets(
   tx: EntityManager,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, CdxComponent>> {
-  const rows = (await tx.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)])) as {
-    id: string;
-    component: CdxComponent;
-  }[];
-  return new Map(rows.map(({ id, component }) => [id, component]));
+): Promise<ReadonlyMap<string, KnownAsset>> {
+  const rows = (await tx.query(
+    `SELECT a.id, a.component, coalesce(u.uses, '{}') AS uses FROM asset a LEFT JOIN LATERAL (
+       SELECT array_agg(DISTINCT r.to_id) AS uses FROM asset_relationship r JOIN asset t ON t.id = r.to_id
+       WHERE a.kind <> 'related-crypto-material' AND r.from_id = a.id AND ${anyOf('r.kinds', REFERENCES)}
+         AND t.kind IN ('algorithm', 'related-crypto-material')) u ON true
+     WHERE a.id = ANY($1::uuid[])`,
+    [uuidArray(ids)],
+  )) as (KnownAsset & { readonly id: string })[];
+  return new Map(rows.map((row) => [row.id, row]));
 }
+
+const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');
 
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
 /** Indexes have nothing to remove, and to cut off the end of a table would lock everybody out. */
