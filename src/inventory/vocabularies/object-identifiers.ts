@@ -1,0 +1,64 @@
+import curvesFile from './curves.json' with { type: 'json' };
+import oidsFile from './oids.json' with { type: 'json' };
+
+/** An elliptic curve of a standard. */
+export interface NamedCurve {
+  /** The name of the registry that gives its object identifier. */
+  readonly name: string;
+  /** Size of the field. */
+  readonly bits: number;
+  /** Undefined where no registry gives one. */
+  readonly oid: string | undefined;
+}
+
+/** What a registry says that an object identifier stands for. */
+export interface IdentifiedAlgorithm {
+  /** A name that says what the algorithm is, or the name of a curve. */
+  readonly name: string;
+  /** The registry. */
+  readonly source: string;
+}
+
+interface CurveEntry {
+  readonly name: string;
+  readonly bits: number;
+  readonly oids?: readonly string[];
+  readonly aliases?: readonly string[];
+}
+
+const CURVES = new Map<string, NamedCurve>();
+const IDENTIFIERS = new Map<string, IdentifiedAlgorithm>();
+
+for (const { name, bits, oids = [], aliases = [] } of curvesFile.curves as readonly CurveEntry[]) {
+  const curve = { name, bits, oid: oids[0] };
+  for (const key of [name, ...aliases, ...oids]) CURVES.set(bareName(key), curve);
+  for (const oid of oids) IDENTIFIERS.set(oid, { name, source: curvesFile.sources.join('; ') });
+}
+// SM2 and a few more are a curve and an algorithm at once: the algorithm says more.
+for (const { source, names } of oidsFile.registries)
+  for (const [oid, name] of Object.entries(names)) IDENTIFIERS.set(oid, { name, source });
+
+/** The algorithm or curve of an object identifier in dotted form; undefined for one that no registry here gives. */
+export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
+  return IDENTIFIERS.get(oid);
+}
+
+/** A curve by any of its names, in any spelling of case, hyphens and blanks, or by its object identifier in dotted form. */
+export function findCurve(nameOrOid: string): NamedCurve | undefined {
+  return CURVES.get(bareName(nameOrOid));
+}
+
+/** All object identifiers that are known. */
+export function knownOids(): IterableIterator<string> {
+  return IDENTIFIERS.keys();
+}
+
+/** All curves, each once. */
+export function knownCurves(): readonly NamedCurve[] {
+  return [...new Set(CURVES.values())];
+}
+
+/** Dots are kept: they are the only thing between the numbers of an identifier. */
+function bareName(name: string): string {
+  return name.toLowerCase().replaceAll(/[\s_/-]/g, '');
+}
