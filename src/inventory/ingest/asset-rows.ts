@@ -49,6 +49,7 @@ const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
 const MAX_NAME = 500;
+const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
 /** Lists of a component whose order means nothing. */
@@ -209,6 +210,8 @@ export interface JudgedAsset {
 
 /** Writes the rows of a document's assets. Each is judged when it is written, while the database works on those before. */
 export class RowWriter {
+  /** Names of algorithms that contradict their object identifiers; of many, some. */
+  readonly contradictory = new Set<string>();
   private readonly fieldsOf = memoize(judgementFields);
   private readonly unwritten = new CopyRows(ROW_BYTES);
   private scratch = Buffer.alloc(ROW_BYTES);
@@ -227,7 +230,8 @@ export class RowWriter {
       if (ids.length > 0) to.fillZeros(at + json, ids);
     }
     const judgement = this.judge.judge(asset);
-    const { hashed, fields } = this.fieldsOf(judgement);
+    const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
+    if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
     const content = this.contentOf(asset, to.view(at + facts), hashed);
     to.uuid(content);
     to.encoded(fields);
@@ -273,7 +277,8 @@ function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
   fields.uuid(verdict?.id ?? null);
-  return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take() };
+  const isContradictory = verdict?.subject.quality?.includes('name-contradicts-oid') === true;
+  return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take(), isContradictory };
 }
 
 /** The ids that replace the placeholders; undefined when the document lacks one of the assets. */

@@ -15,7 +15,7 @@ import { type Arrival, arrivalsOf } from './arrivals.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { RowWriter } from './asset-rows.js';
 import { DocumentAssets } from './document-assets.js';
-import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
+import { contradictions, entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
 import {
   earlierDocument,
   earlierOutcome,
@@ -127,6 +127,7 @@ export class DocumentIngest {
           const stored = await this.store(tx, client, intake, judged, onProgress);
           await this.count(tx, intake, stored);
           await this.assertRulesHold(tx, judged);
+          draft.warnings.push(...contradictions(judged.rows.contradictory));
           return this.record(tx, intake, stored);
         });
       });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-json.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
-import type { CdxComponent, DraftAsset } from './document.js';
+import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 
 /** Properties that travel with an exported asset so that it is the same asset where it is read. */
 export const SCOPE_PROPERTY = 'sealwright:scope';
@@ -60,7 +60,7 @@ export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const crypto = component.cryptoProperties;
   switch (kind) {
     case 'algorithm':
-      return [kind, bareName(component.name), bareOid(crypto?.oid), sortedLists(crypto?.algorithmProperties)];
+      return [kind, bareName(component.name), bareOid(crypto?.oid), ...algorithmFacts(component)];
     case 'certificate':
       return [kind, ...certificateFacts(component)];
     case 'protocol':
@@ -70,6 +70,12 @@ export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
     case 'related-crypto-material':
       return materialFacts(component);
   }
+}
+
+function algorithmFacts(component: CdxComponent): unknown[] {
+  const facts = sortedLists(component.cryptoProperties?.algorithmProperties);
+  const family = keptMember(component, ALGORITHM_FAMILY);
+  return family === undefined ? [facts] : [facts, family];
 }
 
 /** The same for a protocol, whatever order its lists and members are in. */

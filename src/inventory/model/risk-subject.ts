@@ -33,6 +33,8 @@ export interface ProtocolFacts {
 export interface RiskSubject {
   readonly kind: AssetKind;
   readonly ingredients: readonly AlgorithmUse[];
+  /** The one of a certificate's own key, by which the certificate is listed; the others are those of its signature. */
+  readonly own?: AlgorithmUse;
   readonly protocol?: ProtocolFacts;
   /** Conditions on keys and other material, by the names that rules use. */
   readonly material?: readonly string[];

@@ -16,12 +16,15 @@ export class AlgorithmUseLists {
 
   readonly ofCertificateKey = memoize((key: readonly AlgorithmUse[]) => key.map(asCertificateKey));
 
+  readonly ofEncipheringKey = memoize((key: readonly AlgorithmUse[]) => key.map(asEncipheringKey));
+
   private readonly bySignature = memoize((signature: readonly AlgorithmUse[]) =>
-    memoize((key: readonly AlgorithmUse[]) => distinct([...signature.map(asSignature), ...key.map(asCertificateKey)])),
+    memoize((key: readonly AlgorithmUse[]) => distinct([...signature.map(asSignature), ...key])),
   );
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
+  /** @param key as one of the lists above. */
   ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
   }
@@ -46,6 +49,11 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
 /** The key of a certificate authenticates, unless its algorithm can only do something else. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
+}
+
+/** Only RSA both signs and encrypts with one key. */
+function asEncipheringKey(part: AlgorithmUse): AlgorithmUse {
+  return part.family === 'RSA' ? { ...part, purpose: 'key-establishment' } : asCertificateKey(part);
 }
 
 function withSize(part: AlgorithmUse, size: number): AlgorithmUse {

@@ -1,5 +1,6 @@
 import { propertyOf } from '../model/asset-identity.js';
-import type { CdxComponent } from '../model/document.js';
+import { type CdxComponent, keptMember } from '../model/document.js';
+import { isMembers, memberTextOf } from '../model/json.js';
 import { SHOR_BREAKABLE } from './risk-engine.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
@@ -25,6 +26,8 @@ export interface CertificateTraits {
   /** For public TLS certificates only. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
+  /** Whether secrets are encrypted with its key: what was recorded of them can be decrypted later. */
+  readonly enciphers: boolean;
   /** All of it. */
   readonly text: string;
 }
@@ -41,8 +44,9 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   const isTooLong = purposes.includes('serverAuth') && !purposes.includes('ca') && isLongerThanAllowed(facts);
   const { subjectName, issuerName } = facts;
   const isSelfSigned = typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName;
-  const text = `${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
-  return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, text };
+  const enciphers = keyUsagesOf(component).some((usage) => ENCIPHERING.has(usage));
+  const text = `${Number(enciphers)}${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
+  return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }
 
 /** Conditions of a certificate with such keys that do not change as time goes by, by the names that rules use. */
@@ -58,6 +62,23 @@ export function certificateConditions(
   if (signsCode && shortRsa) conditions.push('code-signing-rsa-below-3072');
   if (isTooLong) conditions.push('longer-than-allowed');
   return conditions;
+}
+
+const ENCIPHERING: ReadonlySet<string> = new Set(['keyEncipherment', 'dataEncipherment']);
+const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
+
+/** As certificates state them that were read here, or as CycloneDX 1.7 does: in words with anything between them. */
+function keyUsagesOf(component: CdxComponent): readonly string[] {
+  const read = propertyOf(component, 'sealwright:certificate-key-usages');
+  if (read !== undefined) return read.split(' ');
+  const extensions = keptMember(component, EXTENSIONS);
+  if (!Array.isArray(extensions)) return NONE;
+  const usage = extensions.filter(isMembers).find(({ commonExtensionName: name }) => name === 'keyUsage');
+  return memberTextOf(usage?.['commonExtensionValue']).match(/[a-z]+/gi)?.map(lowerFirst) ?? NONE;
+}
+
+function lowerFirst(word: string): string {
+  return word.charAt(0).toLowerCase() + word.slice(1);
 }
 
 function timeOf(fact: unknown): number {

@@ -1,5 +1,5 @@
 import { bareOid } from '../model/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
+import { ALGORITHM_FAMILY, type AlgorithmProperties, type CdxComponent, keptMember } from '../model/document.js';
 import { OIDS } from './algorithm-patterns.js';
 import { algorithmUsesOf } from './algorithm-reader.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
@@ -22,8 +22,10 @@ export interface DeclaredName {
 
 const NOTHING: DeclaredName = { oid: undefined, properties: undefined, text: undefined };
 
-export function declaredOf({ cryptoProperties: crypto }: CdxComponent): DeclaredName {
-  const { oid, algorithmProperties: properties } = crypto ?? {};
+export function declaredOf(component: CdxComponent): DeclaredName {
+  const { oid, algorithmProperties } = component.cryptoProperties ?? {};
+  const family = algorithmProperties === undefined ? undefined : keptMember(component, ALGORITHM_FAMILY);
+  const properties = family === undefined ? algorithmProperties : { ...algorithmProperties, algorithmFamily: family };
   if (oid === undefined && properties === undefined) return NOTHING;
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
 }
@@ -45,7 +47,10 @@ export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgo
 }
 
 function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms {
-  const named = algorithmUsesOf(name, properties);
+  const own = algorithmUsesOf(name, properties);
+  const family = properties?.['algorithmFamily'];
+  // A name that means nothing: the document says which family it is.
+  const named = own.length === 0 && typeof family === 'string' ? algorithmUsesOf(family, properties) : own;
   const oidName = OIDS[bareOid(oid) ?? ''];
   if (oidName === undefined) return { ingredients: named.length === 0 ? NONE : named, isContradictory: false };
   const byOid = algorithmUsesOf(oidName, properties);

@@ -60,7 +60,7 @@ export class RiskEngine {
     const decisive = known
       ? highest([classical, quantum, material])
       : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
-    const main = mainIngredient(subject, findings, decisive.rule);
+    const main = subject.own ?? mainIngredient(subject, findings, decisive.rule);
     const dates = findings.flatMap(({ deadlines }) => deadlines.map(({ date }) => date)).sort();
     return {
       level: decisive.level,

@@ -11,6 +11,8 @@ import { SHOR_BREAKABLE } from './risk-engine.js';
 interface Resolved {
   readonly ingredients: readonly AlgorithmUse[];
   readonly resolvedBy: ResolvedBy[] | null;
+  /** The algorithm of the asset's own key, where it is one of several. */
+  readonly own?: AlgorithmUse | undefined;
 }
 
 export interface ReadSubject {
@@ -71,17 +73,22 @@ export class SubjectReader {
   private certificate(asset: GraphAsset): ReadSubject {
     const signatures = this.graph.targets(asset, 'signatureAlgorithm');
     const keys = this.graph.targets(asset, 'subjectPublicKey');
+    const { certificate } = asset.traits;
+    const ofKey = certificate?.enciphers === true ? this.lists.ofEncipheringKey : this.lists.ofCertificateKey;
+    let key = ofKey(this.near(keys));
     let resolved: Resolved = {
-      ingredients: this.lists.ofCertificate(this.near(signatures), this.near(keys)),
+      ingredients: this.lists.ofCertificate(this.near(signatures), key),
       resolvedBy: this.referred([...signatures, ...keys]),
     };
     if (resolved.ingredients.length === 0) {
       const { ingredients, resolvedBy } = this.inherited(asset);
-      resolved = { ingredients: this.lists.ofCertificateKey(ingredients), resolvedBy };
+      key = ofKey(ingredients);
+      resolved = { ingredients: key, resolvedBy };
     }
     const { ingredients } = resolved;
-    const { certificate } = asset.traits;
-    return this.shared(asset, resolved, () => ({
+    const own = key.find(({ usage }) => usage === null) ?? key[0];
+    return this.shared(asset, { ...resolved, own }, () => ({
+      ...(own === undefined ? {} : { own }),
       certificate: certificate && certificateConditions(certificate, ingredients),
       quality: unknownIn(resolved),
       ...(certificate?.isSelfSigned === true ? { selfSignedRoot: true } : {}),
@@ -219,6 +226,7 @@ function unknownIn({ ingredients }: Resolved): string[] {
 
 type FurtherFacts = Omit<RiskSubject, 'kind' | 'ingredients'>;
 const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
+  'own',
   'protocol',
   'material',
   'certificate',
