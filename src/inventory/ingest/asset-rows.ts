@@ -187,7 +187,7 @@ export class RowEncoder {
       if (value === undefined || member === 'name') continue;
       text += `${text === '' ? '' : ','}${JSON.stringify(member)}:`;
       if (member === 'cryptoProperties') text += canonicalJson(value, this.withPlaceholders);
-      else text += canonicalJson(UNORDERED.has(member) && Array.isArray(value) ? inCanonicalOrder(value) : value);
+      else text += UNORDERED.has(member) ? orderedJson(value) : canonicalJson(value);
     }
     return `${text}}`;
   }
@@ -263,6 +263,14 @@ export class RowWriter {
     hashed.copy(scratch, 1 + facts.length);
     return hashIdOfText(scratch.subarray(0, length));
   }
+}
+
+function orderedJson(value: unknown): string {
+  if (!Array.isArray(value) || value.length < 2) return canonicalJson(value);
+  return `[${(value as unknown[])
+    .map((item) => canonicalJson(item))
+    .sort()
+    .join()}]`;
 }
 
 /** With every list in one order: those of protocols have none. */

@@ -3,7 +3,7 @@ import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';
-import type { IngestOutcome } from '../model/document.js';
+import type { CdxComponent, IngestOutcome } from '../model/document.js';
 import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
 import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
@@ -129,20 +129,29 @@ export async function earlierOutcome(tx: EntityManager, documentId: string): Pro
   return row?.outcome;
 }
 
-/** Those of these assets that the inventory has. What keys use is not looked up: a fingerprint identifies them. */
+/** Those of these assets that the inventory has. @param referring ids of those of which it matters what they refer to. */
 export async function knownAssets(
   tx: EntityManager,
   ids: readonly string[],
+  referring: readonly string[],
 ): Promise<ReadonlyMap<string, KnownAsset>> {
-  const rows = (await tx.query(
-    `SELECT a.id, a.component, coalesce(u.uses, '{}') AS uses FROM asset a LEFT JOIN LATERAL (
-       SELECT array_agg(DISTINCT r.to_id) AS uses FROM asset_relationship r JOIN asset t ON t.id = r.to_id
-       WHERE a.kind <> 'related-crypto-material' AND r.from_id = a.id AND ${anyOf('r.kinds', REFERENCES)}
-         AND t.kind IN ('algorithm', 'related-crypto-material')) u ON true
-     WHERE a.id = ANY($1::uuid[])`,
+  const rows = (await tx.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)])) as {
+    id: string;
+    component: CdxComponent;
+  }[];
+  const uses = new Map<string, readonly string[]>();
+  if (rows.length > 0 && referring.length > 0)
+    for (const { id, targets } of await targetsOf(tx, referring)) uses.set(id, targets);
+  return new Map(rows.map(({ id, component }) => [id, { component, uses: uses.get(id) ?? [] }]));
+}
+
+async function targetsOf(tx: EntityManager, ids: readonly string[]): Promise<{ id: string; targets: string[] }[]> {
+  return (await tx.query(
+    `SELECT r.from_id AS id, array_agg(DISTINCT r.to_id) AS targets FROM asset_relationship r JOIN asset t ON t.id = r.to_id
+     WHERE r.from_id = ANY($1::uuid[]) AND ${anyOf('r.kinds', REFERENCES)} AND t.kind IN ('algorithm', 'related-crypto-material')
+     GROUP BY r.from_id`,
     [uuidArray(ids)],
-  )) as (KnownAsset & { readonly id: string })[];
-  return new Map(rows.map((row) => [row.id, row]));
+  )) as { id: string; targets: string[] }[];
 }
 
 const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');

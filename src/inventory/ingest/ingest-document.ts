@@ -15,7 +15,15 @@ import { type Arrival, arrivalsOf } from './arrivals.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { RowWriter } from './asset-rows.js';
 import { DocumentAssets } from './document-assets.js';
-import { contradictions, entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
+import {
+  contradictions,
+  entryOf,
+  isGoodEnough,
+  nothingNew,
+  outcomeOf,
+  SUPERSEDED,
+  together,
+} from './document-outcome.js';
 import {
   earlierDocument,
   earlierOutcome,
@@ -167,7 +175,7 @@ export class DocumentIngest {
 
   /** Reads the lists of the document, outside of any transaction. Its bytes are freed: nothing is read after that. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
-    await assets.identify((ids) => knownAssets(this.db.manager, ids));
+    await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
   }
 

@@ -23,7 +23,6 @@ interface Alike {
 }
 
 const MAX_NAMES = 3;
-const MAY_SUCCEED: ReadonlySet<string> = new Set(['algorithm', 'certificate', 'protocol']);
 
 /** Counts new assets as they are written: the database need not read them again. */
 export class NewAssets {
@@ -33,7 +32,8 @@ export class NewAssets {
   private readonly byId = new Map<string, Alike>();
   private facts: FactsById = new Map();
 
-  add({ asset, verdict }: JudgedAsset): void {
+  /** @param maySucceed whether it may take the place of another asset. */
+  add({ asset, verdict }: JudgedAsset, maySucceed: boolean): void {
     this.total += 1;
     const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
     let alike = this.alike.get(key);
@@ -43,10 +43,10 @@ export class NewAssets {
     }
     alike.count += 1;
     if (alike.names.length < MAX_NAMES) alike.names.push(asset.name);
-    if (MAY_SUCCEED.has(asset.kind)) this.byId.set(asset.id, alike);
+    if (maySucceed) this.byId.set(asset.id, alike);
   }
 
-  /** Whether an algorithm, certificate or protocol is new. */
+  /** Whether an asset that may take the place of another one is new. */
   has(id: string): boolean {
     return this.byId.has(id);
   }

@@ -15,12 +15,15 @@ import {
 /** An asset of the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** Ids of the algorithms and keys that it refers to, whichever source says so. */
+  /** Ids of the algorithms and keys that it refers to, whichever source says so; empty for what does not count by them. */
   readonly uses: readonly string[];
 }
 
-/** Looks up assets of the inventory by their ids. */
-export type KnownAssets = (ids: readonly string[]) => Promise<ReadonlyMap<string, KnownAsset>>;
+/** Looks up assets of the inventory by their ids. `referring` are those of which it matters what they refer to. */
+export type KnownAssets = (
+  ids: readonly string[],
+  referring: readonly string[],
+) => Promise<ReadonlyMap<string, KnownAsset>>;
 type Known = ReadonlyMap<string, KnownAsset>;
 const NONE: Known = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
@@ -75,7 +78,9 @@ export class ProvisionalAssets {
   /** Gives each its identity. @param known looks up assets by their identities of the version before. */
   async settle(known: KnownAssets): Promise<void> {
     const all = this.provisional();
-    if (all.length > 0) this.rename(await known([...new Set(all.map(({ asset }) => asset.id))]));
+    if (all.length === 0) return;
+    const referring = [...this.algorithms, ...this.protocols, ...this.certificates.filter(isBare)];
+    this.rename(await known(distinctIds(all), distinctIds(referring)));
   }
 
   /** As `settle`, for a document that is not compared with the inventory. */
@@ -97,27 +102,27 @@ export class ProvisionalAssets {
   private rename(known: Known): void {
     for (const { asset, own } of this.keys.splice(0)) {
       const before = known.get(asset.id);
-      this.give(asset, own, before !== undefined && keyId(before.component) === own);
+      if (before === undefined || keyId(before.component) !== own) this.give(asset, own);
     }
     const certificates = this.certificates.splice(0);
-    const bare = certificates.filter((one) => isBare(one)).map((one) => ({ ...one, base: this.namedId(one) }));
+    const bare = certificates.filter(isBare).map((one) => ({ ...one, base: this.namedId(one) }));
     const referring = [...this.algorithms.splice(0), ...this.protocols.splice(0)];
     const ids = idsWithReferences([...referring, ...bare], this.looks);
     for (const one of referring) {
       const before = known.get(one.asset.id);
       this.referring.add(one.asset);
-      this.give(one.asset, ids.get(one.asset) ?? one.base, before !== undefined && this.usesSame(one, before));
+      if (before === undefined || !this.usesSame(one, before)) this.give(one.asset, ids.get(one.asset) ?? one.base);
     }
     for (const one of certificates) {
       const before = known.get(one.asset.id);
-      const id = one.own ?? ids.get(one.asset) ?? this.namedId(one, ids);
       if (one.own === undefined) this.referring.add(one.asset);
-      this.give(one.asset, id, before !== undefined && this.isSame(one, before));
+      if (before === undefined || !this.isSame(one, before))
+        this.give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
     }
   }
 
-  private give(asset: IdentifiedAsset, id: string, stays: boolean): void {
-    if (stays || id === asset.id) return;
+  private give(asset: IdentifiedAsset, id: string): void {
+    if (id === asset.id) return;
     this.former.set(asset, asset.id);
     asset.rename(id);
   }
@@ -178,6 +183,10 @@ export class ProvisionalAssets {
     if (ref?.asset === undefined) return [ref?.name];
     return [ref.asset.id, this.former.get(ref.asset)].filter((id) => id !== undefined);
   }
+}
+
+function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): string[] {
+  return [...new Set(all.map(({ asset }) => asset.id))];
 }
 
 /** Of which nothing says by what algorithm it is signed, or what its key is, but dependencies. */

@@ -175,11 +175,15 @@ export class Staging {
     await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { asset, place }) => {
       if (!unknown.has(`${asset.id} ${place.id}`)) return;
       to.encoded(place.bytes, place.start, place.end);
-      const isReferring = assets.isReferring(asset);
-      if (isReferring || asset.kind === 'algorithm')
-        placed.push({ assetId: asset.id, placeId: place.id, isReferring });
+      if (this.maySucceed(asset))
+        placed.push({ assetId: asset.id, placeId: place.id, isReferring: assets.isReferring(asset) });
     });
     return placed;
+  }
+
+  /** A key and a certificate with a fingerprint are what they are: another one at the same place is something new. */
+  private maySucceed(asset: IdentifiedAsset): boolean {
+    return asset.kind === 'algorithm' || this.assets.isReferring(asset);
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<ReadonlySet<string>> {
@@ -191,7 +195,7 @@ export class Staging {
     const created = new NewAssets();
     const total = this.assets.all().length;
     await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, asset) => {
-      created.add(this.rows.write(to, asset));
+      created.add(this.rows.write(to, asset), this.maySucceed(asset));
       if (created.total % PROGRESS_EVERY_ASSETS === 0)
         this.onProgress({ phase: 'WRITING', done: created.total, total });
     });
