@@ -38,14 +38,14 @@ function certificate(key: string[], more: string[] = []): Buffer {
   return readFileSync(join(folder, 'a.der'));
 }
 
-/** Each with the size of its field, as OpenSSL lists them. */
+/** Each with the size of its field, as OpenSSL lists them, but for the two that have no object identifier. */
 const CURVES = openssl('ecparam', '-list_curves')
   .toString()
   .replaceAll(/:\s*\n\s+/g, ': ')
   .split('\n')
   .flatMap((line) => {
     const [, name, bits] = /^\s*([\w-]+)\s*:.*?(\d+) bit/.exec(line) ?? [];
-    return name === undefined ? [] : [[name, Number(bits)] as const];
+    return name === undefined || name.startsWith('Oakley') ? [] : [[name, Number(bits)] as const];
   });
 
 describe('certificates of OpenSSL', () => {

@@ -58,7 +58,9 @@ export function oldCbomAsVersion16(document: JsonMembers): JsonMembers {
   const components = given.map((component, index) => {
     if (!isMembers(component) || typeof component['name'] !== 'string')
       refuse(`/components/${index}`, '"name" is missing');
-    return component['type'] === 'crypto-asset' ? cryptoAsset(component, component['name'], { implied, refs }) : component;
+    return component['type'] === 'crypto-asset'
+      ? cryptoAsset(component, component['name'], { implied, refs })
+      : component;
   });
   const dependencies = listOf(document, 'dependencies').filter(isMembers).map(dependency);
   const metadata = isMembers(document['metadata']) ? document['metadata'] : undefined;
@@ -140,7 +142,9 @@ function occurrence({ filePath, lineNumbers, offsets, symbols, additionalContext
 }
 
 function smallest(numbers: unknown): number | undefined {
-  const list = Array.isArray(numbers) ? numbers.filter((number) => Number.isInteger(number) && Number(number) >= 0) : [];
+  const list = Array.isArray(numbers)
+    ? numbers.filter((number) => Number.isInteger(number) && Number(number) >= 0)
+    : [];
   return list.length === 0 ? undefined : list.map(Number).reduce((least, number) => Math.min(least, number));
 }
 

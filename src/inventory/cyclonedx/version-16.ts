@@ -30,7 +30,10 @@ export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms)
   referAs16(current, links);
   const protocol = current.cryptoProperties?.protocolProperties;
   const ofProtocol = protocol === undefined ? [] : protocolAsVersion16(protocol, implied, links);
-  const kept = [...ofProtocol, ...algorithmAs16(current)].map(({ path, value }) => ({ name: keptMemberName(path), value: canonicalJson(value) }));
+  const kept = [...ofProtocol, ...algorithmAs16(current)].map(({ path, value }) => ({
+    name: keptMemberName(path),
+    value: canonicalJson(value),
+  }));
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const pointers = faultsOf(current);
     if (pointers.length === 0) break;
@@ -98,7 +101,10 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
-  kept.push({ name: truncate(keptMemberName(steps.join('.')), 200), value: canonicalJson(place[name]) });
+  const property = truncate(keptMemberName(steps.join('.')), 200);
+  // A member that cannot be `other` either was kept a round ago.
+  if (place[name] !== 'other' || !kept.some((one) => one.name === property))
+    kept.push({ name: property, value: canonicalJson(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];

@@ -48,7 +48,8 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
   const steps = path.split('.');
   const last = steps.pop() ?? '';
   const parent = steps.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined),
+    (at, step) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined,
     component,
   );
   if (!isMembers(parent)) return false;

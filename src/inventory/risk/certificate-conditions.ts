@@ -44,7 +44,11 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   const isTooLong = purposes.includes('serverAuth') && !purposes.includes('ca') && isLongerThanAllowed(facts);
   const { subjectName, issuerName } = facts;
   const isSelfSigned = typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName;
-  const enciphers = keyUsagesOf(component).some((usage) => ENCIPHERING.has(usage));
+  const enciphers = ENCIPHERING.test(
+    keyUsagesOf(component)
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, ''),
+  );
   const text = `${Number(enciphers)}${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
   return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }
@@ -64,21 +68,16 @@ export function certificateConditions(
   return conditions;
 }
 
-const ENCIPHERING: ReadonlySet<string> = new Set(['keyEncipherment', 'dataEncipherment']);
+const ENCIPHERING = /(?:key|data)encipherment/;
 const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
 
-/** As certificates state them that were read here, or as CycloneDX 1.7 does: in words with anything between them. */
-function keyUsagesOf(component: CdxComponent): readonly string[] {
-  const read = propertyOf(component, 'sealwright:certificate-key-usages');
-  if (read !== undefined) return read.split(' ');
+/** As certificates state them that were read here, or as CycloneDX 1.7 does, in words with anything between them. */
+function keyUsagesOf(component: CdxComponent): string {
   const extensions = keptMember(component, EXTENSIONS);
-  if (!Array.isArray(extensions)) return NONE;
-  const usage = extensions.filter(isMembers).find(({ commonExtensionName: name }) => name === 'keyUsage');
-  return memberTextOf(usage?.['commonExtensionValue']).match(/[a-z]+/gi)?.map(lowerFirst) ?? NONE;
-}
-
-function lowerFirst(word: string): string {
-  return word.charAt(0).toLowerCase() + word.slice(1);
+  const stated = Array.isArray(extensions)
+    ? extensions.filter(isMembers).find(({ commonExtensionName: name }) => name === 'keyUsage')
+    : undefined;
+  return propertyOf(component, 'sealwright:certificate-key-usages') ?? memberTextOf(stated?.['commonExtensionValue']);
 }
 
 function timeOf(fact: unknown): number {
