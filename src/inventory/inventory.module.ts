@@ -48,6 +48,8 @@ import { RelationshipsController } from './relationships/relationships.controlle
 import { RelationshipsReader } from './relationships/relationships.reader.js';
 import { JurisdictionsController } from './jurisdictions/jurisdictions.controller.js';
 import { JurisdictionsReader } from './jurisdictions/jurisdictions.reader.js';
+import { OwnNamesController } from './risk-rules/own-names.controller.js';
+import { OwnNamesService } from './risk-rules/own-names.service.js';
 import { QuantumRiskController } from './risk-rules/quantum-risk.controller.js';
 import { Reclassifier } from './risk-rules/reclassifier.js';
 import { ReclassifyTarget } from './risk-rules/reclassify.target.js';
@@ -97,6 +99,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     ImportsController,
     IngestController,
     JurisdictionsController,
+    OwnNamesController,
     QuantumRiskController,
     RelationshipsController,
     SavedViewsController,
@@ -116,6 +119,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     BomExporter,
     Exports,
     OwnComponents,
+    OwnNamesService,
     BomLinksReader,
     DemoService,
     ImportBodies,

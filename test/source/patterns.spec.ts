@@ -1,6 +1,5 @@
 import { analyse } from 'scslre';
 import { describe, expect, it } from 'vitest';
-import { ALGORITHM_PATTERNS } from '../../src/inventory/risk/algorithm-patterns.js';
 import { costOf } from './pattern-cost.js';
 import { patternsOfJson, patternsOfSources, type ProductPattern } from './product-patterns.js';
 
@@ -25,8 +24,6 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
     ['bom-1.4', 'bom-1.5', 'bom-1.6', 'bom-1.7', 'jsf-0.82', 'cryptography-defs'].flatMap((name) =>
       patternsOfJson(`${SCHEMAS}/${name}.SNAPSHOT.schema.json`, 'u'),
     ),
-  "src/inventory/risk/algorithm-patterns.ts › `(?<![A-Z0-9])(?:${text})(?![A-Z0-9])`, 'i'": () =>
-    like(...ALGORITHM_PATTERNS.map(({ pattern }) => pattern)),
   'src/inventory/risk/risk-engine.ts › rule.match.suite': () =>
     patternsOfJson('src/inventory/risk/default-rules.json', ''),
 };

@@ -7,7 +7,7 @@ import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
-import { useOf } from '../risk/algorithm-patterns.js';
+import { cryptoUseOf } from '../names/crypto-use.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 
@@ -181,7 +181,7 @@ class WorstOpinions {
   of({ ingredients }: RiskSubject): Opinion | undefined {
     const { uses } = this.check;
     return ingredients
-      .filter((ingredient) => uses === undefined || uses.includes(useOf(ingredient)))
+      .filter((ingredient) => uses === undefined || uses.includes(cryptoUseOf(ingredient)))
       .flatMap((ingredient) => this.on(ingredient) ?? [])
       .reduce<Opinion | undefined>((a, b) => (a === undefined ? b : worse(a, b)), undefined);
   }

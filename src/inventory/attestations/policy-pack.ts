@@ -1,5 +1,5 @@
 import type { Stance } from '../risk/jurisdictions.js';
-import type { CryptoUse } from '../risk/algorithm-patterns.js';
+import type { CryptoUse } from '../names/crypto-use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
 /** A requirement by the position of an authority. */

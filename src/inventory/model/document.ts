@@ -28,6 +28,10 @@ export interface AlgorithmProperties {
   primitive?: string;
   parameterSetIdentifier?: string;
   curve?: string;
+  /** CycloneDX 1.7, in place of `curve`: registry and name, as in `secg/secp521r1`. */
+  ellipticCurve?: string;
+  /** CycloneDX 1.7. */
+  algorithmFamily?: string;
   mode?: string;
   padding?: string;
   cryptoFunctions?: string[];

@@ -25,7 +25,10 @@ export interface ProtocolFacts {
   readonly type: string;
   readonly version: string | null;
   readonly suites: readonly string[];
-  /** Whether the key exchange has a post-quantum part; null when no group is declared. */
+  /**
+   * Whether Shor's algorithm leaves the key exchange standing: it has a post-quantum part, or rests on pre-shared keys alone. Null when
+   * none is declared.
+   */
   readonly kePq: boolean | null;
 }
 
@@ -33,14 +36,16 @@ export interface ProtocolFacts {
 export interface RiskSubject {
   readonly kind: AssetKind;
   readonly ingredients: readonly AlgorithmUse[];
-  /** The one of a certificate's own key, by which the certificate is listed; the others are those of its signature. */
-  readonly own?: AlgorithmUse;
   readonly protocol?: ProtocolFacts;
   /** Conditions on keys and other material, by the names that rules use. */
   readonly material?: readonly string[];
   /** Conditions on certificates. */
   readonly certificate?: readonly string[];
   readonly quality?: readonly string[];
+  /** Names of algorithms that were not read, or not far enough to call them safe; people can teach them. */
+  readonly unread?: readonly string[];
+  /** The algorithm that the asset is listed under, where it is not the first by rank: the key of a certificate. */
+  readonly main?: AlgorithmUse;
   readonly selfSignedRoot?: boolean;
   /** Why no verdict is due: a salt is neither safe nor unsafe. */
   readonly notApplicable?: boolean;

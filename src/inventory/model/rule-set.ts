@@ -20,7 +20,8 @@ export interface RuleMatch {
   readonly selfSignedRoot?: boolean;
   readonly protocol?: readonly string[];
   readonly version?: readonly string[] | null;
-  readonly kePq?: boolean;
+  /** Each of a list. */
+  readonly kePq?: boolean | readonly (boolean | null)[];
   /** A regular expression over names of cipher suites. */
   readonly suite?: string;
   readonly kex?: readonly string[];
@@ -45,8 +46,23 @@ export interface Rule {
   readonly verified: boolean;
 }
 
+/** A name that no vocabulary has, and what people say that it stands for. */
+export interface OwnName {
+  /** As it stood in a document, without blanks at its ends; case does not matter. */
+  readonly name: string;
+  /** A name that is read: AES-256-GCM. */
+  readonly means: string;
+  readonly reason: string;
+  /** Who taught it: the id of a user or API key. */
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
 export interface RuleSet {
-  /** Year and month of the facts. */
+  /** Year and month of the facts, with a letter for a later one of the same month. */
   readonly edition: string;
   readonly rules: readonly Rule[];
+  /** Names that people taught. */
+  readonly names?: readonly OwnName[];
 }

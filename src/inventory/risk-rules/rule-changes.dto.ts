@@ -180,7 +180,7 @@ export class ReclassificationView {
   version: number;
   @ApiProperty({ enum: ['JUDGING', 'DONE'] })
   status: 'JUDGING' | 'DONE';
-  /** The rule that was changed. @example Q-RSA-SIG-112 */
+  /** The rule that was changed, or `name:` and the name that was taught or forgotten. @example Q-RSA-SIG-112 */
   changedRule: string;
   /** Sets of facts to judge. @example 340 */
   total: number;

@@ -33,18 +33,19 @@ export class RuleChangesService {
   ) {}
 
   /** The rules with a change. @throws Problem 400, or 404 `rule.missing`. */
-  changed({ edition, rules }: RuleSet, change: RuleChange): RuleSet {
+  changed(ruleSet: RuleSet, change: RuleChange): RuleSet {
+    const { rules } = ruleSet;
     if ('remove' in change) {
       const rest = rules.filter(({ id }) => id !== change.remove);
       if (rest.length === rules.length) throw new Problem('missing', 'rule.missing', 'There is no rule with this id.');
-      return { edition, rules: rest };
+      return { ...ruleSet, rules: rest };
     }
     checkedMatch(change.put.match, CONDITIONS);
     const known = rules.some(({ id }) => id === change.put.id);
     if (!known && rules.length >= MAX_RULES)
       throw new Problem('conflict', 'rule.limit', `There are ${MAX_RULES} rules already; take one out first.`);
     const next = known ? rules.map((rule) => (rule.id === change.put.id ? change.put : rule)) : [...rules, change.put];
-    return { edition, rules: next };
+    return { ...ruleSet, rules: next };
   }
 
   /** @throws Problem 412 when the rules were changed since `version`. */
@@ -54,11 +55,12 @@ export class RuleChangesService {
       await this.book.lockRules(tx);
       const current = await this.book.read(tx);
       if (current.version !== version) throw staleProblem(PATH);
-      const { edition, rules } = this.changed(current.ruleSet, change);
+      const { edition, rules, names = [] } = this.changed(current.ruleSet, change);
       await tx.insert(RiskRuleSet, {
         version: version + 1,
         edition,
         rules: [...rules],
+        names: [...names],
         changedRule: id,
         createdBy: caller.id,
       });

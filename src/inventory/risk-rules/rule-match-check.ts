@@ -19,7 +19,8 @@ const LISTS = [
 ];
 const LISTS_OR_NULL = ['param', 'version'];
 const RANGES = ['bits', 'curveBits'];
-const FLAGS = ['selfSignedRoot', 'kePq'];
+const FLAGS = ['selfSignedRoot'];
+const FLAGS_OR_LISTS = ['kePq'];
 const NAMES = ['material', 'certificate', 'quality', 'suite'];
 const MAX_VALUES = 200;
 
@@ -38,13 +39,28 @@ export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMa
   return match;
 }
 
+interface Kind {
+  readonly names: readonly string[];
+  readonly fits: (value: unknown) => boolean;
+  readonly detail: string;
+}
+
+const KINDS: readonly Kind[] = [
+  { names: LISTS, fits: isTexts, detail: `must be a list of up to ${MAX_VALUES} texts` },
+  {
+    names: LISTS_OR_NULL,
+    fits: (value) => value === null || isTexts(value),
+    detail: `must be a list of up to ${MAX_VALUES} texts`,
+  },
+  { names: RANGES, fits: (value) => value === null || isRange(value), detail: 'must be [least, most] or null' },
+  { names: ['notBits'], fits: isNumbers, detail: 'must be a list of numbers' },
+  { names: FLAGS_OR_LISTS, fits: isFlag, detail: 'must be true, false or a list of true, false and null' },
+  { names: FLAGS, fits: (value) => typeof value === 'boolean', detail: 'must be true or false' },
+];
+
 function faultOf(name: string, value: unknown, known: ReadonlySet<string>): string | undefined {
-  if (LISTS_OR_NULL.includes(name) && value === null) return undefined;
-  if (LISTS.includes(name) || LISTS_OR_NULL.includes(name))
-    return isTexts(value) ? undefined : `must be a list of up to ${MAX_VALUES} texts`;
-  if (RANGES.includes(name)) return value === null || isRange(value) ? undefined : 'must be [least, most] or null';
-  if (name === 'notBits') return isNumbers(value) ? undefined : 'must be a list of numbers';
-  if (FLAGS.includes(name)) return typeof value === 'boolean' ? undefined : 'must be true or false';
+  const kind = KINDS.find(({ names }) => names.includes(name));
+  if (kind !== undefined) return kind.fits(value) ? undefined : kind.detail;
   if (!NAMES.includes(name)) return 'is nothing that a rule can ask for';
   return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a rule of the product has';
 }
@@ -55,6 +71,11 @@ function isTexts(value: unknown): boolean {
     value.length <= MAX_VALUES &&
     value.every((text) => typeof text === 'string' && text.length <= 200)
   );
+}
+
+function isFlag(value: unknown): boolean {
+  if (typeof value === 'boolean') return true;
+  return Array.isArray(value) && value.length <= 3 && value.every((one) => one === null || typeof one === 'boolean');
 }
 
 function isNumbers(value: unknown): boolean {

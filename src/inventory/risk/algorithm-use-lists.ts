@@ -1,3 +1,4 @@
+import { mainUse } from '../names/crypto-use.js';
 import { memoize } from './memoize.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
@@ -19,14 +20,28 @@ export class AlgorithmUseLists {
   readonly ofEncipheringKey = memoize((key: readonly AlgorithmUse[]) => key.map(asEncipheringKey));
 
   private readonly bySignature = memoize((signature: readonly AlgorithmUse[]) =>
-    memoize((key: readonly AlgorithmUse[]) => distinct([...signature.map(asSignature), ...key])),
+    memoize((ofKey: readonly AlgorithmUse[]) => {
+      const all = distinct([...signature.map(asSignature), ...ofKey]);
+      const main = mainUse(ofKey);
+      // Two lists of equal parts share a verdict only if the same part is the key.
+      if (main !== undefined && JSON.stringify(mainUse(all)) !== JSON.stringify(main)) this.mains.set(all, main);
+      return all;
+    }),
   );
+
+  /** The algorithm of the key among those of a certificate, where it is not the one that comes first. */
+  private readonly mains = new WeakMap<readonly AlgorithmUse[], AlgorithmUse>();
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
   /** @param key as one of the lists above. */
   ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
+  }
+
+  /** The key of a certificate, by the list of all its algorithms; undefined where the list tells by itself. */
+  mainOf(all: readonly AlgorithmUse[]): AlgorithmUse | undefined {
+    return this.mains.get(all);
   }
 
   /** @param size bits that an asset declares for itself, if anything. */

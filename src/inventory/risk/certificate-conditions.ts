@@ -1,7 +1,7 @@
 import { propertyOf } from '../model/asset-identity.js';
 import { type CdxComponent, keptMember } from '../model/document.js';
 import { isMembers, memberTextOf } from '../model/json.js';
-import { SHOR_BREAKABLE } from './risk-engine.js';
+import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** NIST IR 8547 ipd: the last days of 112-bit keys, and of classical public keys altogether. */

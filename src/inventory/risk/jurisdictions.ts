@@ -1,5 +1,5 @@
 import positionsFile from './positions.json' with { type: 'json' };
-import { algorithmUsesOf } from './algorithm-reader.js';
+import { algorithmUsesOf } from '../names/algorithm-uses.js';
 import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 import type { RuleMatch } from '../model/rule-set.js';

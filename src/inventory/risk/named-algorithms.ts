@@ -1,13 +1,20 @@
 import { bareOid } from '../model/asset-identity.js';
 import { ALGORITHM_FAMILY, type AlgorithmProperties, type CdxComponent, keptMember } from '../model/document.js';
-import { OIDS } from './algorithm-patterns.js';
-import { algorithmUsesOf } from './algorithm-reader.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
+import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
+import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
 /** The algorithms that the name and the OID of a component stand for. */
 export interface NamedAlgorithms {
   readonly ingredients: readonly AlgorithmUse[];
+  /** The name, if it was not read, or not so far that it could be called safe. */
+  readonly unread: readonly string[];
+  /** What was not read looks like a public-key algorithm. */
+  readonly mayBePublicKey: boolean;
+  readonly isNoAlgorithm: boolean;
+  /** The name is that of an algorithm and nothing else. */
+  readonly isWhole: boolean;
   /** Name and OID cannot mean the same. */
   readonly isContradictory: boolean;
 }
@@ -25,7 +32,8 @@ const NOTHING: DeclaredName = { oid: undefined, properties: undefined, text: und
 export function declaredOf(component: CdxComponent): DeclaredName {
   const { oid, algorithmProperties } = component.cryptoProperties ?? {};
   const family = algorithmProperties === undefined ? undefined : keptMember(component, ALGORITHM_FAMILY);
-  const properties = family === undefined ? algorithmProperties : { ...algorithmProperties, algorithmFamily: family };
+  const properties =
+    typeof family === 'string' ? { ...algorithmProperties, algorithmFamily: family } : algorithmProperties;
   if (oid === undefined && properties === undefined) return NOTHING;
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
 }
@@ -34,6 +42,8 @@ export function declaredOf(component: CdxComponent): DeclaredName {
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
+/** Of a name that verdicts show and people can teach. */
+const LONGEST_UNREAD = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
   const key = `${name}\n${declared.text ?? ''}`;
@@ -47,27 +57,65 @@ export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgo
 }
 
 function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms {
-  const own = algorithmUsesOf(name, properties);
-  const family = properties?.['algorithmFamily'];
-  // A name that means nothing: the document says which family it is.
-  const named = own.length === 0 && typeof family === 'string' ? algorithmUsesOf(family, properties) : own;
-  const oidName = OIDS[bareOid(oid) ?? ''];
-  if (oidName === undefined) return { ingredients: named.length === 0 ? NONE : named, isContradictory: false };
-  const byOid = algorithmUsesOf(oidName, properties);
+  const named = readAlgorithm(name, properties);
+  const identifier = bareOid(oid);
+  const byOid = identifier === undefined ? undefined : readAlgorithm(identifier, properties);
+  const unread = named.uses.length === 0 || named.reading.mayBePublicKey ? unreadName(name, named.reading) : [];
+  if (byOid === undefined || byOid.uses.length === 0) return { ...namedOnly(named), unread, isContradictory: false };
+  // What the identifier says is told, whatever the name is.
+  if (named.uses.length === 0)
+    return { ...namedOnly(byOid), unread: [], mayBePublicKey: false, isContradictory: false };
+  const fit = related(named.uses, byOid.uses);
   return {
-    ingredients: named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]),
-    isContradictory: named.length > 0 && !related(named, algorithmUsesOf(oidName)),
+    ...namedOnly(named),
+    ingredients: fit ? completed(named.uses, byOid.uses) : distinct([...named.uses, ...byOid.uses]),
+    mayBePublicKey: named.reading.mayBePublicKey && !fit,
+    unread: fit ? [] : unread,
+    isContradictory: !related(named.uses, readAlgorithm(identifier ?? '').uses),
   };
 }
+
+function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unread' | 'isContradictory'> {
+  const { mayBePublicKey, isNoAlgorithm, isWhole } = reading;
+  return { ingredients: uses.length === 0 ? NONE : uses, mayBePublicKey, isNoAlgorithm, isWhole };
+}
+
+/** The name as people can teach it: all of it. */
+function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
+  return isNoAlgorithm || name.trim() === '' ? [] : [name.trim().slice(0, LONGEST_UNREAD)];
+}
+
+/** What an identifier adds to a name: a size, a mode, the hash of a signature. */
+function completed(named: readonly AlgorithmUse[], byOid: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
+  const merged = named.map((use) => {
+    const same = byOid.find(({ family, hybrid }) => family === use.family && hybrid === use.hybrid);
+    return same === undefined ? use : filled(use, same);
+  });
+  const further = byOid.filter(({ family, usage }) => usage !== null && !named.some((use) => use.family === family));
+  return [...merged, ...further];
+}
+
+function filled(use: AlgorithmUse, from: AlgorithmUse): AlgorithmUse {
+  return {
+    ...use,
+    bits: use.bits ?? from.bits,
+    curveBits: use.curveBits ?? from.curveBits,
+    param: use.param ?? from.param,
+    purpose: use.purpose === 'unknown' ? from.purpose : use.purpose,
+    mode: use.mode ?? from.mode,
+    padding: use.padding ?? from.padding,
+    hash: use.hash ?? from.hash,
+  };
+}
+
+/** Families that may be one key: the curve is the same, or the class of the scheme. */
+const KIN: Readonly<Record<string, string>> = Object.fromEntries(
+  ['ECDSA', 'ECDH', 'ECMQV', 'ECIES', 'XDH', 'EdDSA', 'SM2', 'Schnorr', 'GOST'].map((family) => [family, 'EC']),
+);
 
 /** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
 function related(a: readonly AlgorithmUse[], b: readonly AlgorithmUse[]): boolean {
   if (b.length === 0) return true;
-  const kin = (family: string) =>
-    ['EC', 'ECDSA', 'ECDH', 'ECMQV', 'ECIES'].includes(family)
-      ? 'EC'
-      : ['XDH', 'EdDSA'].includes(family)
-        ? 'EC'
-        : family;
+  const kin = (family: string) => KIN[family] ?? family;
   return a.some((x) => x.hybrid !== null || b.some((y) => kin(x.family) === kin(y.family)));
 }

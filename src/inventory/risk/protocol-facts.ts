@@ -1,11 +1,28 @@
 import type { CdxComponent } from '../model/document.js';
 import type { AlgorithmUse, ProtocolFacts } from '../model/risk-subject.js';
+import { findFamily } from '../vocabularies/families.js';
+import { findSuite } from '../vocabularies/tls-suites.js';
+import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
+import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
+const LONGEST_PROTOCOL_NAME = 100;
 
 /** The facts that a protocol declares. */
-export type DeclaredProtocol = Omit<ProtocolFacts, 'kePq'>;
+export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
+  /** Groups of the key exchange (CycloneDX 1.7 `tlsGroups`). */
+  readonly groups: readonly string[];
+  /** For protocols that are told by their name only. */
+  readonly name: string;
+}
+
+/** What rules use of a protocol. */
+export interface ReadProtocol {
+  readonly protocol: ProtocolFacts;
+  readonly ingredients: readonly AlgorithmUse[];
+  readonly quality: readonly string[];
+}
 
 /** `tls` and `SSLv3` is how CycloneDX says SSL, which it has no type for. */
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
@@ -17,16 +34,62 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
       ? declared
       : (named?.[1]?.toLowerCase() ?? 'unknown');
   const given = typeof facts['version'] === 'string' && facts['version'].trim() !== '' ? facts['version'] : named?.[2];
-  const suites = ((facts['cipherSuites'] as { name?: unknown }[] | undefined) ?? [])
-    .map(({ name }) => name)
-    .filter((name) => typeof name === 'string')
-    .slice(0, MAX_SUITES);
-  return { type, version: versionOf(type, given, component.name), suites };
+  const declaredSuites = (facts['cipherSuites'] as { name?: unknown; tlsGroups?: unknown }[] | undefined) ?? [];
+  const groups = declaredSuites.flatMap(({ tlsGroups }) => (Array.isArray(tlsGroups) ? (tlsGroups as unknown[]) : []));
+  return {
+    type,
+    version: versionOf(type, given, component.name),
+    suites: texts(declaredSuites.map(({ name }) => name)),
+    groups: [...new Set(texts(groups))],
+    name: type === 'unknown' ? component.name.slice(0, LONGEST_PROTOCOL_NAME) : '',
+  };
 }
 
-/** The facts of a protocol that rules use. */
-export function protocolFacts(declared: DeclaredProtocol, ingredients: readonly AlgorithmUse[]): ProtocolFacts {
-  return { ...declared, kePq: postQuantumExchange(ingredients) };
+function texts(values: readonly unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string').slice(0, MAX_SUITES);
+}
+
+/** The facts of a protocol that rules use, with the algorithms that it refers to. */
+export function protocolFacts(declared: DeclaredProtocol, referred: readonly AlgorithmUse[]): ReadProtocol {
+  const { type, version, suites } = declared;
+  const own = OVER_TLS.has(type) ? [] : suites.flatMap((name) => algorithmUsesOf(name));
+  const known = declared.name === '' ? undefined : readAlgorithm(declared.name);
+  const ofName = known?.reading.isWhole === true ? known.uses : [];
+  const exchanges = [
+    ...referred,
+    ...own,
+    ...ofName,
+    ...declared.groups.flatMap((name) => algorithmUsesOf(name)),
+  ].filter(isExchange);
+  const isMixed = exchanges.some(isPostQuantum) && exchanges.some((use) => !isPostQuantum(use));
+  const ingredients = [...referred, ...ofName, ...own.filter((use) => !isExchange(use) && use.usage !== 'kdf')];
+  const quality = isMixed ? ['mixed-exchange'] : [];
+  if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
+  return {
+    protocol: { type, version, suites, kePq: exchangeHolds(declared, exchanges) },
+    // A peer that knows no post-quantum group gets a classical one, and is told so by one finding.
+    ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
+    quality,
+  };
+}
+
+/** Protocols whose suites are those of TLS. */
+const OVER_TLS = new Set(['tls', 'dtls', 'ssl', 'quic']);
+const TLS_VERSIONS = /^(?:ssl[23](?:\.0)?|1|1\.[0-3])$/;
+const VERSIONS: Readonly<Record<string, RegExp>> = {
+  tls: TLS_VERSIONS,
+  dtls: TLS_VERSIONS,
+  ssl: TLS_VERSIONS,
+  quic: /^(?:1|2|1\.3)$/,
+  ssh: /^[12](?:\.\d{1,2})?$/,
+  ike: /^[12](?:\.0)?$/,
+  ipsec: /^[12](?:\.0)?$/,
+};
+
+/** A protocol that rules say something about; without a version they say that it is missing. */
+function isKnownVersion(type: string, version: string | null): boolean {
+  const known = VERSIONS[type];
+  return type === 'wpa' || (known !== undefined && (version === null || known.test(version)));
 }
 
 function versionOf(type: string, given: string | undefined, name: string): string | null {
@@ -39,9 +102,18 @@ function versionOf(type: string, given: string | undefined, name: string): strin
   return digits ?? given.toLowerCase();
 }
 
+function isExchange({ purpose }: AlgorithmUse): boolean {
+  return purpose === 'key-establishment';
+}
+
+function isPostQuantum({ family, hybrid }: AlgorithmUse): boolean {
+  return hybrid !== null || findFamily(family)?.nature === 'post-quantum';
+}
+
 /** null: no key exchange is declared at all. */
-function postQuantumExchange(ingredients: readonly AlgorithmUse[]): boolean | null {
-  const exchanges = ingredients.filter(({ purpose }) => purpose === 'key-establishment');
-  if (exchanges.length === 0) return null;
-  return exchanges.some(({ family, hybrid }) => hybrid !== null || family === 'ML-KEM');
+function exchangeHolds({ suites, type }: DeclaredProtocol, exchanges: readonly AlgorithmUse[]): boolean | null {
+  if (exchanges.length > 0) return exchanges.some(isPostQuantum);
+  const registered = OVER_TLS.has(type) ? suites.map((name) => findSuite(name)) : [];
+  const isPreShared = registered.every((suite) => suite !== undefined && isWithoutPublicKey(suite));
+  return registered.length > 0 && isPreShared ? true : null;
 }

@@ -95,14 +95,49 @@ describe('protocols', () => {
     ['tls', '1.0', [], 'HIGH', 'T-TLS-1.0-1.1'],
     ['dtls', '1.0', [], 'HIGH', 'T-TLS-1.0-1.1'],
     ['tls', '1.2', [], 'HIGH', 'T-TLS-KEX-CLASSICAL'],
-    ['tls', '1.3', ['TLS_AES_256_GCM_SHA384'], 'NONE', 'T-TLS-1.3'],
+    ['tls', '1.3', ['TLS_AES_256_GCM_SHA384'], 'LOW', 'T-TLS13-KEX-UNDECLARED'],
+    ['tls', '1.2', ['TLS_PSK_WITH_AES_256_GCM_SHA384'], 'LOW', 'T-TLS-1.2'],
+    ['tls', '1.2', ['TLS_DHE_PSK_WITH_AES_256_GCM_SHA384'], 'HIGH', 'T-TLS-KEX-CLASSICAL'],
+    ['tls', '1.9', [], 'LOW', 'Z-UNKNOWN-ALG'],
+    ['quic', '1', [], 'LOW', 'T-QUIC-KEX-UNDECLARED'],
     ['tls', '1.2', ['TLS_RSA_WITH_3DES_EDE_CBC_SHA'], 'HIGH', 'T-SUITE-3DES'],
     ['tls', '1.2', ['NULL-SHA'], 'CRITICAL', 'T-SUITE-NULL-EXPORT'],
     ['tls', '1.2', ['RC4-SHA'], 'CRITICAL', 'T-SUITE-RC4-DES'],
     ['tls', undefined, [], 'LOW', 'T-TLS-NOVERSION'],
     ['ssh', '2', ['diffie-hellman-group15-sha512'], 'HIGH', 'T-SSH-KEX-CLASSICAL'],
+    ['ssh', '2', ['ecdh-sha2-1.3.132.0.10'], 'HIGH', 'T-SSH-CLASSICAL'],
+    ['ssh', '2', ['mlkem768x25519-sha256'], 'NONE', 'T-SSH-2'],
+    ['ssh', '2', ['mlkem768x25519-sha256', 'arcfour'], 'CRITICAL', 'S-RC4'],
   ])('%s %s %o is %s by %s', (type, version, suites, level, rule) => {
     expect(protocol(type, version, suites)).toMatchObject({ level, rule });
+  });
+
+  const groups = (...tlsGroups: string[]) =>
+    judge(
+      'protocol',
+      {
+        assetType: 'protocol',
+        protocolProperties: {
+          type: 'tls',
+          version: '1.3',
+          cipherSuites: [{ name: 'TLS_AES_256_GCM_SHA384', tlsGroups }],
+        },
+      },
+      'TLS',
+    );
+
+  it.each([
+    [['x25519', 'secp256r1'], 'HIGH', 'T-TLS13-KEX-CLASSICAL'],
+    [['X25519MLKEM768'], 'NONE', 'T-TLS-1.3'],
+    [['MLKEM1024'], 'NONE', 'T-TLS-1.3'],
+    [['x25519', 'X25519MLKEM768'], 'LOW', 'T-KEX-MIXED'],
+  ])('TLS 1.3 with the groups %j is %s by %s', (names, level, rule) => {
+    expect(groups(...names)).toMatchObject({ level, rule });
+  });
+
+  it('WireGuard is known by its name', () => {
+    const facts = { assetType: 'protocol', protocolProperties: { type: 'other' } };
+    expect(judge('protocol', facts, 'WireGuard').level).toBe('HIGH');
   });
 
   it.each(['DES-CBC3-SHA', 'TLS_RSA_WITH_3DES_EDE_CBC_SHA'])('%s is a 3DES suite', (suite) => {

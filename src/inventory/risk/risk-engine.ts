@@ -1,37 +1,15 @@
 import type { AlgorithmUse, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
 import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
+import { SHOR_BREAKABLE } from '../vocabularies/families.js';
+import { mainUse } from '../names/crypto-use.js';
+import { hybridFamily } from '../names/hybrids.js';
+import { TaughtNames } from './taught-names.js';
 import rules from './default-rules.json' with { type: 'json' };
 
 /** The rules that come with the product. */
 export const DEFAULT_RULES = rules as unknown as RuleSet;
 
-/** Families that Shor's algorithm breaks, at whatever size. */
-export const SHOR_BREAKABLE: ReadonlySet<string> = new Set([
-  'RSA',
-  'DSA',
-  'DH',
-  'EC',
-  'ECDSA',
-  'EdDSA',
-  'ECDH',
-  'XDH',
-  'ECMQV',
-  'ECIES',
-  'ElGamal',
-  'HPKE',
-  'SRP',
-  'J-PAKE',
-  'SPAKE2',
-  'OPAQUE',
-  'X3DH',
-  'MQV',
-  'SM2',
-  'SM9',
-  'GOST',
-  'BLS',
-  'ECRDSA',
-]);
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
 interface CompiledRule {
@@ -42,14 +20,17 @@ interface CompiledRule {
 /** Judges facts by rules. Pure: the same facts and rules give the same verdict, and time plays no part. */
 export class RiskEngine {
   private readonly rules: readonly CompiledRule[];
+  private readonly names: TaughtNames;
 
   constructor(readonly ruleSet: RuleSet) {
+    this.names = new TaughtNames(ruleSet.names ?? []);
     this.rules = ruleSet.rules
       .filter(({ axis }) => axis !== 'lifecycle')
       .map((rule) => ({ rule, suite: rule.match.suite === undefined ? undefined : new RegExp(rule.match.suite) }));
   }
 
-  judge(subject: RiskSubject): RiskVerdict {
+  judge(facts: RiskSubject): RiskVerdict {
+    const subject = this.names.applied(facts);
     const findings = this.rules.flatMap((compiled) => applications(compiled, subject));
     findings.sort((a, b) => levelNumber(b.level) - levelNumber(a.level));
     const known = subject.ingredients.length > 0 || findings.some(({ axis }) => axis !== 'quality');
@@ -60,7 +41,7 @@ export class RiskEngine {
     const decisive = known
       ? highest([classical, quantum, material])
       : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
-    const main = subject.own ?? mainIngredient(subject, findings, decisive.rule);
+    const main = subject.main ?? mainUse(subject.ingredients);
     const dates = findings.flatMap(({ deadlines }) => deadlines.map(({ date }) => date)).sort();
     return {
       level: decisive.level,
@@ -82,7 +63,8 @@ function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): s
 
 function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
   if (main === undefined) return { family: null, bits: null };
-  return { family: main.hybrid ?? main.family, bits: main.curveBits ?? main.bits ?? numeric(main.param) };
+  const family = main.hybrid === null ? main.family : hybridFamily(main.hybrid);
+  return { family, bits: main.curveBits ?? main.bits ?? numeric(main.param) };
 }
 
 function numeric(param: string | null | undefined): number | null {
@@ -111,17 +93,6 @@ function axisVerdict(
   return { status: byShor ? 'quantum-vulnerable' : found.status, level: found.level, rule: found.rule };
 }
 
-function mainIngredient(
-  subject: RiskSubject,
-  findings: readonly RiskFinding[],
-  rule: string | null,
-): AlgorithmUse | undefined {
-  const decisive = findings.find((finding) => finding.rule === rule);
-  const own = subject.ingredients.find(({ usage }) => usage === null) ?? subject.ingredients[0];
-  if (decisive === undefined || decisive.level === 'NONE') return own;
-  return subject.ingredients.find((ingredient) => labelOf(ingredient) === decisive.subject) ?? own;
-}
-
 /** The name of the subject of a finding. */
 export function labelOf({ family, bits, curveBits, param, hybrid, mode }: AlgorithmUse): string {
   const size = param ?? curveBits ?? bits;
@@ -139,7 +110,8 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   const { protocol } = subject;
   for (const kind of ['material', 'certificate', 'quality'] as const) {
     const condition = match[kind];
-    if (condition !== undefined) return subject[kind]?.includes(condition) === true ? [condition] : [];
+    if (condition !== undefined)
+      return subject[kind]?.includes(condition) === true ? [labelOfCondition(condition, subject)] : [];
   }
   if (match.protocol !== undefined)
     return protocol !== undefined && fitsProtocol(match, protocol) ? [protocolLabel(protocol)] : [];
@@ -147,6 +119,12 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   const names = match.kex ?? match.hostkey;
   if (names !== undefined) return (protocol?.suites ?? []).filter((name) => names.includes(name));
   return subject.ingredients.filter((ingredient) => fitsAlgorithmUse(match, ingredient)).map(labelOf);
+}
+
+/** What was not read goes by its name, so that people can teach it. */
+function labelOfCondition(condition: string, { unread = [] }: RiskSubject): string {
+  const isUnread = condition === 'unknown-algorithm' || condition === 'unread-public-key';
+  return isUnread && unread.length > 0 ? unread.join(', ') : condition;
 }
 
 function findingOf(rule: Rule, subject: string): RiskFinding {
@@ -162,12 +140,13 @@ function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts):
   if (match.protocol?.includes(type) !== true) return false;
   if (match.version === null && version !== null) return false;
   if (match.version !== undefined && match.version !== null && !match.version.includes(version ?? '')) return false;
-  return match.kePq === undefined || match.kePq === kePq;
+  return match.kePq === undefined || (Array.isArray(match.kePq) ? match.kePq.includes(kePq) : match.kePq === kePq);
 }
 
 /** Whether an algorithm fulfils what a rule asks of one. */
 export function fitsAlgorithmUse(match: RuleMatch, fact: AlgorithmUse): boolean {
-  if (match.hybrid !== undefined) return fact.hybrid !== null && match.hybrid.includes(fact.hybrid);
+  if (match.hybrid !== undefined)
+    return fact.hybrid !== null && match.hybrid.includes(fact.hybrid) && fitsParam(match, fact);
   if (fact.hybrid !== null) return false;
   return (
     inList(match.family, fact.family) &&
@@ -175,10 +154,14 @@ export function fitsAlgorithmUse(match: RuleMatch, fact: AlgorithmUse): boolean 
     inRange(match.bits, fact.bits) &&
     (match.notBits === undefined || (fact.bits !== null && !match.notBits.includes(fact.bits))) &&
     inRange(match.curveBits, fact.curveBits) &&
-    (match.param === null ? fact.param === null : inList(match.param, fact.param)) &&
+    fitsParam(match, fact) &&
     inList(match.purpose, fact.purpose) &&
     fitsUse(match, fact)
   );
+}
+
+function fitsParam(match: RuleMatch, { param }: AlgorithmUse): boolean {
+  return match.param === null ? param === null : inList(match.param, param);
 }
 
 function fitsUse(match: RuleMatch, fact: AlgorithmUse): boolean {

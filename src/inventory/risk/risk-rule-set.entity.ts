@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Rule } from '../model/rule-set.js';
+import type { OwnName, Rule } from '../model/rule-set.js';
 
 /** `JUDGING`: assets are being judged anew; `DONE`: all of them are. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';
 
-/** An edition of the rules that people made, whole. Without any, the rules that come with the product hold, as version 0. */
+/** An edition of the rules and names that people made, whole. Without any, the rules that come with the product hold, as version 0. */
 @Entity('risk_rule_set')
 export class RiskRuleSet {
   /** Numbers follow each other; the highest holds. */
@@ -17,7 +17,15 @@ export class RiskRuleSet {
   @Column('jsonb')
   rules: Rule[];
 
-  /** The rule that this version changed. */
+  /** Names that people taught, all of them. */
+  @Column('jsonb', { default: [] })
+  names: OwnName[];
+
+  /** Only names were taught so far: the rules are those of the product, also of a later release. */
+  @Column('boolean', { default: false })
+  followsProduct: boolean;
+
+  /** The rule that this version changed, or the name, with `name:` before it. */
   @Column('text')
   changedRule: string;
 

@@ -10,10 +10,13 @@ const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
 export interface NumberedRules {
   readonly version: number;
   readonly ruleSet: RuleSet;
+  /** The rules are those of the product, whatever names were taught. */
+  readonly followsProduct: boolean;
 }
 
 interface RuleSetRow extends RuleSet {
   readonly version: number;
+  readonly followsProduct: boolean;
 }
 
 /** The rules in force. */
@@ -37,9 +40,13 @@ export class RuleBook {
 
   async read(tx: EntityManager): Promise<NumberedRules> {
     const [row] = (await tx.query(
-      'SELECT version, edition, rules FROM risk_rule_set ORDER BY version DESC LIMIT 1',
+      `SELECT version, edition, rules, names, follows_product AS "followsProduct" FROM risk_rule_set
+       ORDER BY version DESC LIMIT 1`,
     )) as RuleSetRow[];
-    return row === undefined ? DEFAULTS : { version: row.version, ruleSet: { edition: row.edition, rules: row.rules } };
+    if (row === undefined) return DEFAULTS;
+    const { version, edition, rules, names, followsProduct } = row;
+    const ruleSet = followsProduct ? { ...DEFAULT_RULES, names } : { edition, rules, names };
+    return { version, ruleSet, followsProduct };
   }
 
   /** To be called right before the commit: whether verdicts of this version of the rules may be committed. */
@@ -63,7 +70,7 @@ export class RuleBook {
   }
 }
 
-const DEFAULTS: NumberedRules = { version: 0, ruleSet: DEFAULT_RULES };
+const DEFAULTS: NumberedRules = { version: 0, ruleSet: DEFAULT_RULES, followsProduct: true };
 
 const LOCK = `hashtextextended('inventory.verdicts', 0)`;
 

@@ -4,15 +4,13 @@ import { certificateConditions } from './certificate-conditions.js';
 import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
 import { memoize } from './memoize.js';
 import { namedAlgorithms, type DeclaredName } from './named-algorithms.js';
-import { protocolFacts } from './protocol-facts.js';
+import { type DeclaredProtocol, protocolFacts } from './protocol-facts.js';
 import type { AlgorithmUse, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
-import { SHOR_BREAKABLE } from './risk-engine.js';
+import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 
 interface Resolved {
   readonly ingredients: readonly AlgorithmUse[];
   readonly resolvedBy: ResolvedBy[] | null;
-  /** The algorithm of the asset's own key, where it is one of several. */
-  readonly own?: AlgorithmUse | undefined;
 }
 
 export interface ReadSubject {
@@ -51,13 +49,16 @@ export class SubjectReader {
   }
 
   private algorithm(asset: GraphAsset): ReadSubject {
-    const { ingredients: own, isContradictory } = this.named(asset);
+    const { ingredients: own, isContradictory, isNoAlgorithm } = this.named(asset);
     const quality = isContradictory ? ['name-contradicts-oid'] : [];
-    let resolved: Resolved = { ingredients: own, resolvedBy: null };
-    if (own.length === 0) resolved = this.inherited(asset);
-    if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
+    const isInherited = own.length === 0;
+    const resolved = isInherited ? this.inherited(asset) : { ingredients: own, resolvedBy: null };
+    const isUnknown = resolved.ingredients.length === 0;
+    if (isUnknown && isNoAlgorithm) return this.subjectOf(asset, UNRESOLVED, { notApplicable: true });
+    const unread = isInherited && !isUnknown ? NOTHING_UNREAD : this.unreadAmong([asset]);
+    if (isUnknown) quality.push('unknown-algorithm');
     if (claimConflict(asset.traits.declared, own)) quality.push('claim-contradicts-identity');
-    return this.subjectOf(asset, resolved, { quality });
+    return this.subjectOf(asset, resolved, { ...unread, quality: [...quality, ...unread.quality] });
   }
 
   private material(asset: GraphAsset): ReadSubject {
@@ -67,7 +68,8 @@ export class SubjectReader {
       return this.subjectOf(asset, UNRESOLVED, { material: conditions, notApplicable: true });
     const { ingredients, resolvedBy } = this.inherited(asset);
     const resolved = { ingredients: this.lists.sized(ingredients, size), resolvedBy };
-    return this.shared(asset, resolved, () => ({ material: conditions, quality: unknownIn(resolved) }));
+    const unread = this.unreadAmong(this.graph.targets(asset, 'algorithm'));
+    return this.shared(asset, { resolved, unread }, () => ({ material: conditions, quality: unknownIn(resolved) }));
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
@@ -75,24 +77,35 @@ export class SubjectReader {
     const keys = this.graph.targets(asset, 'subjectPublicKey');
     const { certificate } = asset.traits;
     const ofKey = certificate?.enciphers === true ? this.lists.ofEncipheringKey : this.lists.ofCertificateKey;
-    let key = ofKey(this.near(keys));
     let resolved: Resolved = {
-      ingredients: this.lists.ofCertificate(this.near(signatures), key),
+      ingredients: this.lists.ofCertificate(this.near(signatures), ofKey(this.near(keys))),
       resolvedBy: this.referred([...signatures, ...keys]),
     };
     if (resolved.ingredients.length === 0) {
       const { ingredients, resolvedBy } = this.inherited(asset);
-      key = ofKey(ingredients);
-      resolved = { ingredients: key, resolvedBy };
+      resolved = { ingredients: ofKey(ingredients), resolvedBy };
     }
     const { ingredients } = resolved;
-    const own = key.find(({ usage }) => usage === null) ?? key[0];
-    return this.shared(asset, { ...resolved, own }, () => ({
-      ...(own === undefined ? {} : { own }),
+    const unread = this.unreadAmong([...signatures, ...keys]);
+    return this.shared(asset, { resolved, unread }, () => ({
       certificate: certificate && certificateConditions(certificate, ingredients),
       quality: unknownIn(resolved),
+      main: this.lists.mainOf(ingredients),
       ...(certificate?.isSelfSigned === true ? { selfSignedRoot: true } : {}),
     }));
+  }
+
+  /** What was not read of the algorithms that an asset is or refers to. */
+  private unreadAmong(assets: readonly GraphAsset[]): Unread {
+    let found: Unread = NOTHING_UNREAD;
+    for (const asset of assets) {
+      if (asset.kind !== 'algorithm') continue;
+      const { unread, mayBePublicKey } = this.named(asset);
+      if (unread.length === 0) continue;
+      const quality = mayBePublicKey || found.quality.length > 0 ? UNREAD_PUBLIC_KEY : [];
+      found = { unread: [...new Set([...found.unread, ...unread])].sort().slice(0, MAX_UNREAD), quality };
+    }
+    return found;
   }
 
   private referred(targets: readonly GraphAsset[]): ResolvedBy[] {
@@ -106,14 +119,14 @@ export class SubjectReader {
       .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
       .slice(0, MAX_INHERITED);
-    const ingredients = distinct(this.near(targets));
-    const protocol = protocolFacts(asset.traits.protocol ?? UNDECLARED, ingredients);
+    const declared = asset.traits.protocol ?? UNDECLARED;
+    const { protocol, ingredients, quality } = protocolFacts(declared, this.near(targets));
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
-    const quality = protocol.type === 'unknown' && ingredients.length === 0 ? ['unknown-algorithm'] : [];
+    const unread = this.unreadAmong(targets);
     return this.subjectOf(
       asset,
-      { ingredients, resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
-      { protocol, quality },
+      { ingredients: distinct(ingredients), resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
+      { protocol, unread: unread.unread, quality: [...quality, ...unread.quality] },
     );
   }
 
@@ -144,7 +157,9 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    const ingredients = this.lists.ofKey(this.own(asset));
+    // Names of keys and certificates are given by people: they are algorithms only where they are nothing else.
+    const { ingredients: own, isWhole } = this.named(asset);
+    const ingredients = asset.kind === 'algorithm' || isWhole ? this.lists.ofKey(own) : NONE;
     return { ingredients, resolvedBy: ingredients.length > 0 ? BY_NAME : null };
   }
 
@@ -189,7 +204,16 @@ export class SubjectReader {
     return this.named(asset).ingredients;
   }
 
-  private shared(asset: GraphAsset, resolved: Resolved, factsOf: () => FurtherFacts): ReadSubject {
+  private shared(
+    asset: GraphAsset,
+    { resolved, unread }: { resolved: Resolved; unread: Unread },
+    factsOf: () => FurtherFacts,
+  ): ReadSubject {
+    if (unread.unread.length > 0) {
+      const facts = factsOf();
+      const quality = [...(facts.quality ?? []), ...unread.quality];
+      return this.subjectOf(asset, resolved, { ...facts, unread: unread.unread, quality });
+    }
     const known = this.bySubject(resolved.ingredients);
     let subject = known.get(asset.traits);
     if (subject === undefined) {
@@ -218,7 +242,18 @@ export class SubjectReader {
 
 const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
 const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
-const UNDECLARED = { type: 'unknown', version: null, suites: [] };
+const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '' };
+
+/** Names that were not read, and the conditions of quality that come of it. */
+interface Unread {
+  readonly unread: readonly string[];
+  readonly quality: readonly string[];
+}
+
+const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
+const UNREAD_PUBLIC_KEY = ['unread-public-key'];
+/** Of one asset; more of them say nothing more. */
+const MAX_UNREAD = 5;
 
 function unknownIn({ ingredients }: Resolved): string[] {
   return ingredients.length === 0 ? ['unknown-algorithm'] : [];
@@ -226,11 +261,12 @@ function unknownIn({ ingredients }: Resolved): string[] {
 
 type FurtherFacts = Omit<RiskSubject, 'kind' | 'ingredients'>;
 const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
-  'own',
   'protocol',
   'material',
   'certificate',
   'quality',
+  'unread',
+  'main',
   'selfSignedRoot',
   'notApplicable',
 ];

@@ -58,6 +58,11 @@ export function knownCurves(): readonly NamedCurve[] {
   return [...new Set(CURVES.values())];
 }
 
+/** All names of curves, in the spelling of `findCurve`. */
+export function curveNames(): readonly string[] {
+  return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));
+}
+
 /** Dots are kept: they are the only thing between the numbers of an identifier. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_/-]/g, '');

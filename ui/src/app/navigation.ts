@@ -37,6 +37,7 @@ export const AREAS: readonly Area[] = [
       { path: '/assets', name: 'nav.assets', scope: 'inventory:read' },
       { path: '/deadlines', name: 'nav.deadlines', scope: 'inventory:read' },
       { path: '/rules', name: 'nav.rules', scope: 'inventory:read' },
+      { path: '/names', name: 'nav.ownNames', scope: 'inventory:read' },
       { path: '/jurisdictions', name: 'nav.jurisdictions', scope: 'inventory:read' },
       { path: '/conflicts', name: 'nav.conflicts', scope: 'inventory:read' },
       { path: '/policy-packs', name: 'nav.policyPacks', scope: 'inventory:read' },

@@ -45,6 +45,7 @@ const pages = [
   page('/assets/$id', () => import('../pages/inventory/asset.page.js'), 'AssetPage'),
   page('/deadlines', () => import('../pages/inventory/deadlines.page.js'), 'DeadlinesPage'),
   page('/rules', () => import('../pages/inventory/rules.page.js'), 'RulesPage'),
+  page('/names', () => import('../pages/inventory/own-names.page.js'), 'OwnNamesPage'),
   page('/rules/$id', () => import('../pages/inventory/rule.page.js'), 'RulePage'),
   page('/imports', () => import('../pages/inventory/imports.page.js'), 'ImportsPage'),
   page('/imports/$id', () => import('../pages/inventory/import.page.js'), 'ImportPage'),

@@ -44,6 +44,7 @@ import { EveryKeyInUse1796900000000 } from './1796900000000-every-key-in-use.js'
 import { SignedDigests1797000000000 } from './1797000000000-signed-digests.js';
 import { AssetsByVerdict1797100000000 } from './1797100000000-assets-by-verdict.js';
 import { SshCertificateApprovals1797200000080 } from './1797200000080-ssh-certificate-approvals.js';
+import { OwnNames1798000040100 } from './1798000040100-own-names.js';
 import { ClaimsOfHosts1797200000010 } from './1797200000010-claims-of-hosts.js';
 import { SourceOwners1797200000060 } from './1797200000060-source-owners.js';
 import { RightsThatEnd1797200000000 } from './1797200000000-rights-that-end.js';
@@ -118,4 +119,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ClaimsOfHosts1797200000010,
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
+  OwnNames1798000040100,
 ];

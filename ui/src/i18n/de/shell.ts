@@ -50,6 +50,7 @@ export const shell: Record<keyof typeof english, string> = {
   'nav.oauthClients': 'OAuth-Clients',
   'nav.operations': 'Betrieb',
   'nav.overview': 'Überblick',
+  'nav.ownNames': 'Eigene Namen',
   'nav.policies': 'Freigaberichtlinien',
   'nav.policyPacks': 'Richtlinienpakete',
   'nav.profile': 'Ihr Profil',

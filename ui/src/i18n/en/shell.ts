@@ -48,6 +48,7 @@ export const shell = {
   'nav.oauthClients': 'OAuth clients',
   'nav.operations': 'Operations',
   'nav.overview': 'Overview',
+  'nav.ownNames': 'Own names',
   'nav.policies': 'Approval policies',
   'nav.policyPacks': 'Policy packs',
   'nav.profile': 'Your profile',

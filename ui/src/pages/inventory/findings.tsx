@@ -1,5 +1,7 @@
-import { Card, CardBody, CardTitle, List, ListItem, Stack, StackItem } from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle, List, ListItem, Stack, StackItem } from '@patternfly/react-core';
+import { useState } from 'react';
 import type { AssetDetailView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
@@ -7,6 +9,7 @@ import { type Level, LevelLabel } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 import { Sources } from './sources.js';
 import { inOrder, readable } from './readable.js';
+import { TeachNameDialog } from './teach-name-dialog.js';
 
 /** A matching rule, as reported by the risk engine. */
 interface Finding {
@@ -16,6 +19,8 @@ interface Finding {
   readonly level?: Level;
   readonly status?: string;
   readonly reason?: string;
+  /** What it is about: an algorithm, a cipher suite, a name that was not read. */
+  readonly subject?: string;
   readonly standards?: readonly string[];
   readonly target?: string | null;
   readonly deadlines?: readonly {
@@ -35,7 +40,7 @@ export function Findings({ asset }: { asset: AssetDetailView }) {
       {findings.length === 0 && <StackItem className="sw-muted">{t('finding.none')}</StackItem>}
       {findings.map((finding, index) => (
         <StackItem key={finding.rule ?? finding.id ?? index}>
-          <FindingCard finding={finding} />
+          <FindingCard finding={finding} asset={asset} />
         </StackItem>
       ))}
       {asset.resolvedBy.length > 0 && (
@@ -58,9 +63,29 @@ export function Findings({ asset }: { asset: AssetDetailView }) {
   );
 }
 
-function FindingCard({ finding }: { finding: Finding }) {
+/** Rules about names that were not read. */
+const UNREAD = new Set(['Z-UNKNOWN-ALG', 'Z-UNREAD-PUBLIC-KEY']);
+
+/** One click teaches a name for all assets. Keys and certificates are judged by the algorithms that they refer to. */
+function TeachName({ asset }: { asset: AssetDetailView }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [isTeaching, setTeaching] = useState(false);
+  if (asset.kind !== 'algorithm' || !may('inventory:write')) return null;
+  return (
+    <>
+      <Button variant="secondary" onClick={() => setTeaching(true)}>
+        {t('names.teach')}
+      </Button>
+      {isTeaching && <TeachNameDialog name={asset.name} onClose={() => setTeaching(false)} />}
+    </>
+  );
+}
+
+function FindingCard({ finding, asset }: { finding: Finding; asset: AssetDetailView }) {
   const { t, named } = useI18n();
-  const { level, reason, axis, status, standards = [], deadlines = [], target } = finding;
+  const { level, reason, axis, status, standards = [], deadlines = [], target, subject } = finding;
+  const isUnread = UNREAD.has(finding.rule ?? '');
   return (
     <Card isCompact>
       <CardTitle component="h3">
@@ -68,10 +93,12 @@ function FindingCard({ finding }: { finding: Finding }) {
       </CardTitle>
       <CardBody>
         <p className="sw-reason">{reason}</p>
+        {isUnread && <TeachName asset={asset} />}
         <Facts
           facts={[
             [t('finding.axis'), axis && named('axis', axis)],
             [t('finding.status'), status && readable(status)],
+            [t('names.unread'), isUnread && subject],
             [t('finding.target'), target],
             [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={6} />],
             [

@@ -1,0 +1,169 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { RiskVerdict } from '../model/risk-verdict.js';
+import { readBody } from '../readers/body-reader.js';
+import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
+import { DocumentAssets } from './document-assets.js';
+import { Judge } from './judge.js';
+
+/** A label: what the standards say of an asset, written before its verdict was seen. */
+interface Label {
+  readonly levels: readonly string[];
+  /** Any of them; null where it is not asked for. */
+  readonly family: string | null | readonly (string | null)[];
+  /** Whether Shor's algorithm breaks it; null where it is not asked for. */
+  readonly quantumVulnerable: boolean | null;
+  readonly quantum?: readonly (boolean | null)[];
+  readonly mayBeUnknown?: boolean;
+}
+
+interface LabelledAsset {
+  readonly group?: string;
+  readonly component: {
+    readonly name: string;
+    readonly 'bom-ref'?: string;
+    readonly cryptoProperties: { readonly assetType: string };
+  };
+  readonly expect: Label;
+}
+
+interface RegistryName {
+  readonly name: string;
+  readonly primitive?: string;
+  readonly levels: readonly string[];
+  readonly families: readonly string[];
+  readonly quantumVulnerable: boolean | null;
+}
+
+const engine = new RiskEngine(DEFAULT_RULES);
+
+/** The verdicts of a CycloneDX document of such components, by kind and name. */
+function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVerdict> {
+  const body = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components });
+  const [document] = readBody(Buffer.from(body), {
+    kind: 'json',
+    mode: 'repair',
+    source: undefined,
+    password: undefined,
+  });
+  if (document === undefined) throw new Error('no document');
+  const assets = new DocumentAssets(document.draft(), { id: '00000000-0000-8000-8000-000000000000', name: 'labels' });
+  const judge = new Judge(assets.all(), engine);
+  return new Map(
+    assets.all().flatMap((asset) => {
+      const { verdict } = judge.judge(asset);
+      return verdict === undefined ? [] : [[keyOf(asset.kind, asset.name), verdict.verdict]];
+    }),
+  );
+}
+
+const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** Names that differ in case and hyphens only are one asset. */
+const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
+
+/** Whether Shor's algorithm breaks it, as the label allows it; null for unknown. */
+function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
+  return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
+}
+
+/** `right`, `unknown`, or what is wrong. */
+function scoreOf(label: Label, said: RiskVerdict | undefined): string {
+  if (said === undefined) return 'is not there';
+  const { level, family, quantum } = said;
+  const allowed = quantumAllowed(label);
+  if (quantum.status === 'unknown') {
+    if (!allowed.includes(null)) return 'unknown';
+  } else {
+    const isVulnerable = quantum.status === 'quantum-vulnerable';
+    // What has no finding is not said to be vulnerable.
+    if (!allowed.includes(isVulnerable) && (isVulnerable || !allowed.includes(null)))
+      return `quantum ${quantum.status}`;
+  }
+  if (!label.levels.includes(level)) return `level ${level}, right ${label.levels.join(' or ')}`;
+  const families = [label.family].flat().filter((one) => one !== null);
+  const isOther = families.length > 0 && family !== null && !families.some((one) => bare(one) === bare(family));
+  return isOther ? `family ${family}, right ${families.join(' or ')}` : 'right';
+}
+
+/** Safe by its level although the label says that it is not. */
+const isFalseSafe = ({ levels }: Label, said: RiskVerdict | undefined) =>
+  said?.level === 'NONE' && !levels.includes('NONE');
+
+interface Score {
+  readonly wrong: readonly string[];
+  readonly unknown: readonly string[];
+  readonly falseSafe: readonly string[];
+  readonly total: number;
+}
+
+function score(assets: readonly LabelledAsset[]): Score {
+  const groups = Map.groupBy(assets, ({ group }) => group ?? '');
+  const scored = [...groups.values()].flatMap((members) => {
+    const verdicts = verdictsOf(members.map(({ component }) => component));
+    return members.map(({ component: { name, cryptoProperties }, expect: label }) => {
+      const said = verdicts.get(keyOf(cryptoProperties.assetType, name));
+      return { name, result: scoreOf(label, said), isFalseSafe: isFalseSafe(label, said) };
+    });
+  });
+  const wrong = scored.filter(({ result }) => result !== 'right' && result !== 'unknown');
+  return {
+    wrong: wrong.map(({ name, result }) => `${name}: ${result}`),
+    unknown: scored.filter(({ result }) => result === 'unknown').map(({ name }) => name),
+    falseSafe: scored.filter((one) => one.isFalseSafe).map(({ name }) => name),
+    total: scored.length,
+  };
+}
+
+function registryNames(): LabelledAsset[] {
+  const file = new URL('../vocabularies/registry-names.sample.json', import.meta.url);
+  const names = JSON.parse(readFileSync(file, 'utf8')) as RegistryName[];
+  return names.map(({ name, primitive, levels, families, quantumVulnerable }, index) => ({
+    component: {
+      type: 'cryptographic-asset',
+      'bom-ref': `name ${index}`,
+      name,
+      cryptoProperties: {
+        assetType: 'algorithm',
+        ...(primitive === undefined ? {} : { algorithmProperties: { primitive } }),
+      },
+    },
+    expect: {
+      levels,
+      family: families,
+      quantumVulnerable,
+      ...(quantumVulnerable === null ? { quantum: [true, false, null] } : {}),
+    },
+  }));
+}
+
+describe('names of the registries', () => {
+  it('are judged as their standards say, and none is called safe that is not', () => {
+    const { wrong, unknown, falseSafe, total } = score(registryNames());
+    expect(total).toBe(168);
+    expect({ wrong, unknown, falseSafe }).toEqual({ wrong: [], unknown: [], falseSafe: [] });
+  });
+});
+
+/** Beside the product while it is developed (test data of others, not to be copied into it). */
+const SAMPLE = new URL('../../../../shared/data/enterprise-sample.json', import.meta.url);
+
+/** References of a component, by the members that hold them. */
+function referencesOf(value: unknown, member = ''): string[] {
+  if (typeof value === 'string') return /Ref$|^cryptoRefArray$|^ke$|^encr$/.test(member) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((one) => referencesOf(one, member));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, of]) => referencesOf(of, name));
+}
+
+describe.skipIf(!existsSync(SAMPLE))('the sample of what enterprises meet', () => {
+  it('has no wrong verdict, and none unknown whose references it holds', () => {
+    const { assets } = JSON.parse(readFileSync(SAMPLE, 'utf8')) as { assets: LabelledAsset[] };
+    const held = new Set(assets.map(({ component }) => component['bom-ref']));
+    const whole = (one: LabelledAsset) => referencesOf(one.component).every((ref) => held.has(ref));
+    const { wrong, unknown } = score(assets);
+    expect(wrong).toEqual([]);
+    const names = new Set(assets.filter(whole).map(({ component }) => component.name));
+    expect(unknown.filter((name) => names.has(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,162 @@
+import type { AlgorithmUse } from '../model/risk-subject.js';
+import { findCurve } from '../vocabularies/object-identifiers.js';
+import { type Hybrid, hybridOf } from './hybrids.js';
+import type { Mention } from './name-mentions.js';
+import { type NameReading, readName } from './name-reading.js';
+import { type MentionContext, purposeOf, usageOf } from './use-purposes.js';
+
+/** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
+export interface DeclaredAlgorithm {
+  readonly primitive?: string;
+  readonly parameterSetIdentifier?: string;
+  readonly curve?: string;
+  /** CycloneDX 1.7 says the family and the curve by names of its own registry: `secg/secp521r1`. */
+  readonly ellipticCurve?: string;
+  readonly algorithmFamily?: string;
+  readonly mode?: string;
+  readonly padding?: string;
+  readonly cryptoFunctions?: readonly string[];
+}
+
+/** The algorithms that a name and what is declared beside it stand for. */
+export interface ReadAlgorithm {
+  readonly uses: readonly AlgorithmUse[];
+  readonly reading: NameReading;
+}
+
+const NOTHING_DECLARED: DeclaredAlgorithm = {};
+/** Primitives of CycloneDX that only a public-key algorithm has. */
+const PUBLIC_KEY_PRIMITIVES = new Set(['signature', 'pke', 'kem', 'key-agree']);
+
+export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): ReadAlgorithm {
+  const reading = withDeclaredFamily(readName(name), declared);
+  const { mentions } = reading;
+  const hybrid = hybridOf(name, mentions);
+  const kept = hybrid === undefined ? mentions : mentions.filter((mention) => isBesideHybrid(mention, hybrid));
+  const uses = kept.map((mention) => useOf(mention, { all: mentions, declared, isSuite: reading.isSuite }));
+  if (hybrid !== undefined)
+    uses.unshift(blank({ family: 'hybrid', hybrid: hybrid.name, purpose: hybrid.purpose, param: hybrid.param }));
+  return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
+}
+
+/** What is no part of a hybrid: ciphers and MACs, and the signature beside a key exchange. */
+function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
+  if (nature === undefined) return role !== 'hash';
+  return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
+}
+
+/** The algorithms that a name stands for; empty when nothing is recognized. */
+export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): readonly AlgorithmUse[] {
+  return readAlgorithm(name, declared).uses;
+}
+
+/** A name that says nothing is read by the family that is declared beside it. */
+function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredAlgorithm): NameReading {
+  if (reading.mentions.length > 0 || algorithmFamily === undefined) return reading;
+  const byFamily = readName(algorithmFamily);
+  return byFamily.mentions.length > 0 ? { ...byFamily, isWhole: false } : reading;
+}
+
+/** A primitive says as much as a word: a signature of which only the hash was read is not safe. */
+function mayBePublicKey(
+  { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
+  { primitive }: DeclaredAlgorithm,
+): boolean {
+  if (byName) return true;
+  if (isNoAlgorithm || !PUBLIC_KEY_PRIMITIVES.has(primitive ?? '')) return false;
+  return !mentions.some(({ nature }) => nature !== undefined);
+}
+
+function useOf(mention: Mention, context: MentionContext): AlgorithmUse {
+  const { family, role, nature, sizes, mode, padding } = mention;
+  const { all, declared } = context;
+  return blank({
+    family: passwordScheme(mention, all),
+    bits: mention.bits ?? declaredBits(mention, context),
+    curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
+    param: hasParameterSet(mention) ? (mention.param ?? declaredParam(declared)) : null,
+    purpose: nature === undefined ? 'unknown' : purposeOf(mention, context),
+    usage: usageOf(mention, context),
+    mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,
+    padding: family === 'RSA' ? (padding ?? declaredWord(declared.padding)) : null,
+    hash: role === 'mac' ? (all.find((other) => other.role === 'hash')?.family ?? null) : null,
+  });
+}
+
+function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
+  const nothing = {
+    bits: null,
+    curveBits: null,
+    param: null,
+    usage: null,
+    mode: null,
+    padding: null,
+    hash: null,
+    hybrid: null,
+  };
+  return { ...nothing, purpose: 'unknown', ...more };
+}
+
+/** Schemes of PKCS #5 and PKCS #12 by what they encrypt with: ciphers of their first version are none of the second (RFC 8018 section 6). */
+function passwordScheme({ family }: Mention, all: readonly Mention[]): string {
+  if (family !== 'PBE') return family;
+  const hasMac = all.some(({ role }) => role === 'mac');
+  const isOld = all.some((other) => other.role === 'cipher' && other.family in OLD_CIPHERS);
+  return isOld && !hasMac ? 'PBES1' : 'PBES2';
+}
+
+const OLD_CIPHERS: Readonly<Record<string, true>> = {
+  DES: true,
+  '3DES': true,
+  RC2: true,
+  RC4: true,
+  CAST5: true,
+  IDEA: true,
+  XOR: true,
+};
+
+function hasParameterSet({ family, sizes }: Mention): boolean {
+  return family === 'SLH-DSA' || sizes === 'mlkem' || sizes === 'mldsa' || sizes === 'level' || sizes === 'falcon';
+}
+
+function declaredParam({ parameterSetIdentifier: set }: DeclaredAlgorithm): string | null {
+  return set?.replace(/^(?:ML|SLH)-(?:KEM|DSA)-/i, '') ?? null;
+}
+
+function declaredWord(word: string | undefined): string | null {
+  return word === undefined || word === 'other' || word === 'unknown' ? null : word.toLowerCase();
+}
+
+/** The number at the end of a declared parameter set: 2048, or RSA-2048. */
+function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): number | null {
+  const digits = /^(?:[A-Za-z0-9]{0,12}[-_ ])?(\d{1,6})(?: ?bits?)?$/.exec(set?.trim() ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/** The parameter set is a size only where it can be one: beside SHA512withRSA, "512" is the digest. */
+function declaredBits(mention: Mention, { all, declared }: MentionContext): number | null {
+  const value = declaredNumber(declared);
+  if (value === null) return null;
+  const { sizes, role } = mention;
+  if (sizes === 'digest') return value <= 512 && value >= 128 ? value : null;
+  if (sizes !== 'modulus' && sizes !== 'aes' && sizes !== 'cipher') return null;
+  const isDigest = role !== 'hash' && all.some((other) => other.role === 'hash' && other.bits === value);
+  return isDigest || (sizes === 'modulus' && value < 384) ? null : value;
+}
+
+function declaredCurve(declared: DeclaredAlgorithm): number | null {
+  for (const text of [declared.curve, declared.ellipticCurve, declared.parameterSetIdentifier]) {
+    if (text === undefined) continue;
+    const name = text.slice(text.indexOf('/') + 1);
+    const bits = findCurve(name)?.bits ?? findCurve(text)?.bits ?? sizeOfCurve(name);
+    if (bits !== null) return bits;
+  }
+  return null;
+}
+
+/** A curve that no registry names mostly says its size; so does a bare number. */
+function sizeOfCurve(name: string): number | null {
+  const digits = /^(?:[a-z][a-z -]{0,30})?(\d{3})(?!\d)/i.exec(name)?.[1];
+  const bits = digits === undefined ? 0 : Number(digits);
+  return bits >= 112 && bits <= 640 ? bits : null;
+}

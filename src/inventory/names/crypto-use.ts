@@ -1,0 +1,39 @@
+import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
+import { findFamily } from '../vocabularies/families.js';
+
+const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
+type Role = (typeof ROLES)[number];
+
+/** The use of an algorithm: its purpose if it has a public key, else its role. */
+export type CryptoUse = Purpose | Role;
+
+export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
+  if (purpose !== 'unknown') return purpose;
+  const role = findFamily(family)?.role;
+  return ROLES.find((one) => one === role) ?? 'unknown';
+}
+
+/** In this order an asset is named by its parts: what has a key, then what only supports it. */
+const RANK: Readonly<Record<string, number>> = {
+  exchange: 0,
+  key: 1,
+  sign: 1,
+  cipher: 2,
+  random: 2,
+  other: 3,
+  kdf: 3,
+  mac: 4,
+  hash: 5,
+};
+
+/** The algorithm that an asset is listed under: its own, not that of a part that weakens it. */
+export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
+  const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
+    if (hybrid !== null) return -1;
+    return (RANK[findFamily(family)?.role ?? 'other'] ?? 3) + (usage === null ? 0 : 10);
+  };
+  return uses.reduce<AlgorithmUse | undefined>(
+    (best, use) => (best === undefined || rank(use) < rank(best) ? use : best),
+    undefined,
+  );
+}

@@ -1,0 +1,71 @@
+import type { Mention } from './name-mentions.js';
+
+/** A combination of a classical and a post-quantum algorithm, judged as one. */
+export interface Hybrid {
+  /** Its name where TLS, SSH or HPKE gives it one, else its kind. */
+  readonly name: string;
+  readonly purpose: 'key-establishment' | 'signature';
+  /** Parameter set of its post-quantum part. */
+  readonly param: string | null;
+}
+
+/** Hybrids that standards name. Their spelling in lists of rules and positions. */
+const NAMED: readonly string[] = [
+  'X25519MLKEM768',
+  'SecP256r1MLKEM768',
+  'SecP384r1MLKEM1024',
+  'mlkem768x25519-sha256',
+  'mlkem1024nistp384-sha384',
+  'mlkem768nistp256-sha256',
+  'X-Wing',
+  'sntrup761x25519-sha512@openssh.com',
+  'sntrup761x25519-sha512',
+  'X25519Kyber768Draft00',
+  'kyber768x25519',
+];
+const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+const BY_BARE_NAME = new Map(NAMED.map((name) => [bare(name), name]));
+/** The families before their standard (FIPS 203 and 204): they do not work together with it. */
+const PRE_STANDARD = new Set(['Kyber', 'Dilithium', 'SPHINCS+', 'Falcon', 'NewHope']);
+const STANDARD_KEM = 'ML-KEM';
+
+/**
+ * The hybrid that the algorithms of a name make up: a post-quantum key encapsulation beside a classical key exchange, or a post-quantum
+ * signature beside a classical one, in any order. A broken part makes none: nothing is left then but the other.
+ */
+export function hybridOf(name: string, mentions: readonly Mention[]): Hybrid | undefined {
+  const known = BY_BARE_NAME.get(bare(name));
+  const post = mentions.filter(({ nature }) => nature === 'post-quantum');
+  const classical = mentions.filter(({ nature }) => nature === 'classical');
+  const apart = new Set([...post, ...classical].map(({ part }) => part));
+  if (post.length === 0 || classical.length === 0 || apart.size > 1) return undefined;
+  const kem = post.find(({ role }) => role === 'exchange');
+  if (kem !== undefined && classical.some(agrees))
+    return {
+      name: known ?? kindOfKem(kem),
+      purpose: 'key-establishment',
+      param: known === undefined ? kem.param : null,
+    };
+  const signature = post.find(({ role }) => role === 'sign');
+  if (signature === undefined || !classical.some(signs)) return undefined;
+  const name_ = PRE_STANDARD.has(signature.family) ? 'composite-signature-prestandard' : 'composite-signature';
+  return { name: name_, purpose: 'signature', param: null };
+}
+
+function kindOfKem({ family }: Mention): string {
+  if (family === STANDARD_KEM) return 'hybrid';
+  return PRE_STANDARD.has(family) ? 'hybrid-prestandard' : 'hybrid-nonstandard';
+}
+
+function agrees({ role, purpose }: Mention): boolean {
+  return role === 'exchange' || (role === 'key' && purpose !== 'signature');
+}
+
+function signs({ role, purpose }: Mention): boolean {
+  return role === 'sign' || (role === 'key' && purpose !== 'encryption');
+}
+
+/** The family that lists show: the name that a standard gives, else the kind. */
+export function hybridFamily(hybrid: string): string {
+  return /^(?:hybrid|composite-signature)/.exec(hybrid)?.[0] ?? hybrid;
+}

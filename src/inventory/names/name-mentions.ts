@@ -1,0 +1,183 @@
+import { findFamily, type FamilyNature, type FamilyRole, type FamilySizes } from '../vocabularies/families.js';
+import type { WordPurpose } from '../vocabularies/word-book.js';
+import type { NameToken } from './name-tokens.js';
+
+/** One algorithm in a name, with what the words around say about it. Sizes are bits. */
+export interface Mention {
+  readonly family: string;
+  readonly role: FamilyRole;
+  readonly nature: FamilyNature | undefined;
+  readonly sizes: FamilySizes | undefined;
+  /** Modulus, key or digest. */
+  bits: number | null;
+  curveBits: number | null;
+  /** Number of a parameter set: 768 of ML-KEM, 65 of ML-DSA. */
+  param: string | null;
+  purpose: WordPurpose | null;
+  mode: string | null;
+  padding: string | null;
+  /** Place among the tokens. */
+  readonly at: number;
+  /** Which of several names that are given one beside the other. */
+  readonly part: number;
+}
+
+export interface Mentions {
+  readonly mentions: readonly Mention[];
+  /** What was not read. */
+  readonly unread: readonly string[];
+  /** Two of them stand on both sides of a "with": a signature. */
+  readonly isSignedWith: boolean;
+}
+
+/** What is too short to be anything is left out: the l in ML-DSA-L, single letters of versions. */
+const SHORTEST_UNREAD = 3;
+/** The families that a number can be a size of, and which numbers. */
+const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
+  modulus: (value) => value >= 384 && value <= 32_768,
+  curve: (value) => value >= 112 && value <= 640,
+  digest: (value) => [128, 160, 192, 224, 256, 320, 384, 512, 1024].includes(value),
+  aes: (value) => value >= 64 && value <= 512 && value % 8 === 0,
+  cipher: (value) => [128, 192, 256, 512, 1024].includes(value),
+  mlkem: (value) => [512, 768, 1024].includes(value),
+  mldsa: (value) => [44, 65, 87].includes(value),
+  level: (value) => value >= 2 && value <= 5,
+  falcon: (value) => value === 512 || value === 1024,
+};
+const BY_PARAM: ReadonlySet<FamilySizes> = new Set(['mlkem', 'mldsa', 'level', 'falcon']);
+
+/** Gives each word of a name to the algorithm that it says something about. */
+export function mentionsOf(tokens: readonly NameToken[]): Mentions {
+  const mentions = familiesIn(tokens);
+  const unread: string[] = [];
+  for (const [at, token] of tokens.entries()) {
+    if (token.kind === 'unknown' && token.text.length >= SHORTEST_UNREAD) unread.push(token.text);
+    else if (token.kind === 'number')
+      giveSize({ value: token.value, at }, around(mentions, tokens, at), isBeforeItsOwner(tokens, at));
+    else if (token.kind === 'curve') giveCurve(token.curveBits, around(mentions, tokens, at));
+    else if (token.kind === 'mode') giveMode(token.mode, around(mentions, tokens, at));
+    else if (token.kind === 'padding') givePadding(token.padding, around(mentions, tokens, at));
+    else if (token.kind === 'purpose') givePurpose(token.purpose, around(mentions, tokens, at));
+  }
+  return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
+}
+
+function familiesIn(tokens: readonly NameToken[]): Mention[] {
+  const mentions: Mention[] = [];
+  let part = 0;
+  const named = tokens.some(({ kind }) => kind === 'family');
+  for (const [at, token] of tokens.entries()) {
+    if (token.kind === 'list') part += 1;
+    // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, named or not.
+    if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
+      mentions.push(mentionOf('RSA', { at, part }));
+    if (token.kind === 'family') mentions.push(mentionOf(token.family, { at, part, ...token }));
+    // A curve beside no algorithm that could use it is a key of its own.
+    if (token.kind === 'curve' && !(named && hasUserOfCurve(tokens)))
+      mentions.push(mentionOf('EC', { at, part, curveBits: token.curveBits }));
+  }
+  return mentions;
+}
+
+const isOfRsa = (padding: string) => ['oaep', 'pss', 'pkcs1v15', 'pkcs1v15!'].includes(padding);
+
+function hasModulus(tokens: readonly NameToken[]): boolean {
+  return tokens.some((token) => token.kind === 'family' && findFamily(token.family)?.sizes === 'modulus');
+}
+
+function hasUserOfCurve(tokens: readonly NameToken[]): boolean {
+  return tokens.some((token) => token.kind === 'family' && findFamily(token.family)?.sizes === 'curve');
+}
+
+interface Given {
+  readonly at: number;
+  readonly part: number;
+  readonly bits?: number;
+  readonly curveBits?: number;
+  readonly purpose?: WordPurpose;
+}
+
+function mentionOf(family: string, { at, part, bits, curveBits, purpose }: Given): Mention {
+  const { role = 'other', nature, sizes } = findFamily(family) ?? {};
+  return {
+    family,
+    role,
+    nature,
+    sizes,
+    bits: bits ?? null,
+    curveBits: curveBits ?? null,
+    param: null,
+    purpose: purpose ?? null,
+    mode: null,
+    padding: null,
+    at,
+    part,
+  };
+}
+
+/** The mentions of the same part of a name: those before a place, the nearest first, and those behind it. */
+interface Around {
+  readonly before: readonly Mention[];
+  readonly behind: readonly Mention[];
+}
+
+function around(mentions: readonly Mention[], tokens: readonly NameToken[], at: number): Around {
+  const part = tokens.slice(0, at).filter(({ kind }) => kind === 'list').length;
+  const own = mentions.filter((mention) => mention.part === part);
+  return {
+    before: own.filter((mention) => mention.at <= at).reverse(),
+    behind: own.filter((mention) => mention.at > at),
+  };
+}
+
+/** "256-bit AES", "SHA256and128bitAES": the number before "bit" belongs to what comes, unless something stands before it. */
+function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
+  const isBits = tokens[at + 1]?.kind === 'noise';
+  return isBits && (at === 0 || tokens[at - 1]?.kind === 'joiner');
+}
+
+function giveSize({ value, at }: { value: number; at: number }, { before, behind }: Around, isForNext: boolean): void {
+  const [nearest] = before;
+  // RSA-OAEP-256: the digest behind OAEP is no modulus, whatever it would be the size of.
+  if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
+  const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
+  const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
+  const owner = candidates.find((mention) => hasNoSize(mention) && canBeSize(value, mention));
+  if (owner?.sizes === undefined) return;
+  if (BY_PARAM.has(owner.sizes)) owner.param = String(value);
+  else if (owner.sizes === 'curve') owner.curveBits = value;
+  else owner.bits = value;
+}
+
+export function hasNoSize({ bits, curveBits, param }: Mention): boolean {
+  return bits === null && curveBits === null && param === null;
+}
+
+function canBeSize(value: number, { sizes }: Mention): boolean {
+  return sizes !== undefined && SIZES[sizes](value);
+}
+
+function giveCurve(curveBits: number, { before, behind }: Around): void {
+  const owner = [...before, ...behind].find((mention) => mention.sizes === 'curve' && mention.curveBits === null);
+  if (owner !== undefined) owner.curveBits = curveBits;
+}
+
+function giveMode(mode: string, { before, behind }: Around): void {
+  const owner = [...before, ...behind].find(({ role }) => role === 'cipher');
+  if (owner !== undefined) owner.mode ??= mode;
+}
+
+function givePadding(padding: string, { before, behind }: Around): void {
+  const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');
+  if (owner === undefined) return;
+  if (padding === 'pss') owner.purpose = 'signature';
+  // JCA's PKCS1Padding is one of ciphers.
+  const isOfCipher = padding.endsWith('!');
+  if (padding === 'oaep' || isOfCipher) owner.purpose ??= 'encryption';
+  owner.padding ??= isOfCipher ? padding.slice(0, -1) : padding;
+}
+
+function givePurpose(purpose: WordPurpose, { before, behind }: Around): void {
+  const owner = [...before, ...behind].find(({ role, nature }) => role === 'key' || nature === 'classical');
+  if (owner !== undefined) owner.purpose ??= purpose;
+}

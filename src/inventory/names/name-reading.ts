@@ -1,0 +1,231 @@
+import { findKnownName } from '../vocabularies/known-names.js';
+import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
+import { findSuite } from '../vocabularies/tls-suites.js';
+import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
+import { type NameToken, tokensOf } from './name-tokens.js';
+import { suiteMentions } from './suite-mentions.js';
+
+/** What a name of an algorithm says. */
+export interface NameReading {
+  readonly mentions: readonly Mention[];
+  /** Words that are in no vocabulary, in lower case. */
+  readonly unread: readonly string[];
+  /** What is left over looks like a signature, a key exchange or another public-key algorithm. */
+  readonly mayBePublicKey: boolean;
+  /** A vocabulary says that it is no algorithm: a canonicalization, a library, a marker of a protocol. */
+  readonly isNoAlgorithm: boolean;
+  /** The name is that of an algorithm and nothing else. */
+  readonly isWhole: boolean;
+  /** A cipher suite: its parts are those of a protocol. */
+  readonly isSuite: boolean;
+}
+
+const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
+/** Prefixes by which APIs and registries mark their constants. */
+const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+/** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
+const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
+/** Parts of words as those who name public-key algorithms like them. */
+const PUBLIC_KEY_LIKE =
+  /dsa|rsa|sig|sgn|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^ec|^dh|dh$|nr$/;
+/** Families that are words of the language as well: a key named so says nothing. */
+const PLAIN_WORDS = new Set(
+  'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
+    ' ',
+  ),
+);
+
+/** Reads the name of an algorithm: whole in the vocabularies, else by its words. */
+export function readName(name: string): NameReading {
+  const text = name.trim();
+  const oid = OID.exec(text)?.[1];
+  if (oid !== undefined) {
+    const found = findByOid(oid);
+    return found === undefined ? nothing([oid]) : { ...readName(found.name), isWhole: true };
+  }
+  return readKnown(text) ?? readWords(text);
+}
+
+/** Undefined for what is in no vocabulary. */
+function readKnown(text: string): NameReading | undefined {
+  const suite = findSuite(text);
+  if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
+  const known = findKnownName(text) ?? findKnownName(fragmentOf(text)) ?? findKnownName(text.replace(PREFIX, ''));
+  if (known === undefined) return undefined;
+  if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
+  return { ...readWords(known.means), isWhole: true };
+}
+
+/** The last part of a URI, which names the algorithm: XML Signature and its kin. */
+function fragmentOf(text: string): string {
+  if (!text.includes('://')) return text;
+  const path = text.endsWith('#') || text.endsWith('/') ? text.slice(0, -1) : text;
+  return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
+}
+
+function readWords(text: string): NameReading {
+  const curve = findCurve(text);
+  const gss = GSS.exec(text)?.[1];
+  if (gss !== undefined) return readName(GSS_METHODS[gss] ?? gss);
+  const fragment = fragmentOf(text);
+  const tokens = tokensOf(curve === undefined ? fragment.replace(PREFIX, '') : text);
+  const read = mentionsOf(tokens);
+  const mentions = meantBy(read, fragment);
+  return {
+    mentions,
+    unread: read.unread,
+    mayBePublicKey: looksLikePublicKey(read, tokens),
+    isNoAlgorithm: false,
+    isWhole: curve !== undefined || isWhole(read, tokens),
+    isSuite: false,
+  };
+}
+
+/** RFC 4462, 8732: the groups of the methods, which SSH names with other prefixes. */
+const GSS_METHODS: Readonly<Record<string, string>> = {
+  'group1-sha1': 'diffie-hellman-group1-sha1',
+  'group14-sha1': 'diffie-hellman-group14-sha1',
+  'group14-sha256': 'diffie-hellman-group14-sha256',
+  'group15-sha512': 'diffie-hellman-group15-sha512',
+  'group16-sha512': 'diffie-hellman-group16-sha512',
+  'group17-sha512': 'diffie-hellman-group17-sha512',
+  'group18-sha512': 'diffie-hellman-group18-sha512',
+  'gex-sha1': 'diffie-hellman-group-exchange-sha1',
+  'nistp256-sha256': 'ECDH P-256',
+  'nistp384-sha384': 'ECDH P-384',
+  'nistp521-sha512': 'ECDH P-521',
+  'curve25519-sha256': 'X25519',
+  'curve448-sha512': 'X448',
+};
+
+const nothing = (unread: readonly string[]): NameReading => ({
+  mentions: [],
+  unread,
+  mayBePublicKey: false,
+  isNoAlgorithm: false,
+  isWhole: false,
+  isSuite: false,
+});
+
+function looksLikePublicKey({ unread, mentions, isSignedWith }: Mentions, tokens: readonly NameToken[]): boolean {
+  if (unread.some((word) => PUBLIC_KEY_LIKE.test(word))) return true;
+  const hasPublicKey = mentions.some(({ role }) => role === 'key' || role === 'sign' || role === 'exchange');
+  if (hasPublicKey) return false;
+  // "SHA256withXYZ" is a signature, and so is what says that it signs.
+  const hashes = mentions.some(({ role }) => role === 'hash');
+  if (isSignedWith && hashes && unread.length > 0) return true;
+  const saysSo = tokens.some((token) => token.kind === 'purpose' && token.purpose !== 'encryption');
+  return saysSo && !mentions.some(({ role }) => role === 'mac');
+}
+
+function isWhole({ mentions, unread }: Mentions, tokens: readonly NameToken[]): boolean {
+  if (mentions.length === 0 || unread.length > 0) return false;
+  const hasWordsBeside = tokens.some(({ kind }) => kind === 'noise' || kind === 'list' || kind === 'unknown');
+  return !hasWordsBeside && mentions.some(({ family }) => !PLAIN_WORDS.has(family));
+}
+
+/** Former names of the same algorithm, by the name of the standard. */
+const FORMER: Readonly<Record<string, string>> = {
+  'ML-KEM': 'Kyber',
+  'ML-DSA': 'Dilithium',
+  'SLH-DSA': 'SPHINCS+',
+  'FN-DSA': 'Falcon',
+};
+/** Schemes that are made of hashes and ciphers, which are parameters then and no algorithms of their own. */
+const MADE_OF_HASHES = new Set([
+  'SLH-DSA',
+  'SPHINCS+',
+  'XMSS',
+  'XMSSMT',
+  'LMS',
+  'HSS',
+  'ML-KEM',
+  'Kyber',
+  'ML-DSA',
+  'Dilithium',
+  'FrodoKEM',
+  'Falcon',
+  'BIKE',
+  'HQC',
+  'Picnic',
+  'FAEST',
+  'CROSS',
+  'UOV',
+  'SNOVA',
+  'BLS',
+  'Argon2',
+  'scrypt',
+  'sha-crypt',
+  'DRBG',
+  'VRF',
+]);
+const ON_CURVES = new Set([
+  'ECDSA',
+  'EdDSA',
+  'ECDH',
+  'XDH',
+  'ECIES',
+  'ECMQV',
+  'ElGamal',
+  'SM2',
+  'SM9',
+  'GOST',
+  'KCDSA',
+  'Schnorr',
+  'DSTU4145',
+  'VRF',
+  'BLS',
+  'ECNR',
+]);
+
+/** Without the parts that are no algorithms of their own. */
+function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
+  const families = new Set(mentions.map(({ family }) => family));
+  const former = new Set(Object.entries(FORMER).flatMap(([now, once]) => (families.has(now) ? [once] : [])));
+  const madeOfHashes = [...families].some((family) => MADE_OF_HASHES.has(family));
+  const onCurve = [...families].some((family) => ON_CURVES.has(family));
+  const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
+  const kept = mentions.filter((mention) => {
+    const { family, role } = mention;
+    if (former.has(family) || isSaidAgain(mention, mentions)) return false;
+    if (family === 'EC' && onCurve && mention.curveBits === null) return false;
+    if (family === 'MGF1') return families.size === 1;
+    if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
+    if (madeOfHashes && (role === 'hash' || role === 'cipher')) return false;
+    return role !== 'hash' || !isBehindMaskGeneration(mention, mentions);
+  });
+  for (const mention of kept) mention.param ??= parameterSetIn(mention, text);
+  return kept;
+}
+
+/** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
+function isSaidAgain(mention: Mention, mentions: readonly Mention[]): boolean {
+  return mentions.some((other) => {
+    if (other === mention || other.part !== mention.part) return false;
+    if (other.family !== mention.family) return isWiderWord(mention, other);
+    return hasNoSize(mention)
+      ? !hasNoSize(other) || other.at < mention.at
+      : other.at < mention.at && sizesOf(other) === sizesOf(mention);
+  });
+}
+
+const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
+
+/** DES beside 3DES is the package of it; ECDH beside X25519 is what that is. */
+function isWiderWord(mention: Mention, other: Mention): boolean {
+  const pair = `${mention.family} ${other.family}`;
+  return pair === 'DES 3DES' || (pair === 'ECDH XDH' && hasNoSize(mention));
+}
+
+const VAGUE_KDFS = new Set(['KDF', 'MGF1', 'PBE']);
+
+function isBehindMaskGeneration({ at }: Mention, mentions: readonly Mention[]): boolean {
+  return mentions.some((other) => other.family === 'MGF1' && other.at < at && at - other.at <= 2);
+}
+
+/** FIPS 205 names its parameter sets by hash, size and whether the signature is small or fast. */
+function parameterSetIn({ family }: Mention, text: string): string | null {
+  if (family !== 'SLH-DSA') return null;
+  const set = /(sha2|shake)[-_ ]?(128|192|256)[-_ ]?([sf])/i.exec(text);
+  return set === null ? null : `${set[1]?.toUpperCase()}-${set[2]}${set[3]?.toLowerCase()}`;
+}

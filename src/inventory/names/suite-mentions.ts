@@ -1,0 +1,41 @@
+import type { Mention } from './name-mentions.js';
+import { mentionsOf } from './name-mentions.js';
+import { tokensOf } from './name-tokens.js';
+
+/** The key exchange of the suites of TLS before 1.3, by what stands before WITH; those that are not listed rest on shared keys alone. */
+const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
+  [/^(?:RSA|RSA_PSK)$/, 'RSA key exchange'],
+  [/^RSA_EXPORT$/, 'RSA-512 key exchange'],
+  [/^DHE?_(?:RSA|DSS)_EXPORT$|^DH_anon_EXPORT$/, 'DH-512'],
+  [/^DH_anon$/, 'DH anon'],
+  [/^DHE?_(?:RSA|DSS|PSK)$|^PSK_DHE$/, 'DH'],
+  [/^ECDH_anon$/, 'ECDH anon'],
+  [/^ECDHE?_(?:RSA|ECDSA|PSK)$/, 'ECDH'],
+  [/^SRP_SHA(?:_RSA|_DSS)?$/, 'SRP'],
+  [/^GOSTR341112_256$/, 'VKO GOST3410'],
+  [/^ECCPWD$/, 'Dragonfly'],
+];
+
+/** The parts of a cipher suite by the name that IANA gives it: the key exchange first, then cipher and MAC. */
+export function suiteMentions(registered: string): readonly Mention[] {
+  const name = registered.replace(/^TLS_/, '');
+  const at = name.indexOf('_WITH_');
+  const exchange = at < 0 ? undefined : name.slice(0, at);
+  const means = EXCHANGES.find(([start]) => exchange !== undefined && start.test(exchange))?.[1];
+  const protection = at < 0 ? name : name.slice(at + '_WITH_'.length);
+  return mentionsOf(tokensOf(`${means ?? ''} ${protectionOf(protection)}`)).mentions;
+}
+
+/** Cipher and hash. The hash is that of an HMAC, or of the key derivation where the cipher authenticates by itself. */
+function protectionOf(protection: string): string {
+  if (/^SHA(?:256|384)$|^SHA(256|384)_SHA\1$/.test(protection)) return `NULL HMAC-${protection.slice(-6)}`;
+  const isAead = /GCM|CCM|POLY1305|AEGIS|MGM|OCB/.test(protection);
+  const hash = /_(SHA\d*|MD5|SM3)$/.exec(protection)?.[1];
+  if (isAead || hash === undefined) return `${protection.replace(/_(?:SHA\d*|SM3)$/, '')} HKDF ${hash ?? ''}`;
+  return `${protection.slice(0, -hash.length - 1)} HMAC-${hash}`;
+}
+
+/** Whether a suite has no public-key operation in its key exchange: pre-shared keys or Kerberos alone, or none at all. */
+export function isWithoutPublicKey(registered: string): boolean {
+  return /^TLS_(?:PSK|KRB5(?:_EXPORT)?|NULL)_WITH_/.test(registered);
+}

@@ -1,0 +1,73 @@
+import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
+import type { DeclaredAlgorithm } from './algorithm-uses.js';
+import type { Mention } from './name-mentions.js';
+
+/** What stands beside a mention of an algorithm. */
+export interface MentionContext {
+  /** All algorithms of the name. */
+  readonly all: readonly Mention[];
+  readonly declared: DeclaredAlgorithm;
+  /** The name is that of a cipher suite. */
+  readonly isSuite: boolean;
+}
+
+/** What a public key is for; `unknown` where neither the name nor what is declared tells. */
+export function purposeOf(mention: Mention, context: MentionContext): Purpose {
+  if (mention.role === 'sign') return mention.purpose === 'key-establishment' ? 'key-establishment' : 'signature';
+  if (mention.role === 'exchange') return 'key-establishment';
+  if (context.isSuite) return mention.purpose ?? 'unknown';
+  return purposeOfKey(mention, context);
+}
+
+/** Of a key that signs, encrypts and agrees. A hash beside it is that of a signature, but for OAEP. */
+function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): Purpose {
+  if (padding === 'oaep') return 'encryption';
+  const says = (one: Purpose) => purpose === one || declared.primitive === 'signature';
+  if (padding === 'pss' || says('signature')) return 'signature';
+  const signsHash = all.some(({ role }) => role === 'hash') && declared.primitive !== 'pke';
+  if (signsHash && (purpose === 'encryption' || purpose === null))
+    return purpose === null ? (declaredPurpose(declared) ?? 'signature') : 'signature';
+  return purpose ?? declaredPurpose(declared) ?? 'unknown';
+}
+
+function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Purpose | undefined {
+  const does = (...names: string[]) => names.some((one) => cryptoFunctions?.includes(one) === true);
+  if (does('encrypt', 'decrypt')) return 'encryption';
+  if (does('encapsulate', 'decapsulate') || primitive === 'kem' || primitive === 'key-agree')
+    return 'key-establishment';
+  if (primitive === 'pke') return 'encryption';
+  return does('sign', 'verify') ? 'signature' : undefined;
+}
+
+/** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; null for none. */
+export function usageOf({ role }: Mention, context: MentionContext): AlgorithmUse['usage'] {
+  if (role === 'cipher') return isInsideMac(context.all) ? 'mac' : null;
+  return role === 'hash' ? usageOfHash(context) : null;
+}
+
+function usageOfHash({ all, declared: { primitive } }: MentionContext): AlgorithmUse['usage'] {
+  const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
+  if (has('mac') || primitive === 'mac') return 'mac';
+  if (has('kdf', 'random') || primitive === 'kdf') return 'kdf';
+  if (signs(all)) return isOfOaep(all) || primitive === 'pke' ? 'kdf' : 'signature';
+  if (primitive === 'signature') return 'signature';
+  if (has('exchange', 'key')) return 'kdf';
+  return has('cipher') ? 'mac' : null;
+}
+
+function signs(all: readonly Mention[]): boolean {
+  return all.some(({ role, purpose }) => role === 'sign' || (role === 'key' && purpose !== 'key-establishment'));
+}
+
+/** OAEP needs no collision resistance of its hash. */
+function isOfOaep(all: readonly Mention[]): boolean {
+  return all.some(({ padding }) => padding === 'oaep');
+}
+
+/** MACs that are made of a cipher. */
+const CIPHER_MACS = new Set(['CMAC', 'GMAC', 'XCBC', 'CBC-MAC']);
+
+function isInsideMac(all: readonly Mention[]): boolean {
+  const encrypts = all.some(({ role, mode }) => role === 'cipher' && mode !== null);
+  return !encrypts && all.some(({ family }) => CIPHER_MACS.has(family));
+}

@@ -1,0 +1,54 @@
+import { IsString, Length, Matches } from 'class-validator';
+import type { OwnName } from '../model/rule-set.js';
+
+/** The name of an algorithm as a document says it; no line breaks. */
+const NAME = /^[^\p{Cc}]*\S[^\p{Cc}]*$/u;
+export const LONGEST_NAME = 120;
+
+export class OwnNameBody {
+  /** As it stands in documents; case does not matter. @example PaymentCipher */
+  @IsString()
+  @Length(1, LONGEST_NAME)
+  @Matches(NAME)
+  name: string;
+
+  /** The name of a known algorithm that it stands for. @example AES-256-GCM */
+  @IsString()
+  @Length(1, LONGEST_NAME)
+  means: string;
+
+  /** @example 'The vendor says so in its manual, section 4' */
+  @IsString()
+  @Length(1, 1000)
+  reason: string;
+}
+
+export class OwnNameQuery {
+  /** @example PaymentCipher */
+  @IsString()
+  @Length(1, LONGEST_NAME)
+  name: string;
+}
+
+export class OwnNameView {
+  /** @example PaymentCipher */
+  name: string;
+  /** @example AES-256-GCM */
+  means: string;
+  /** @example 'The vendor says so in its manual, section 4' */
+  reason: string;
+  /** User or API key that taught it. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
+  by: string;
+  /** @example 2026-11-20T12:00:00.000Z */
+  at: string;
+}
+
+export class OwnNamesView {
+  items: OwnNameView[];
+  /** Always null: the names come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(names: readonly OwnName[]): OwnNamesView {
+    return { items: names.map((name) => ({ ...name })), nextCursor: null };
+  }
+}

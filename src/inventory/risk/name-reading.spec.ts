@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import type { CdxComponent } from '../model/document.js';
+import type { Purpose } from '../model/risk-subject.js';
+import type { RiskVerdict } from '../model/risk-verdict.js';
+import { knownFamilies } from '../vocabularies/families.js';
+import { knownNames } from '../vocabularies/known-names.js';
+import { findByOid, knownCurves, knownOids } from '../vocabularies/object-identifiers.js';
+import { registeredSuites } from '../vocabularies/tls-suites.js';
+import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
+import { mainUse } from '../names/crypto-use.js';
+import { AssetGraph } from './asset-graph.js';
+import { traitsOf } from './asset-traits.js';
+import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
+import { SubjectReader } from './subject-reader.js';
+import { isWithoutPublicKey } from '../names/suite-mentions.js';
+
+const engine = new RiskEngine(DEFAULT_RULES);
+
+function judged(kind: 'algorithm' | 'related-crypto-material', name: string): RiskVerdict {
+  const facts = kind === 'algorithm' ? {} : { relatedCryptoMaterialProperties: { type: 'key' } };
+  const component: CdxComponent = {
+    type: 'cryptographic-asset',
+    name,
+    cryptoProperties: { assetType: kind, ...facts },
+  };
+  const asset = { id: 'a', kind, name, traits: traitsOf(kind, component), edges: [] };
+  return engine.judge(new SubjectReader(new AssetGraph([asset])).read(asset).subject);
+}
+
+const familyOf = (name: string) => mainUse(algorithmUsesOf(name))?.family;
+const natureOf = (family: string) => knownFamilies().get(family)?.nature;
+
+describe('a name is read whole', () => {
+  it.each([
+    ['SHA256withECNR', 'MEDIUM', 'ECNR'],
+    ['MD5withRSAandMGF1', 'CRITICAL', 'RSA'],
+    ['RSA-OAEP-256', 'HIGH', 'RSA'],
+    ['SHA-2', 'NONE', 'SHA-2'],
+    ['DES3', 'HIGH', '3DES'],
+    ['PBEWithSHA256And256BitAES', 'NONE', 'AES'],
+    ['ChaCha20-Poly1305', 'NONE', 'ChaCha20'],
+    ['DHE-RSA-AES256-SHA', 'HIGH', 'DH'],
+    ['ECDiffieHellmanCng', 'HIGH', 'ECDH'],
+    ['ml_kem::MlKem768', 'NONE', 'ML-KEM'],
+    ['aes_gcm::Aes256Gcm', 'NONE', 'AES'],
+    ['P192', 'CRITICAL', 'EC'],
+    ['EC-256', 'HIGH', 'EC'],
+    ['DES-MAC', 'CRITICAL', 'DES'],
+  ])('%s is %s, %s', (name, level, family) => {
+    expect(judged('algorithm', name)).toMatchObject({ level, family });
+  });
+
+  it.each(['SHA256withFOO', 'AcmeSign-SHA256', 'XyzKEM AES-256', 'newsig SHA-512'])(
+    'what is left over of %s looks like a public-key algorithm, and is not called safe',
+    (name) => {
+      const verdict = judged('algorithm', name);
+      expect(verdict.quantum.status).toBe('unknown');
+      expect(verdict.level).not.toBe('NONE');
+    },
+  );
+
+  it('says the name that was not read', () => {
+    const [finding] = judged('algorithm', 'PaymentCipher').findings;
+    expect(finding).toMatchObject({ rule: 'Z-UNKNOWN-ALG', subject: 'PaymentCipher' });
+  });
+});
+
+describe('a hybrid', () => {
+  it.each([
+    ['X25519+ML-KEM-768', 'NONE', 'X25519MLKEM768'],
+    ['ML-KEM-1024 + P-384', 'NONE', 'hybrid'],
+    ['p256_mlkem512', 'LOW', 'hybrid'],
+    ['ECDH P-256 and FrodoKEM-976', 'LOW', 'hybrid'],
+    ['x25519_kyber512', 'MEDIUM', 'hybrid'],
+    ['rsa3072_mldsa44', 'LOW', 'composite-signature'],
+    ['MLDSA65-ECDSA-P256-SHA512', 'LOW', 'composite-signature'],
+  ])('is told in any order and spelling: %s is %s, %s', (name, level, family) => {
+    expect(judged('algorithm', name)).toMatchObject({ level, family, quantum: { status: /pq/ } });
+  });
+
+  it.each(['ML-KEM-768, X25519', 'X25519 | ML-KEM-768'])('is no list: %s', (name) => {
+    expect(judged('algorithm', name).level).toBe('HIGH');
+  });
+
+  it('is none with a part that is broken', () => {
+    expect(judged('algorithm', 'SIKEp434+X25519').level).toBe('CRITICAL');
+  });
+
+  it('is none with the former name of the same algorithm', () => {
+    expect(judged('algorithm', 'ML-KEM-768 (Kyber)')).toMatchObject({ level: 'NONE', family: 'ML-KEM' });
+  });
+});
+
+describe('the name of a key', () => {
+  it.each(['Universal API key', 'rainbow-service key', 'Maestro broker key', 'null', 'lms-jwt-key', 'x448.example'])(
+    '%s is no algorithm',
+    (name) => {
+      expect(judged('related-crypto-material', name)).toMatchObject({ level: 'LOW', family: null });
+    },
+  );
+
+  it.each([
+    ['RSA-2048', 'RSA'],
+    ['ed25519', 'EdDSA'],
+    ['aes-256', 'AES'],
+    ['1.2.840.113549.1.1.1', 'RSA'],
+  ])('%s is one where it is nothing else', (name, family) => {
+    expect(judged('related-crypto-material', name).family).toBe(family);
+  });
+});
+
+describe('the vocabularies', () => {
+  it('have a meaning for each name, and each object identifier of an algorithm', () => {
+    const unread = [...knownNames(), ...knownOids()].filter((name) => {
+      const { uses, reading } = readAlgorithm(name);
+      return uses.length === 0 && !reading.isNoAlgorithm;
+    });
+    expect(unread).toEqual([]);
+  });
+
+  it('leave nothing unread of the names of object identifiers', () => {
+    const unread = [...knownOids()].filter(
+      (oid) => readAlgorithm(findByOid(oid)?.name ?? '').reading.unread.length > 0,
+    );
+    expect(unread).toEqual([]);
+  });
+
+  it('have a rule for every family, so that none is safe by silence', () => {
+    // PBE is told as PBES1 or PBES2.
+    const families = [...knownFamilies().keys()].filter((family) => family !== 'PBE');
+    const silent = families.filter((family) =>
+      [{}, { bits: 256 }].some((sizes) => {
+        const [use] = algorithmUsesOf('RSA');
+        if (use === undefined) throw new Error('RSA is not read');
+        const purpose: Purpose = natureOf(family) === undefined ? 'unknown' : 'signature';
+        const ingredients = [{ ...use, family, purpose, ...sizes }];
+        return engine.judge({ kind: 'algorithm', ingredients }).findings.length === 0;
+      }),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it('know every cipher suite of TLS by its key exchange', () => {
+    const suites = registeredSuites();
+    expect(suites.length).toBeGreaterThan(340);
+    const wrong = suites.filter((suite) => {
+      const uses = algorithmUsesOf(suite);
+      const isVulnerable = uses.some(({ family }) => natureOf(family) === 'classical');
+      return isVulnerable !== (suite.includes('_WITH_') && !isWithoutPublicKey(suite)) || uses.length < 2;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('know every curve by name', () => {
+    expect(knownCurves().filter(({ name }) => natureOf(familyOf(name) ?? '') !== 'classical')).toEqual([]);
+  });
+});
+
+/** Numbers that come out the same each time. */
+function* numbers(seed: number): Generator<number> {
+  for (let state = seed; ;) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+describe('ten thousand names, made of vocabularies and habits of spelling', () => {
+  const words = [...knownFamilies()].flatMap(([family, { words: own }]) =>
+    own.split(' ').map((entry) => ({ family, word: /^[^=@:]+/.exec(entry)?.[0] ?? '' })),
+  );
+  const HABITS: readonly ((word: string) => string)[] = [
+    (word) => word,
+    (word) => word.toUpperCase(),
+    (word) => word.charAt(0).toUpperCase() + word.slice(1),
+    (word) => `Acme-${word.toUpperCase()}`,
+    (word) => `${word}_ALGORITHM`,
+    (word) => `SHA256with${word.toUpperCase()}`,
+    (word) => `AES-256-GCM+${word}`,
+    (word) => `com.example.${word}.Cipher`,
+    (word) => `CKM_${word.toUpperCase()}`,
+    (word) => `${word} (SHA-512)`,
+    (word) => `ML-KEM-768, ${word}`,
+    (word) => `${word}/HMAC-SHA384`,
+  ];
+
+  it('none that holds a public-key family is safe, unless all its families withstand a quantum computer', () => {
+    const random = numbers(7);
+    const next = (count: number) => Math.floor((random.next().value as number) * count);
+    const falselySafe: string[] = [];
+    for (let count = 0; count < 10_000; count += 1) {
+      const one = words[next(words.length)];
+      const other = words[next(words.length)];
+      const habit = HABITS[next(HABITS.length)];
+      if (one === undefined || other === undefined || habit === undefined) throw new Error('no word');
+      const isPair = next(3) === 0;
+      const name = habit(isPair ? `${one.word}-${other.word}` : one.word);
+      const natures = (isPair ? [one, other] : [one]).map(({ family }) => natureOf(family));
+      const isHybrid = natures.includes('post-quantum');
+      const verdict = judged('algorithm', name);
+      if (natures.includes('classical') && !isHybrid && verdict.level === 'NONE') falselySafe.push(name);
+      if (natures.includes('broken') && verdict.level === 'NONE') falselySafe.push(name);
+    }
+    expect(falselySafe).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { RiskSubject } from '../model/risk-subject.js';
+import { algorithmUsesOf } from '../names/algorithm-uses.js';
+import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
+
+const taught = (name: string, means: string) => ({ name, means, reason: 'the manual', by: 'me', at: '2026-11-26' });
+const engineWith = (...names: ReturnType<typeof taught>[]) => new RiskEngine({ ...DEFAULT_RULES, names });
+
+describe('a name that was taught', () => {
+  const unknown: RiskSubject = {
+    kind: 'algorithm',
+    ingredients: [],
+    quality: ['unknown-algorithm'],
+    unread: ['PaymentCipher'],
+  };
+
+  it('is what it stands for, whatever the case', () => {
+    expect(engineWith(taught('PAYMENTCIPHER', 'DES')).judge(unknown)).toMatchObject({
+      level: 'CRITICAL',
+      family: 'DES',
+    });
+  });
+
+  it('takes the place of the hash that alone was read of it', () => {
+    const signature: RiskSubject = {
+      kind: 'algorithm',
+      ingredients: algorithmUsesOf('SHA256withFOO'),
+      quality: ['unread-public-key'],
+      unread: ['SHA256withFOO'],
+    };
+    expect(engineWith(taught('SHA256withFOO', 'ML-DSA-65')).judge(signature).level).toBe('NONE');
+    expect(engineWith(taught('SHA256withFOO', 'SHA256withRSA')).judge(signature)).toMatchObject({
+      level: 'MEDIUM',
+      family: 'RSA',
+    });
+  });
+
+  it('answers for itself only: another name that was not read stays unknown', () => {
+    const both: RiskSubject = { ...unknown, unread: ['PaymentCipher', 'OtherSign'], quality: ['unread-public-key'] };
+    expect(engineWith(taught('PaymentCipher', 'AES-256')).judge(both)).toMatchObject({
+      level: 'MEDIUM',
+      rule: 'Z-UNREAD-PUBLIC-KEY',
+    });
+  });
+});

@@ -1,0 +1,22 @@
+import suitesFile from './tls-suites.json' with { type: 'json' };
+
+/** Suites by each of their names and by their code point. The first name is that of the IANA registry. */
+const SUITES = new Map<string, string>();
+for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<string, string>>)) {
+  const all = names.split(' ');
+  const [registered = ''] = all;
+  for (const name of all) SUITES.set(name.toUpperCase(), registered);
+  SUITES.set(`0X${code}`, registered);
+  SUITES.set(`0X${code.slice(0, 2)},0X${code.slice(2)}`, registered);
+}
+
+/** The name that IANA gives a TLS cipher suite, from its name there, at OpenSSL or GnuTLS, or its code point (0x1301 or 0x13,0x01). */
+export function findSuite(name: string): string | undefined {
+  // JSSE calls the suites of SSL 3.0 by its name.
+  return SUITES.get(name.toUpperCase().replaceAll(' ', '').replace(/^SSL_/, 'TLS_'));
+}
+
+/** All suites of the registry. */
+export function registeredSuites(): readonly string[] {
+  return [...new Set(SUITES.values())];
+}

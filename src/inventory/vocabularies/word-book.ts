@@ -1,0 +1,59 @@
+import { knownFamilies } from './families.js';
+import { curveNames, findCurve } from './object-identifiers.js';
+import wordsFile from './words.json' with { type: 'json' };
+
+export type WordPurpose = 'signature' | 'encryption' | 'key-establishment';
+
+/** The meaning of a word in a name of an algorithm. Sizes are bits. */
+export type Word =
+  | {
+      readonly kind: 'family';
+      readonly family: string;
+      readonly bits?: number;
+      readonly curveBits?: number;
+      readonly purpose?: WordPurpose;
+    }
+  | { readonly kind: 'curve'; readonly curveBits: number }
+  | { readonly kind: 'mode'; readonly mode: string }
+  | { readonly kind: 'padding'; readonly padding: string }
+  | { readonly kind: 'purpose'; readonly purpose: WordPurpose }
+  | { readonly kind: 'joiner' | 'noise' };
+
+const WORDS = new Map<string, Word>();
+const { words } = wordsFile;
+const listOf = (text: string) => text.split(' ');
+
+for (const word of listOf(words.noise)) WORDS.set(word, { kind: 'noise' });
+for (const word of listOf(words.joiners)) WORDS.set(word, { kind: 'joiner' });
+for (const mode of listOf(words.modes)) WORDS.set(mode, { kind: 'mode', mode });
+for (const entry of listOf(words.paddings)) {
+  const [word = '', padding = ''] = entry.split('=');
+  WORDS.set(word, { kind: 'padding', padding });
+}
+for (const entry of listOf(words.purposes)) {
+  const [word = '', purpose = ''] = entry.split('=');
+  WORDS.set(word, { kind: 'purpose', purpose: purpose as WordPurpose });
+}
+for (const name of curveNames()) {
+  const curveBits = findCurve(name)?.bits;
+  if (curveBits !== undefined) WORDS.set(name, { kind: 'curve', curveBits });
+}
+// Families come last: SM2 and BLS12-381 are curves as well, and the family says more.
+for (const [family, { words: own }] of knownFamilies())
+  for (const entry of listOf(own)) {
+    const [, word = '', bits, curveBits, purpose] = /^([^=@:]+)(?:=(\d+))?(?:@(\d+))?(?::(.+))?$/.exec(entry) ?? [];
+    WORDS.set(word, {
+      kind: 'family',
+      family,
+      ...(bits === undefined ? {} : { bits: Number(bits) }),
+      ...(curveBits === undefined ? {} : { curveBits: Number(curveBits) }),
+      ...(purpose === undefined ? {} : { purpose: purpose as WordPurpose }),
+    });
+  }
+
+export const LONGEST_WORD = Math.max(...[...WORDS.keys()].map((word) => word.length));
+
+/** @param word in lower case, without hyphens, blanks and the like */
+export function findWord(word: string): Word | undefined {
+  return WORDS.get(word);
+}
