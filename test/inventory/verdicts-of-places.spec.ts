@@ -37,23 +37,20 @@ async function happenings(): Promise<{ type: string; source: string; facts: Reco
   return rows;
 }
 
+const SUITE = 'TLS_AES_256_GCM_SHA384';
+const tlsProtocol = (suite: object, more: object = {}): Component => ({
+  type: 'cryptographic-asset',
+  'bom-ref': 'tls',
+  name: 'TLS 1.3',
+  cryptoProperties: {
+    assetType: 'protocol',
+    protocolProperties: { type: 'tls', version: '1.3', cipherSuites: [suite], ...more },
+  },
+});
 const tls = (group: string): Component[] => [
   algorithm({ name: group, properties: { primitive: 'key-agree' } }),
   algorithm({ name: 'AES-256-GCM' }),
-  {
-    type: 'cryptographic-asset',
-    'bom-ref': 'tls',
-    name: 'TLS 1.3',
-    cryptoProperties: {
-      assetType: 'protocol',
-      protocolProperties: {
-        type: 'tls',
-        version: '1.3',
-        cipherSuites: [{ name: 'TLS_AES_256_GCM_SHA384', algorithms: ['AES-256-GCM'] }],
-        cryptoRefArray: [group],
-      },
-    },
-  },
+  tlsProtocol({ name: SUITE, algorithms: ['AES-256-GCM'] }, { cryptoRefArray: [group] }),
 ];
 const cipher = (target: string): Component[] => [algorithm({ name: 'PaymentCipher' }), algorithm({ name: target })];
 const certificate = (signature: string): Component[] => [
@@ -78,11 +75,11 @@ const certificate = (signature: string): Component[] => [
 const uses = (target: string) => ({ dependencies: [{ ref: 'PaymentCipher', dependsOn: [target] }] });
 
 /** Two hosts that say different things of one name: what each shows, and the level of it. */
-const TRUTHS: [string, { name: string; a: [Component[], object]; b: [Component[], object]; levels: [string, string] }][] = [
-  [
-    'a protocol',
-    { name: 'TLS 1.3', a: [tls('X25519MLKEM768'), {}], b: [tls('x25519'), {}], levels: ['NONE', 'HIGH'] },
-  ],
+const TRUTHS: [
+  string,
+  { name: string; a: [Component[], object]; b: [Component[], object]; levels: [string, string] },
+][] = [
+  ['a protocol', { name: 'TLS 1.3', a: [tls('X25519MLKEM768'), {}], b: [tls('x25519'), {}], levels: ['NONE', 'HIGH'] }],
   [
     'an algorithm whose name means none',
     {
@@ -158,7 +155,11 @@ describe('an asset that takes the place of another one', () => {
     await send('heir', tls('X25519'));
     const [old] = await shown('heir', 'TLS 1.3');
     const body = { owner: 'network', labels: ['edge'] };
-    const answer = await service.call('PATCH', `/api/assets/${old?.id}`, { key: apiKey, headers: { 'if-match': '"1"' }, body });
+    const answer = await service.call('PATCH', `/api/assets/${old?.id}`, {
+      key: apiKey,
+      headers: { 'if-match': '"1"' },
+      body,
+    });
     expect(answer.status).toBe(200);
     await send('heir', tls('X448'));
     const [heir] = await shown('heir', 'TLS 1.3');
@@ -172,11 +173,7 @@ describe('an asset that takes the place of another one', () => {
 describe('assets of the version before', () => {
   /** The id of a protocol by its name and facts, as that version had it: `id` of an asset that refers to nothing. */
   async function goBack(source: string): Promise<string> {
-    const bare = tls('X25519').map((one) => structuredClone(one));
-    const facts = (bare[2]?.['cryptoProperties'] as { protocolProperties: Record<string, unknown> }).protocolProperties;
-    delete facts['cryptoRefArray'];
-    facts['cipherSuites'] = [{ name: 'TLS_AES_256_GCM_SHA384' }];
-    await send(`${source} bare`, bare);
+    await send(`${source} bare`, [tlsProtocol({ name: SUITE })]);
     const [plain] = await shown(`${source} bare`, 'TLS 1.3');
     const [now] = await shown(source, 'TLS 1.3');
     const [from, to] = [now?.id, plain?.id];

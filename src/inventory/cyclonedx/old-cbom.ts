@@ -165,8 +165,7 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
     facts['executionEnvironment'] = ENVIRONMENTS[implementationLevel] ?? implementationLevel;
   if (typeof certificationLevel === 'string')
     facts['certificationLevel'] = [certificationLevel.replace(/^eal/, 'cc-eal')];
-  if (Array.isArray(cryptoFunctions))
-    facts.cryptoFunctions = cryptoFunctions.filter((name) => typeof name === 'string');
+  if (Array.isArray(cryptoFunctions)) facts.cryptoFunctions = cryptoFunctions.filter((use) => typeof use === 'string');
   for (const level of ['classicalSecurityLevel', 'nistQuantumSecurityLevel'] as const) {
     const value = old[level] ?? beside[level];
     if (Number.isInteger(value)) facts[level] = value as number;
