@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DraftAsset } from '../model/document.js';
 import { DraftRefs } from '../model/draft-refs.js';
-import { readBody } from '../readers/body-reader.js';
+import { readBody } from './body-reader.js';
 
 const asset = (name: string, cryptoProperties: object) => ({
   type: 'crypto-asset',
