@@ -24,8 +24,7 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
     ['bom-1.4', 'bom-1.5', 'bom-1.6', 'bom-1.7', 'jsf-0.82', 'cryptography-defs'].flatMap((name) =>
       patternsOfJson(`${SCHEMAS}/${name}.SNAPSHOT.schema.json`, 'u'),
     ),
-  'src/inventory/risk/risk-engine.ts › rule.match.suite': () =>
-    patternsOfJson('src/inventory/risk/default-rules.json', ''),
+  'src/inventory/risk/rule-index.ts › suite': () => patternsOfJson('src/inventory/risk/default-rules.json', ''),
 };
 const all = [...literals, ...Object.values(MADE).flatMap((patterns) => patterns())];
 

@@ -30,7 +30,6 @@ const PLAIN: Readonly<Record<string, string>> = {
   'src/inventory/model/secrets.ts › base64.slice(0, 16)': 'base64',
   'src/inventory/openpgp/keyring.ts › fingerprint.slice(-16)': 'hexadecimal',
   'src/inventory/openpgp/keyring.ts › fingerprint.slice(0, 16)': 'hexadecimal',
-  'src/inventory/risk/algorithm-reader.ts › name.slice(0, 300)': 'looked at, shown to nobody',
   "src/platform/outbound/outbound-client.ts › Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8')":
     'half a character becomes U+FFFD, and a message that is cut is none',
   'src/platform/text/truncate.ts › text.slice(0, max)': 'the function itself',

@@ -165,7 +165,9 @@ export class AssetDetailView extends AssetView {
 function standingAt(findings: readonly RiskFinding[], at: Date): StandingView[] {
   const day = at.toISOString().slice(0, 10);
   const standing = new Map<string, StandingView>();
-  const passed = findings.flatMap(({ deadlines }) => deadlines).filter(({ date }) => date < day);
+  const passed = findings
+    .flatMap(({ deadlines }) => deadlines)
+    .filter(({ date, appliesTo }) => date < day && appliesTo === undefined);
   for (const { jurisdiction, state, date, authority, draft, binding } of passed.sort((a, b) =>
     a.date < b.date ? -1 : 1,
   ))

@@ -14,6 +14,10 @@ export interface Deadline {
   /** true: binds those under the authority; false: advice. */
   readonly binding: boolean;
   readonly draft: boolean;
+  /** Whom or what alone it is about: new acquisitions, plans. Such a date ends the use of nothing that is there. */
+  readonly appliesTo?: string;
+  /** false: known from what others write, not read in the primary text. */
+  readonly verified?: boolean;
 }
 
 /** One rule that applies. */

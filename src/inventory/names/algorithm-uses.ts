@@ -1,22 +1,10 @@
 import type { AlgorithmUse } from '../model/risk-subject.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
+import type { DeclaredAlgorithm } from './declared-algorithm.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
 import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
 import { type MentionContext, purposeOf, usageOf } from './use-purposes.js';
-
-/** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
-export interface DeclaredAlgorithm {
-  readonly primitive?: string;
-  readonly parameterSetIdentifier?: string;
-  readonly curve?: string;
-  /** CycloneDX 1.7 says the family and the curve by names of its own registry: `secg/secp521r1`. */
-  readonly ellipticCurve?: string;
-  readonly algorithmFamily?: string;
-  readonly mode?: string;
-  readonly padding?: string;
-  readonly cryptoFunctions?: readonly string[];
-}
 
 /** The algorithms that a name and what is declared beside it stand for. */
 export interface ReadAlgorithm {

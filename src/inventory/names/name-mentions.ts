@@ -37,7 +37,7 @@ const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   modulus: (value) => value >= 384 && value <= 32_768,
   curve: (value) => value >= 112 && value <= 640,
   digest: (value) => [128, 160, 192, 224, 256, 320, 384, 512, 1024].includes(value),
-  aes: (value) => value >= 64 && value <= 512 && value % 8 === 0,
+  aes: (value) => [128, 160, 192, 224, 256, 384, 512].includes(value),
   cipher: (value) => [128, 192, 256, 512, 1024].includes(value),
   mlkem: (value) => [512, 768, 1024].includes(value),
   mldsa: (value) => [44, 65, 87].includes(value),

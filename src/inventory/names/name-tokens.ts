@@ -1,4 +1,5 @@
-import { findWord, LONGEST_WORD, type Word } from '../vocabularies/word-book.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { type Word, wordsAt } from '../vocabularies/word-book.js';
 
 /** A part of a name. `list` stands between names that are given one beside the other. */
 export type NameToken =
@@ -35,7 +36,7 @@ interface Step {
 /** Cuts a name into known words, numbers and what is left over, at the least cost: as few words as possible, and nothing left over if it can be. */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
-  for (const part of name.slice(0, LONGEST_NAME).split(/[,;|]| or /)) {
+  for (const part of truncate(name, LONGEST_NAME).split(/[,;|]| or /)) {
     if (tokens.length > 0) tokens.push({ kind: 'list' });
     tokens.push(...cut(lettersOf(part)));
   }
@@ -112,18 +113,11 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
   const { text, begins, separated } = letters;
   const steps: NextStep[] = [];
   const isInNumber = from > 0 && !separated[from] && isDigit(text[from - 1] ?? '') && isDigit(text[from] ?? '');
-  let gaps = 0;
-  const last = isInNumber ? from : Math.min(text.length, from + LONGEST_WORD);
-  for (let to = from + 1; to <= last; to += 1) {
-    const word = findWord(text.slice(from, to));
-    if (word !== undefined) steps.push(...wordStep(letters, { from, to, gaps, word }));
-    if (separated[to] === true) gaps += 1;
-  }
+  if (!isInNumber) for (const { to, word } of wordsAt(text, from)) steps.push(...wordStep(letters, { from, to, word }));
   if (begins[from] === true) {
     const end = begins.indexOf(true, from + 1);
     const piece = text.slice(from, end);
-    if (/^\d+$/.test(piece))
-      steps.push({ to: end, cost: WORD_COST, token: { kind: 'number', value: Number(piece.slice(0, 9)) } });
+    if (/^\d+$/.test(piece)) steps.push({ to: end, cost: WORD_COST, token: { kind: 'number', value: Number(piece) } });
     else steps.push({ to: end, cost: UNKNOWN_COST + piece.length, token: { kind: 'unknown', text: piece } });
   }
   return steps;
@@ -131,12 +125,16 @@ function stepsFrom(letters: Letters, from: number): NextStep[] {
 
 function wordStep(
   { text, begins, separated }: Letters,
-  { from, to, gaps, word }: { from: number; to: number; gaps: number; word: Word },
+  { from, to, word }: { from: number; to: number; word: Word },
 ): NextStep[] {
-  const cutsNumber = !separated[to] && isDigit(text[to - 1] ?? '') && isDigit(text[to] ?? '');
+  const cutsNumber = !separated[to] && isDigit(text.charAt(to - 1)) && isDigit(text.charAt(to));
   if (cutsNumber) return [];
   const isFree = begins[from] === true && begins[to] === true;
   if (!isFree && to - from < SHORTEST_GLUED_WORD) return [];
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
+  let gaps = 0;
+  for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;
+  // "CCMP-256" holds no P-256.
+  if (gaps > 0 && !isFree) return [];
   return [{ to, cost: WORD_COST + gaps * GAP_COST + glued, token: word }];
 }

@@ -28,7 +28,8 @@ export function suiteMentions(registered: string): readonly Mention[] {
 
 /** Cipher and hash. The hash is that of an HMAC, or of the key derivation where the cipher authenticates by itself. */
 function protectionOf(protection: string): string {
-  if (/^SHA(?:256|384)$|^SHA(256|384)_SHA\1$/.test(protection)) return `NULL HMAC-${protection.slice(-6)}`;
+  const integrityOnly = /^SHA(256|384)_SHA\1$/.exec(protection)?.[1];
+  if (integrityOnly !== undefined) return `NULL HMAC-SHA${integrityOnly}`;
   const isAead = /GCM|CCM|POLY1305|AEGIS|MGM|OCB/.test(protection);
   const hash = /_(SHA\d*|MD5|SM3)$/.exec(protection)?.[1];
   if (isAead || hash === undefined) return `${protection.replace(/_(?:SHA\d*|SM3)$/, '')} HKDF ${hash ?? ''}`;

@@ -1,5 +1,5 @@
 import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
-import type { DeclaredAlgorithm } from './algorithm-uses.js';
+import type { DeclaredAlgorithm } from './declared-algorithm.js';
 import type { Mention } from './name-mentions.js';
 
 /** What stands beside a mention of an algorithm. */

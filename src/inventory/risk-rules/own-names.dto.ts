@@ -2,7 +2,8 @@ import { IsString, Length, Matches } from 'class-validator';
 import type { OwnName } from '../model/rule-set.js';
 
 /** The name of an algorithm as a document says it; no line breaks. */
-const NAME = /^[^\p{Cc}]*\S[^\p{Cc}]*$/u;
+const NAME = /^[^\p{Cc}]+$/u;
+const NOT_BLANK = /\S/;
 export const LONGEST_NAME = 120;
 
 export class OwnNameBody {
@@ -10,6 +11,7 @@ export class OwnNameBody {
   @IsString()
   @Length(1, LONGEST_NAME)
   @Matches(NAME)
+  @Matches(NOT_BLANK)
   name: string;
 
   /** The name of a known algorithm that it stands for. @example AES-256-GCM */

@@ -8,7 +8,7 @@ import type { OwnName } from '../model/rule-set.js';
 import { readAlgorithm } from '../names/algorithm-uses.js';
 import { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import { RuleBook } from '../risk/rule-book.js';
-import { taughtKey } from '../risk/taught-names.js';
+import { taughtKey } from '../names/taught-names.js';
 import { Reclassifier } from './reclassifier.js';
 
 /** They are kept with each version of the rules. */

@@ -63,6 +63,15 @@ export class DeadlineBody {
   /** @example false */
   @IsBoolean()
   draft: boolean;
+  /** Whom or what alone it is about; such a date is no deadline of an asset. @example 'new acquisitions' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  appliesTo?: string;
+  /** false: not read in the primary text. @example true */
+  @IsOptional()
+  @IsBoolean()
+  verified?: boolean;
 }
 
 export class RuleBody {

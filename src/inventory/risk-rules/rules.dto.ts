@@ -16,6 +16,10 @@ export class DeadlineView {
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
+  /** Whom or what alone it is about; such a date is no deadline of an asset. @example "new acquisitions for National Security Systems" */
+  appliesTo?: string;
+  /** false: not read in the primary text. */
+  verified?: boolean;
 }
 
 export class RuleView {

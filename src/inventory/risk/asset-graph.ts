@@ -23,6 +23,10 @@ export class AssetGraph {
 
   constructor(private readonly assets: readonly GraphAsset[]) {}
 
+  has(is: (asset: GraphAsset) => boolean): boolean {
+    return this.assets.some(is);
+  }
+
   /** The targets of its edges of these kinds. */
   targets({ edges }: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     return ends(edges, kinds);

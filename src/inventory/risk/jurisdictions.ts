@@ -57,7 +57,11 @@ function matchOf({ hybrid, ...match }: Position['match']): RuleMatch {
 /** The position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines of the rules that have passed. */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
-  const dated = findings.flatMap(({ deadlines, verified }) => deadlines.map((deadline) => ({ ...deadline, verified })));
+  const dated = findings.flatMap(({ deadlines, verified }) =>
+    deadlines
+      .filter(({ appliesTo }) => appliesTo === undefined)
+      .map((deadline) => ({ ...deadline, verified: verified && deadline.verified !== false })),
+  );
   return JURISDICTIONS.map((jurisdiction) => {
     const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsAlgorithmUse(one.match, ingredient));
     const opinions: Opinion[] = own.map(({ stance, until, reason, authority, verified }) => ({

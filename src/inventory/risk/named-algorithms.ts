@@ -1,3 +1,4 @@
+import { truncate } from '../../platform/text/truncate.js';
 import { bareOid } from '../model/asset-identity.js';
 import { ALGORITHM_FAMILY, type AlgorithmProperties, type CdxComponent, keptMember } from '../model/document.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
@@ -82,7 +83,7 @@ function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unr
 
 /** The name as people can teach it: all of it. */
 function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
-  return isNoAlgorithm || name.trim() === '' ? [] : [name.trim().slice(0, LONGEST_UNREAD)];
+  return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), LONGEST_UNREAD)];
 }
 
 /** What an identifier adds to a name: a size, a mode, the hash of a signature. */

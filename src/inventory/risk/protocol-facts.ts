@@ -1,3 +1,4 @@
+import { truncate } from '../../platform/text/truncate.js';
 import type { CdxComponent } from '../model/document.js';
 import type { AlgorithmUse, ProtocolFacts } from '../model/risk-subject.js';
 import { findFamily } from '../vocabularies/families.js';
@@ -41,7 +42,7 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
     version: versionOf(type, given, component.name),
     suites: texts(declaredSuites.map(({ name }) => name)),
     groups: [...new Set(texts(groups))],
-    name: type === 'unknown' ? component.name.slice(0, LONGEST_PROTOCOL_NAME) : '',
+    name: type === 'unknown' ? truncate(component.name, LONGEST_PROTOCOL_NAME) : '',
   };
 }
 

@@ -4,7 +4,8 @@ import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import { mainUse } from '../names/crypto-use.js';
 import { hybridFamily } from '../names/hybrids.js';
-import { TaughtNames } from './taught-names.js';
+import { type CompiledRule, RuleIndex } from './rule-index.js';
+import { TaughtNames } from '../names/taught-names.js';
 import rules from './default-rules.json' with { type: 'json' };
 
 /** The rules that come with the product. */
@@ -12,26 +13,19 @@ export const DEFAULT_RULES = rules as unknown as RuleSet;
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-interface CompiledRule {
-  readonly rule: Rule;
-  readonly suite: RegExp | undefined;
-}
-
 /** Judges facts by rules. Pure: the same facts and rules give the same verdict, and time plays no part. */
 export class RiskEngine {
-  private readonly rules: readonly CompiledRule[];
+  private readonly rules: RuleIndex;
   private readonly names: TaughtNames;
 
   constructor(readonly ruleSet: RuleSet) {
     this.names = new TaughtNames(ruleSet.names ?? []);
-    this.rules = ruleSet.rules
-      .filter(({ axis }) => axis !== 'lifecycle')
-      .map((rule) => ({ rule, suite: rule.match.suite === undefined ? undefined : new RegExp(rule.match.suite) }));
+    this.rules = new RuleIndex(ruleSet.rules.filter(({ axis }) => axis !== 'lifecycle'));
   }
 
   judge(facts: RiskSubject): RiskVerdict {
     const subject = this.names.applied(facts);
-    const findings = this.rules.flatMap((compiled) => applications(compiled, subject));
+    const findings = this.rules.candidates(subject).flatMap((compiled) => applications(compiled, subject));
     findings.sort((a, b) => levelNumber(b.level) - levelNumber(a.level));
     const known = subject.ingredients.length > 0 || findings.some(({ axis }) => axis !== 'quality');
     const otherwise = { ...NOTHING, status: statusWithoutFinding(subject, known) };
@@ -42,7 +36,10 @@ export class RiskEngine {
       ? highest([classical, quantum, material])
       : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
     const main = subject.main ?? mainUse(subject.ingredients);
-    const dates = findings.flatMap(({ deadlines }) => deadlines.map(({ date }) => date)).sort();
+    const dates = findings.flatMap(({ deadlines }) =>
+      deadlines.flatMap(({ date, appliesTo }) => (appliesTo === undefined ? [date] : [])),
+    );
+    dates.sort();
     return {
       level: decisive.level,
       rule: decisive.rule,

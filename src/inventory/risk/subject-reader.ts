@@ -31,6 +31,8 @@ export class SubjectReader {
     usedBy: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
   };
 
+  private hasUnread: boolean | undefined;
+
   constructor(private readonly graph: AssetGraph) {}
 
   read(asset: GraphAsset): ReadSubject {
@@ -97,6 +99,9 @@ export class SubjectReader {
 
   /** What was not read of the algorithms that an asset is or refers to. */
   private unreadAmong(assets: readonly GraphAsset[]): Unread {
+    // Most documents have no such name: then nothing is looked for, asset by asset.
+    this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
+    if (!this.hasUnread) return NOTHING_UNREAD;
     let found: Unread = NOTHING_UNREAD;
     for (const asset of assets) {
       if (asset.kind !== 'algorithm') continue;

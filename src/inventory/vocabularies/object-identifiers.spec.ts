@@ -34,6 +34,20 @@ describe('curves', () => {
   });
 });
 
+/** Object identifiers in what OpenSSL lists of its digests, ciphers, MACs, keys, signatures and curves. */
+function opensslOids(): string[] {
+  const lists = ['digest', 'cipher', 'mac', 'public-key', 'kem'].map((kind) =>
+    execFileSync('openssl', ['list', kind === 'kem' ? '-kem-algorithms' : `-${kind}-algorithms`], { encoding: 'utf8' }),
+  );
+  return [...new Set(lists.join('\n').match(/(?<![\d.])[0-2](?:\.\d+){3,}(?![\d.])/g))];
+}
+
+it('every object identifier of an algorithm of OpenSSL is known', () => {
+  const oids = opensslOids();
+  expect(oids.length).toBeGreaterThan(60);
+  expect(oids.filter((oid) => findByOid(oid) === undefined)).toEqual([]);
+});
+
 it('an object identifier comes with its registry', () => {
   expect(findByOid('2.16.840.1.101.3.4.3.18')).toEqual({
     name: 'ML-DSA-65',

@@ -7,7 +7,7 @@ for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<
   const [registered = ''] = all;
   for (const name of all) SUITES.set(name.toUpperCase(), registered);
   SUITES.set(`0X${code}`, registered);
-  SUITES.set(`0X${code.slice(0, 2)},0X${code.slice(2)}`, registered);
+  SUITES.set(code.replace(/^(..)(..)$/, '0X$1,0X$2'), registered);
 }
 
 /** The name that IANA gives a TLS cipher suite, from its name there, at OpenSSL or GnuTLS, or its code point (0x1301 or 0x13,0x01). */

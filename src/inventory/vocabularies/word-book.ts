@@ -51,9 +51,31 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-export const LONGEST_WORD = Math.max(...[...WORDS.keys()].map((word) => word.length));
+/** Words by their letters, so that all words that begin at a place of a text are found in one walk. */
+interface Branch {
+  readonly next: Map<string, Branch>;
+  word: Word | undefined;
+}
 
-/** @param word in lower case, without hyphens, blanks and the like */
-export function findWord(word: string): Word | undefined {
-  return WORDS.get(word);
+const ROOT: Branch = { next: new Map(), word: undefined };
+for (const [letters, word] of WORDS) {
+  let branch = ROOT;
+  for (const letter of letters) {
+    let next = branch.next.get(letter);
+    if (next === undefined) branch.next.set(letter, (next = { next: new Map(), word: undefined }));
+    branch = next;
+  }
+  branch.word = word;
+}
+
+/** All words that a text has at a place, with the places behind them. The text is in lower case, without hyphens, blanks and the like. */
+export function wordsAt(text: string, from: number): { readonly to: number; readonly word: Word }[] {
+  const found: { to: number; word: Word }[] = [];
+  let branch: Branch | undefined = ROOT;
+  for (let at = from; at < text.length; at += 1) {
+    branch = branch.next.get(text.charAt(at));
+    if (branch === undefined) break;
+    if (branch.word !== undefined) found.push({ to: at + 1, word: branch.word });
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 import type { AlgorithmUse, RiskSubject } from '../model/risk-subject.js';
 import type { OwnName } from '../model/rule-set.js';
-import { algorithmUsesOf } from '../names/algorithm-uses.js';
+import { algorithmUsesOf } from './algorithm-uses.js';
 
 /** Conditions of quality that are answered once all names are known. */
 const ANSWERED = new Set(['unknown-algorithm', 'unread-public-key']);

@@ -8,10 +8,10 @@ import { findByOid, knownCurves, knownOids } from '../vocabularies/object-identi
 import { registeredSuites } from '../vocabularies/tls-suites.js';
 import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
 import { mainUse } from '../names/crypto-use.js';
-import { AssetGraph } from './asset-graph.js';
-import { traitsOf } from './asset-traits.js';
-import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
-import { SubjectReader } from './subject-reader.js';
+import { AssetGraph } from '../risk/asset-graph.js';
+import { traitsOf } from '../risk/asset-traits.js';
+import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
+import { SubjectReader } from '../risk/subject-reader.js';
 import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
