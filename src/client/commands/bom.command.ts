@@ -28,7 +28,8 @@ export const bom: ClientCommand = {
   name: 'bom',
   usage:
     'export FILE [--spec-version 1.6|1.7] | sign FILE --key NAME [--out FILE] [--wait SECONDS] [--request ID] | verify FILE [--key NAME]',
-  meaning: 'exports the inventory as CycloneDX, puts a signature (JSF) into a document, or says whether the one in it holds',
+  meaning:
+    'exports the inventory as CycloneDX, puts a signature (JSF) into a document, or says whether the one in it holds',
   options: {
     'spec-version': { type: 'string' },
     key: { type: 'string', short: 'k' },

@@ -212,7 +212,9 @@ async function editionOf(
     'SELECT version, changed_assets FROM risk_rule_set ORDER BY version DESC LIMIT 1',
   );
   const tag = createHash('sha256')
-    .update(`${version} ${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`)
+    .update(
+      `${version} ${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`,
+    )
     .digest('hex')
     .slice(0, 32);
   return { tag, time: (row?.time ?? new Date(0)).toISOString(), version };

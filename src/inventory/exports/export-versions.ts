@@ -27,7 +27,10 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     const lines = (rest + decoder.write(part)).split('\n');
     rest = lines.pop() ?? '';
     for (let at = 0; at < lines.length; at += LINES_IN_TURN) {
-      const text = lines.slice(at, at + LINES_IN_TURN).map(convertedLine).join('');
+      const text = lines
+        .slice(at, at + LINES_IN_TURN)
+        .map(convertedLine)
+        .join('');
       if (text !== '') yield Buffer.from(text);
       await turn();
     }

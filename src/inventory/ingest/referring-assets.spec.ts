@@ -15,7 +15,10 @@ const asset = (ref: string, name: string, cryptoProperties: object): Part => ({
 });
 const algorithm = (name: string, ref = name) => asset(ref, name, { assetType: 'algorithm', algorithmProperties: {} });
 const protocol = (ref: string, protocolProperties: object) =>
-  asset(ref, 'TLS 1.3', { assetType: 'protocol', protocolProperties: { type: 'tls', version: '1.3', ...protocolProperties } });
+  asset(ref, 'TLS 1.3', {
+    assetType: 'protocol',
+    protocolProperties: { type: 'tls', version: '1.3', ...protocolProperties },
+  });
 const SUITE = { name: 'TLS_AES_256_GCM_SHA384', algorithms: ['AES-256-GCM'], identifiers: ['0x13', '0x02'] };
 
 /** The ids of the assets of a document by their bom-refs. */
@@ -32,13 +35,18 @@ function idsOf(components: readonly Part[], dependsOn: Record<string, readonly s
 describe('an asset that is told by what it refers to', () => {
   it('is another protocol with another key exchange', () => {
     const config = (group: string) =>
-      idsOf([algorithm(group), algorithm('AES-256-GCM'), protocol('p', { cipherSuites: [SUITE], cryptoRefArray: [group] })])['p'];
+      idsOf([
+        algorithm(group),
+        algorithm('AES-256-GCM'),
+        protocol('p', { cipherSuites: [SUITE], cryptoRefArray: [group] }),
+      ])['p'];
     expect(config('X25519MLKEM768')).toBe(config('X25519MLKEM768'));
     expect(config('X25519MLKEM768')).not.toBe(config('X25519'));
   });
 
   it('is another algorithm when its name means none and it depends on another one', () => {
-    const cipher = (name: string, target: string) => idsOf([algorithm(name), algorithm(target)], { [name]: [target] })[name];
+    const cipher = (name: string, target: string) =>
+      idsOf([algorithm(name), algorithm(target)], { [name]: [target] })[name];
     expect(cipher('PaymentCipher', 'AES-256')).not.toBe(cipher('PaymentCipher', 'DES'));
     expect(cipher('AES-128', 'SHA-256')).toBe(cipher('AES-128', 'DES'));
   });
@@ -46,7 +54,9 @@ describe('an asset that is told by what it refers to', () => {
   it('is another certificate when dependencies alone tell its algorithm', () => {
     const names = { subjectName: 'CN=a', issuerName: 'CN=b', notValidBefore: '2026-01-01T00:00:00Z' };
     const of = (target: string) =>
-      idsOf([asset('c', 'a', { assetType: 'certificate', certificateProperties: names }), algorithm(target)], { c: [target] })['c'];
+      idsOf([asset('c', 'a', { assetType: 'certificate', certificateProperties: names }), algorithm(target)], {
+        c: [target],
+      })['c'];
     expect(of('ML-DSA-65')).not.toBe(of('RSA-1024'));
   });
 
@@ -80,7 +90,11 @@ describe('an asset that is told by what it refers to', () => {
 
 describe('names of CycloneDX 1.7', () => {
   const tls = (tlsGroups: string[]) => {
-    const ids = idsOf([algorithm('AES-256-GCM'), protocol('p', { cipherSuites: [{ ...SUITE, tlsGroups }] })], {}, '1.7');
+    const ids = idsOf(
+      [algorithm('AES-256-GCM'), protocol('p', { cipherSuites: [{ ...SUITE, tlsGroups }] })],
+      {},
+      '1.7',
+    );
     return { id: ids['p'], all: Object.values(ids) };
   };
 
@@ -91,7 +105,8 @@ describe('names of CycloneDX 1.7', () => {
   });
 
   it('of transforms of IKEv2 are as well, unless a reference says what they are', () => {
-    const ike = (ke: object) => idsOf([algorithm('X25519'), protocol('p', { type: 'ike', ikev2TransformTypes: { ke: [ke] } })], {}, '1.7');
+    const ike = (ke: object) =>
+      idsOf([algorithm('X25519'), protocol('p', { type: 'ike', ikev2TransformTypes: { ke: [ke] } })], {}, '1.7');
     expect(Object.keys(ike({ group: 36 }))).toHaveLength(3);
     expect(Object.keys(ike({ group: 31, algorithm: 'X25519' }))).toHaveLength(2);
   });
