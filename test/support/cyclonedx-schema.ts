@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /** The official schema in ajv; quadratic in the number of components, so for small documents only. */
-export function officialCheck(): ValidateFunction {
+export function officialCheck(version: '1.6' | '1.7' = '1.6'): ValidateFunction {
   const folder = join(
     dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
     'res/schema',
@@ -17,5 +17,7 @@ export function officialCheck(): ValidateFunction {
   ajv.addFormat('iri-reference', true);
   ajv.addSchema(schema('spdx.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/spdx.SNAPSHOT.schema.json');
   ajv.addSchema(schema('jsf-0.82.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json');
-  return ajv.compile(schema('bom-1.6.SNAPSHOT.schema.json'));
+  const definitions = 'cryptography-defs.SNAPSHOT.schema.json';
+  ajv.addSchema(schema(definitions), `http://cyclonedx.org/schema/${definitions}`);
+  return ajv.compile(schema(`bom-${version}.SNAPSHOT.schema.json`));
 }

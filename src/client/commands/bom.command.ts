@@ -1,6 +1,8 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
@@ -24,9 +26,12 @@ interface Key {
 
 export const bom: ClientCommand = {
   name: 'bom',
-  usage: 'sign FILE --key NAME [--out FILE] [--wait SECONDS] [--request ID] | verify FILE [--key NAME]',
-  meaning: 'puts a signature (JSF) into a CycloneDX document, or says whether the one in it holds',
+  usage:
+    'export FILE [--spec-version 1.6|1.7] | sign FILE --key NAME [--out FILE] [--wait SECONDS] [--request ID] | verify FILE [--key NAME]',
+  meaning:
+    'exports the inventory as CycloneDX, puts a signature (JSF) into a document, or says whether the one in it holds',
   options: {
+    'spec-version': { type: 'string' },
     key: { type: 'string', short: 'k' },
     out: { type: 'string' },
     wait: { type: 'string' },
@@ -34,12 +39,29 @@ export const bom: ClientCommand = {
   },
   async run(invocation) {
     const [what, file, ...more] = invocation.positionals;
-    if ((what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
-      throw usageError('bom takes: sign FILE, or verify FILE.');
+    if ((what !== 'export' && what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
+      throw usageError('bom takes: export FILE, sign FILE, or verify FILE.');
+    if (what === 'export') return exported(invocation, file);
     const document = await readDocument(file);
     return what === 'sign' ? sign(invocation, file, document) : verify(invocation, file, document);
   },
 };
+
+/** The whole inventory; the file is there only when all of it came. */
+async function exported({ options, api, print }: Invocation, file: string): Promise<ExitCode> {
+  const version = text(options, 'spec-version') ?? '1.6';
+  const unfinished = `${file}.part`;
+  const document = await (await api()).stream(`/api/export/cyclonedx?version=${encodeURIComponent(version)}`);
+  try {
+    await pipeline(document, createWriteStream(unfinished, { mode: 0o600 }));
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw new ClientError(EXIT.failed, `${file} cannot be written: ${(error as Error).message}.`);
+  }
+  print({ files: [file], version }, [file]);
+  return EXIT.done;
+}
 
 async function sign(invocation: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
   const { options } = invocation;

@@ -6,13 +6,16 @@ import {
   type Extension,
   id_ce_basicConstraints,
   id_ce_extKeyUsage,
+  id_ce_keyUsage,
   id_ce_subjectAltName,
+  KeyUsage,
   type Name,
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
 import { derElements, derTime, dotted } from '../../formats/asn1/der-reader.js';
 import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.js';
+import { findByOid } from '../vocabularies/object-identifiers.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
 /** The content of a certificate. Fingerprints are hexadecimal SHA-256. */
@@ -30,6 +33,8 @@ export interface X509CertificateContent {
   readonly key: PublicKeyAlgorithm & { readonly fingerprint: string };
   readonly isAuthority: boolean;
   readonly purposes: readonly string[];
+  /** What the key may be used for, in the words of RFC 5280 section 4.2.1.3; empty when it does not say. */
+  readonly keyUsages: readonly string[];
   readonly names: readonly string[];
 }
 
@@ -67,6 +72,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
     key: { ...publicKeyAlgorithm(tbs.subjectPublicKeyInfo), fingerprint: sha256(spki) },
     isAuthority: read(find(id_ce_basicConstraints), BasicConstraints)?.cA ?? false,
     purposes: [...(read(find(id_ce_extKeyUsage), ExtendedKeyUsage) ?? [])].map((id) => PURPOSES[id] ?? id),
+    keyUsages: keyUsagesOf(read(find(id_ce_keyUsage), KeyUsage)),
     names: alternativeNames(read(find(id_ce_subjectAltName), SubjectAlternativeName)),
   };
 }
@@ -86,9 +92,27 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** Names of the bits, from the first one on. */
+const KEY_USAGES = [
+  'digitalSignature',
+  'nonRepudiation',
+  'keyEncipherment',
+  'dataEncipherment',
+  'keyAgreement',
+  'keyCertSign',
+  'cRLSign',
+  'encipherOnly',
+  'decipherOnly',
+];
+
+function keyUsagesOf(usage: KeyUsage | undefined): string[] {
+  const bits = usage?.toNumber() ?? 0;
+  return KEY_USAGES.filter((_, bit) => (bits & (1 << bit)) !== 0);
+}
+
 /** RSASSA-PSS says its hash in its parameters (RFC 4055 section 3.1); SHA-1 when it says none. */
 function signatureName(oid: string, parameters: ArrayBuffer | null | undefined): string {
-  const name = SIGNATURE_OIDS[oid] ?? KEY_OIDS[oid]?.name ?? oid;
+  const name = SIGNATURE_OIDS[oid] ?? KEY_OIDS[oid]?.name ?? findByOid(oid)?.name ?? oid;
   if (name !== 'RSASSA-PSS') return name;
   return `${name}-${pssHash(parameters) ?? 'SHA1'}`;
 }
@@ -100,8 +124,9 @@ function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined
     const hash = derElements(sequence?.contents ?? Buffer.alloc(0)).find(({ tag }) => tag === 0xa0);
     const [identifier] = derElements(hash?.contents ?? Buffer.alloc(0));
     const [id] = derElements(identifier?.contents ?? Buffer.alloc(0));
-    const text = id === undefined ? '' : dotted(id.contents);
-    return HASH_OIDS[text] ?? text;
+    if (id === undefined) return undefined;
+    const text = dotted(id.contents);
+    return HASH_OIDS[text] ?? findByOid(text)?.name ?? text;
   } catch {
     return undefined;
   }

@@ -10,6 +10,7 @@ const MAX_TEXT = 4000;
 export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
 export const NAMES_PROPERTY = 'sealwright:certificate-names';
 export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
+export const KEY_USAGES_PROPERTY = 'sealwright:certificate-key-usages';
 
 /** A private key as it was found: its public half says which one, its bytes are not kept. */
 export interface FoundPrivateKey {
@@ -206,11 +207,13 @@ function propertiesOf({
   names,
   purposes,
   isAuthority,
+  keyUsages,
 }: X509CertificateContent): NonNullable<CdxComponent['properties']> {
   const uses = [...(isAuthority ? ['ca'] : []), ...purposes].join(' ');
   return [
     { name: SERIAL_NUMBER_PROPERTY, value: serialNumber },
     ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: truncate(names.join(' '), MAX_TEXT) }]),
+    ...(keyUsages.length === 0 ? [] : [{ name: KEY_USAGES_PROPERTY, value: keyUsages.join(' ') }]),
     ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: truncate(uses, MAX_TEXT) }]),
   ];
 }

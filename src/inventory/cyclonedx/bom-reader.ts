@@ -1,6 +1,7 @@
 import type { CheckedDocument, Draft, DraftHead, Remark, CdxComponent } from '../model/document.js';
 import { DraftRefs } from '../model/draft-refs.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { isMembers } from '../model/json.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
@@ -23,6 +24,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   if (isOldCbom(head)) return readOldCbom(text);
   const version = versionOf(head);
   const repairs: Remark[] = [];
+  acceptTemplates(head['services']);
   const found = judge(head, version, mode, repairs);
   const lists = new BomLists(text, version, mode, found, repairs);
   if (found.count > 0) {
@@ -54,7 +56,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
-/** It is not checked: the draft has no schema. */
+/** It is not checked by a schema: what there are of such documents hardly follow that of the draft. */
 function readOldCbom(text: BomText): CheckedDocument {
   const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
     components: CdxComponent[];
@@ -108,6 +110,23 @@ function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, 
   if (found.duplicates.length === 0) return found;
   removeRepeated(found.duplicates, repairs);
   return faultsOf(head, version);
+}
+
+/**
+ * Encodes the braces in endpoints of services, which generators write as templates (RFC 6570) although a reference may not have them
+ * (RFC 3987): services are not read any further.
+ */
+function acceptTemplates(services: unknown): void {
+  const stack = [services];
+  for (let list = stack.pop(); list !== undefined; list = stack.pop())
+    for (const service of Array.isArray(list) ? list.filter(isMembers) : []) {
+      const { endpoints, services: nested } = service;
+      if (nested !== undefined) stack.push(nested);
+      if (Array.isArray(endpoints))
+        service['endpoints'] = (endpoints as unknown[]).map((endpoint) =>
+          typeof endpoint === 'string' ? endpoint.replaceAll('{', '%7B').replaceAll('}', '%7D') : endpoint,
+        );
+    }
 }
 
 function faultsOf(document: unknown, version: SpecVersion): SchemaFaults {

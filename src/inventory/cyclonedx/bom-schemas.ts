@@ -26,6 +26,14 @@ export function itemCheck(version: SpecVersion, list: string): SchemaCheck {
   return once(`${version} ${list}`, () => compiler.compileItem(idOf(version), list));
 }
 
+/** The names of a list in the registry of algorithms that belongs to CycloneDX 1.7. */
+export function registryOf(list: string): readonly string[] {
+  const { definitions } = read(`${BASE}cryptography-defs.schema.json`) as {
+    definitions?: Record<string, { enum?: string[] }>;
+  };
+  return definitions?.[list]?.enum ?? [];
+}
+
 function once(name: string, compile: () => SchemaCheck): SchemaCheck {
   const known = checks.get(name);
   if (known !== undefined) return known;

@@ -6,7 +6,7 @@ import { bodyText, malformed, parseJson, bodyTextOf, type JsonMembers } from '..
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
 /** To be raised when the same document is read differently by a new version of the service. */
-const READING = 4;
+const READING = 5;
 
 /** Consecutive items of a list. */
 export interface Stretch {

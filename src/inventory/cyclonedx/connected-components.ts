@@ -1,6 +1,7 @@
 import type { CdxComponent, DraftAsset, Remark } from '../model/document.js';
 import { type DraftRef, type DraftRefs, addLink } from '../model/draft-refs.js';
 import { assetOf } from './component-reader.js';
+import { ImpliedAlgorithms } from './implied-algorithms.js';
 import { asVersion16 } from './version-16.js';
 
 /** The members of a document, checked by its schema, that the inventory reads, without the lists. */
@@ -40,10 +41,14 @@ export interface Tally {
  */
 export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
+  const implied = new ImpliedAlgorithms();
   let met = 0;
   const asset = (component: CdxComponent, ref: DraftRef) => {
     tally.received += 1;
-    return assetOf(parts.isNew ? asVersion16(component) : component, ref.name);
+    if (!parts.isNew) return assetOf(component, ref.name);
+    const { component: converted, links } = asVersion16(component, implied);
+    const made = assetOf(converted, ref.name);
+    return links.length === 0 ? made : { ...made, links: [...made.links, ...links] };
   };
   for (const component of componentsOf(parts, refs)) {
     const ref = refFor(component, met, refs, tally.warnings);
@@ -51,6 +56,13 @@ export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Ge
     ref.isCryptographic = component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
     if (ref.isCryptographic) yield asset(component, ref);
     else plain.add(ref, component);
+  }
+  for (const component of implied.components()) {
+    const ref = refFor(component, met, refs, tally.warnings);
+    met += 1;
+    ref.isCryptographic = true;
+    tally.received += 1;
+    yield assetOf(component, ref.name);
   }
   for (const dependency of parts.dependencies(refs)) plain.depend(dependency);
   for (const { ref, component } of plain.wanted()) yield asset(component, ref);

@@ -1,47 +1,86 @@
-import { type CdxComponent, keptMemberName } from '../model/document.js';
-import { bomCheck } from './bom-schemas.js';
-import { SchemaFaults } from './schema-faults.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { ALGORITHM_FAMILY, type CdxComponent, type DraftLink, keptMemberName } from '../model/document.js';
+import { isMembers, type JsonMembers } from '../model/json.js';
+import { bomCheck } from './bom-schemas.js';
+import type { ImpliedAlgorithms } from './implied-algorithms.js';
+import { type KeptMember, protocolAsVersion16 } from './protocol-members.js';
+import { curveOf, registryCurve, registryFamily } from './registry-names.js';
+import { SchemaFaults } from './schema-faults.js';
 
 const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
 
+export interface ConvertedComponent {
+  readonly component: CdxComponent;
+  /** What it refers to in ways that 1.6 does not have. */
+  readonly links: readonly DraftLink[];
+}
+
 /**
  * Converts a component of a newer version to CycloneDX 1.6: a value that 1.6 does not list becomes `other` where that is valid, a member
  * that it does not know is removed, and both are kept in a property named after their place. Nothing is lost, and the result is valid.
+ *
+ * @param implied takes the algorithms that it names where 1.6 has references only.
  */
-export function asVersion16(component: CdxComponent): CdxComponent {
+export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms): ConvertedComponent {
   const { components: _nested, ...own } = component;
   const current = structuredClone(own);
-  referAs16(current);
-  const kept: { name: string; value: string }[] = [];
+  const links: DraftLink[] = [];
+  referAs16(current, links);
+  const protocol = current.cryptoProperties?.protocolProperties;
+  const ofProtocol = protocol === undefined ? [] : protocolAsVersion16(protocol, implied, links);
+  const kept = [...ofProtocol, ...algorithmAs16(current)].map(({ path, value }) => ({
+    name: keptMemberName(path),
+    value: canonicalJson(value),
+  }));
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const pointers = faultsOf(current);
     if (pointers.length === 0) break;
     for (const path of pointers) move(current, path, kept, round);
   }
   if (kept.length > 0) current.properties = [...(current.properties ?? []), ...kept];
-  return current;
+  return { component: current, links };
 }
 
-/** 1.7 lists what a certificate or a key refers to; 1.6 has a member for each. */
-function referAs16({ cryptoProperties }: CdxComponent): void {
-  const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = cryptoProperties ?? {};
-  if (certificate !== undefined) {
-    refer(certificate, 'signatureAlgorithmRef', 'algorithm');
-    refer(certificate, 'subjectPublicKeyRef', 'publickey');
+/** 1.7 lists what an asset refers to; 1.6 has a member for some of it, and the rest are dependencies. */
+function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void {
+  const { certificateProperties, relatedCryptoMaterialProperties, protocolProperties } = cryptoProperties ?? {};
+  refer(certificateProperties, CERTIFICATE_MEMBERS, links);
+  refer(relatedCryptoMaterialProperties, MATERIAL_MEMBERS, links);
+  refer(protocolProperties, {}, links);
+}
+
+/** Members of 1.6 by the types of 1.7. */
+const CERTIFICATE_MEMBERS = { algorithm: 'signatureAlgorithmRef', publickey: 'subjectPublicKeyRef' };
+const MATERIAL_MEMBERS = { algorithm: 'algorithmRef' };
+
+/** The first of a type is the member; one that the component has is not replaced. */
+function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, string>>, links: DraftLink[]): void {
+  const related = facts?.['relatedCryptographicAssets'];
+  if (facts === undefined || !Array.isArray(related)) return;
+  delete facts['relatedCryptographicAssets'];
+  for (const { type, ref } of related.filter(isMembers)) {
+    if (typeof ref !== 'string' || ref === '') continue;
+    const member = typeof type === 'string' ? members[type.replaceAll(/[-_ ]/g, '').toLowerCase()] : undefined;
+    if (member !== undefined && facts[member] === undefined) facts[member] = ref;
+    else if (member === undefined || facts[member] !== ref) links.push({ to: ref, kind: 'dependsOn' });
   }
-  if (material !== undefined) refer(material, 'algorithmRef', 'algorithm');
 }
 
-/** Takes the first of its type; a member of 1.6 that the component has is not replaced. */
-function refer(facts: Record<string, unknown>, member: string, type: string): void {
-  const related = facts['relatedCryptographicAssets'];
-  if (facts[member] !== undefined || !Array.isArray(related)) return;
-  const first = (related as { type?: unknown; ref?: unknown }[]).find(
-    (one) => typeof one.type === 'string' && one.type.replaceAll(/[-_ ]/g, '').toLowerCase() === type,
-  );
-  if (typeof first?.ref === 'string') facts[member] = first.ref;
+/** A family or a curve that the rest of the component says as well is no member of its own. */
+function algorithmAs16(component: CdxComponent): KeptMember[] {
+  const properties = component.cryptoProperties?.algorithmProperties;
+  if (properties === undefined) return [];
+  const { ellipticCurve, algorithmFamily } = properties;
+  if (typeof ellipticCurve === 'string') {
+    properties.curve ??= curveOf(ellipticCurve);
+    if (registryCurve(properties.curve) === ellipticCurve) delete properties['ellipticCurve'];
+  }
+  if (algorithmFamily === undefined) return [];
+  delete properties['algorithmFamily'];
+  if (registryFamily(component) === algorithmFamily) return [];
+  return [{ path: ALGORITHM_FAMILY, value: algorithmFamily }];
 }
 
 function faultsOf(component: CdxComponent): string[][] {
@@ -62,7 +101,10 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
-  kept.push({ name: truncate(keptMemberName(steps.join('.')), 200), value: JSON.stringify(place[name]) });
+  const property = truncate(keptMemberName(steps.join('.')), 200);
+  // A member that cannot be `other` either was kept a round ago.
+  if (place[name] !== 'other' || !kept.some((one) => one.name === property))
+    kept.push({ name: property, value: canonicalJson(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];

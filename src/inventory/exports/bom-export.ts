@@ -19,6 +19,7 @@ import {
   type ShownComponent,
 } from './bom-queries.js';
 import { canonicalDigest } from './canonical-digest.js';
+import { type ExportVersion, inVersion } from './export-versions.js';
 import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
@@ -33,16 +34,21 @@ export interface BomExport {
   readonly body: Readable | undefined;
 }
 
-/** The caller. */
-export interface Reader {
-  /** Whether the client has the document of this tag already. */
-  knows(tag: string): boolean;
+/** What the document is to be. */
+interface Wanted {
   /** Whether the crypto assets of this service itself are included. */
   readonly own?: boolean;
+  readonly version: ExportVersion;
+}
+
+/** The caller. */
+export interface Reader extends Wanted {
+  /** Whether the client has the document of this tag already. */
+  knows(tag: string): boolean;
 }
 
 /** The caller who asks for a signature in the document, and the key. */
-export interface SigningReader extends Pick<Reader, 'own'> {
+export interface SigningReader extends Wanted {
   readonly caller: Caller;
   readonly key: string;
   readonly filename: string;
@@ -52,9 +58,10 @@ export interface SigningReader extends Pick<Reader, 'own'> {
 interface Edition {
   readonly tag: string;
   readonly time: string;
+  readonly version: ExportVersion;
 }
 
-/** Writes the inventory as one CycloneDX 1.6 document, row by row, out of one snapshot of the database. */
+/** Writes the inventory as one CycloneDX document, row by row, out of one snapshot of the database. */
 @Injectable()
 export class BomExporter {
   constructor(
@@ -66,11 +73,11 @@ export class BomExporter {
   ) {}
 
   /** Active assets, unless the query asks for another state. */
-  async open(given: AssetFilter, { knows, own = false }: Reader): Promise<BomExport> {
+  async open(given: AssetFilter, { knows, ...wanted }: Reader): Promise<BomExport> {
     const snapshot = await this.exports.open();
     let body: Readable | undefined;
     try {
-      const source = await this.sourceOf(snapshot, given, own);
+      const source = await this.sourceOf(snapshot, given, wanted);
       const { tag } = source.edition;
       if (!knows(tag)) body = await this.write(source);
       return { tag, body };
@@ -85,12 +92,12 @@ export class BomExporter {
    *
    * @throws Problem as for every signature.
    */
-  async openSigned(given: AssetFilter, { own = false, caller, key, filename }: SigningReader): Promise<Readable> {
+  async openSigned(given: AssetFilter, { caller, key, filename, ...wanted }: SigningReader): Promise<Readable> {
     const signer = await this.signatures.signer(caller, key, { filename });
     const snapshot = await this.exports.open();
     let body: Readable | undefined;
     try {
-      const source = await this.sourceOf(snapshot, given, own);
+      const source = await this.sourceOf(snapshot, given, wanted);
       const { components, dependencies } = await linesOf(source);
       const members = { ...headOf(source.edition), signature: signer.facts };
       const digest = await canonicalDigest({ hash: signer.hash, members, lists: { components, dependencies } });
@@ -101,11 +108,11 @@ export class BomExporter {
     }
   }
 
-  private async sourceOf(snapshot: Snapshot, given: AssetFilter, own: boolean): Promise<Source> {
+  private async sourceOf(snapshot: Snapshot, given: AssetFilter, { own, version }: Wanted): Promise<Source> {
     const filter = Object.assign({}, given, { state: given.state ?? 'active' });
     const shown = conditionsOf(filter, 'a', this.clock.now());
-    const lines = own ? await this.own.lines(snapshot, shown) : NOTHING_OWN;
-    const edition = await editionOf(snapshot, filter, lines);
+    const lines = own === true ? await this.own.lines(snapshot, shown) : NOTHING_OWN;
+    const edition = await editionOf(snapshot, { filter, version }, lines);
     return { snapshot, edition, own: lines, shown: isEverything(filter) ? undefined : shown };
   }
 
@@ -147,9 +154,12 @@ interface Lines {
 }
 
 /** Iterated once, one list after the other. */
-async function linesOf({ snapshot, own, shown }: Source): Promise<Lines> {
+async function linesOf({ snapshot, edition, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
-  return { components: withOwn(components, own.components), dependencies: withOwn(dependencies, own.dependencies) };
+  return {
+    components: inVersion(withOwn(components, own.components), edition.version),
+    dependencies: withOwn(dependencies, own.dependencies),
+  };
 }
 
 async function* withOwn(lines: AsyncIterable<Buffer>, own: readonly string[]): AsyncGenerator<Buffer> {
@@ -189,7 +199,11 @@ async function* documentOf(
   yield signature === undefined ? ']}\n' : `],\n"signature":${JSON.stringify(signature)}}\n`;
 }
 
-async function editionOf(snapshot: Snapshot, filter: AssetFilter, { components }: OwnLines): Promise<Edition> {
+async function editionOf(
+  snapshot: Snapshot,
+  { filter, version }: { readonly filter: AssetFilter; readonly version: ExportVersion },
+  { components }: OwnLines,
+): Promise<Edition> {
   const [row] = await snapshot.query<{ documents: string; time: Date | null }>(
     `SELECT md5(coalesce(string_agg(id || ' ' || received_at, ',' ORDER BY id), '')) AS documents, max(received_at) AS time
      FROM (SELECT id, received_at FROM inventory_document ORDER BY received_at DESC, id LIMIT ${RECENT}) newest`,
@@ -198,10 +212,12 @@ async function editionOf(snapshot: Snapshot, filter: AssetFilter, { components }
     'SELECT version, changed_assets FROM risk_rule_set ORDER BY version DESC LIMIT 1',
   );
   const tag = createHash('sha256')
-    .update(`${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`)
+    .update(
+      `${version} ${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`,
+    )
     .digest('hex')
     .slice(0, 32);
-  return { tag, time: (row?.time ?? new Date(0)).toISOString() };
+  return { tag, time: (row?.time ?? new Date(0)).toISOString(), version };
 }
 
 /** Annotations and the passing of time leave no trace in documents: an export that filters by them is new each time. */
@@ -211,10 +227,10 @@ function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter
 }
 
 /** The members of the document other than its lists. */
-function headOf({ tag, time }: Edition) {
+function headOf({ tag, time, version }: Edition) {
   return {
     bomFormat: 'CycloneDX',
-    specVersion: '1.6',
+    specVersion: version,
     serialNumber: `urn:uuid:${serialOf(tag)}`,
     version: 1,
     metadata: {

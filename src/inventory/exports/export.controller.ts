@@ -7,10 +7,10 @@ import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
+import type { ExportVersion } from './export-versions.js';
 import { BomExportQuery, ExportQuery, SignedBomExportQuery } from './export.dto.js';
 
 const FILE = 'inventory.cdx.json';
-const MEDIA_TYPE = 'application/vnd.cyclonedx+json; version=1.6';
 
 @ApiTags('Inventory')
 @Controller('api/export')
@@ -34,7 +34,7 @@ export class ExportController {
       .send(body);
   }
 
-  /** Exports assets as a CycloneDX 1.6 document. While nothing changes, every export has the same bytes and ETag. */
+  /** Exports assets as a CycloneDX document, 1.6 unless `version` says 1.7. While nothing changes, every export has the same bytes and ETag. */
   @Get('cyclonedx')
   @Needs('inventory:read')
   @ApiProduces('application/vnd.cyclonedx+json')
@@ -44,10 +44,10 @@ export class ExportController {
       additionalProperties: true,
       example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [] },
     },
-    description: 'A CycloneDX 1.6 document',
+    description: 'A CycloneDX document',
   })
   async exportCycloneDx(
-    @Query() { own, ...filter }: BomExportQuery,
+    @Query() { own, version, ...filter }: BomExportQuery,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
     @Headers('if-none-match') known = '',
@@ -56,6 +56,7 @@ export class ExportController {
     const etagOf = (hash: string) => `"${hash}${zipped ? '-gzip' : ''}"`;
     const { tag, body } = await this.exporter.open(filter, {
       own,
+      version,
       knows: (current) => known.split(',').some((one) => one.trim() === etagOf(current)),
     });
     void reply
@@ -63,10 +64,10 @@ export class ExportController {
       .header('vary', 'accept-encoding, authorization')
       .header('cache-control', 'private, no-cache');
     if (body === undefined) return void reply.status(HttpStatus.NOT_MODIFIED).send();
-    send(reply, body, zipped);
+    send(reply, body, { version, zipped });
   }
 
-  /** Exports assets as a CycloneDX 1.6 document that a signing key signs in itself (JSF): each call makes a signature. */
+  /** Exports assets as a CycloneDX document that a signing key signs in itself (JSF): each call makes a signature. */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read', 'sign:digest')
@@ -77,17 +78,17 @@ export class ExportController {
       additionalProperties: true,
       example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [], signature: {} },
     },
-    description: 'A CycloneDX 1.6 document that is signed in itself',
+    description: 'A CycloneDX document that is signed in itself',
   })
   async exportSignedCycloneDx(
     @TheCaller() caller: Caller,
-    @Query() { key, own, ...filter }: SignedBomExportQuery,
+    @Query() { key, own, version, ...filter }: SignedBomExportQuery,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
   ): Promise<void> {
-    const body = await this.exporter.openSigned(filter, { own, caller, key, filename: FILE });
+    const body = await this.exporter.openSigned(filter, { own, version, caller, key, filename: FILE });
     void reply.header('cache-control', 'private, no-store');
-    send(reply, body, wantsGzip(encodings));
+    send(reply, body, { version, zipped: wantsGzip(encodings) });
   }
 }
 
@@ -95,8 +96,14 @@ function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
 }
 
-function send(reply: FastifyReply, body: Readable, zipped: boolean): void {
-  void reply.header('content-type', MEDIA_TYPE).header('content-disposition', `attachment; filename="${FILE}"`);
+interface Form {
+  readonly version: ExportVersion;
+  readonly zipped: boolean;
+}
+
+function send(reply: FastifyReply, body: Readable, { version, zipped }: Form): void {
+  const type = `application/vnd.cyclonedx+json; version=${version}`;
+  void reply.header('content-type', type).header('content-disposition', `attachment; filename="${FILE}"`);
   if (!zipped) return void reply.send(body);
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
   // An error ends both streams; Fastify then cuts the connection, so that the reader cannot take half for the whole.

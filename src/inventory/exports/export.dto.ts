@@ -1,7 +1,8 @@
 import { OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsOptional, IsString, Length } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import { AssetFilterQuery } from '../assets/assets-query.dto.js';
+import { DEFAULT_EXPORT_VERSION, EXPORT_VERSIONS, type ExportVersion } from './export-versions.js';
 
 /** Which assets: every condition that is given must hold. */
 export class ExportQuery extends OmitType(AssetFilterQuery, ['limit', 'cursor'] as const) {}
@@ -12,6 +13,11 @@ export class BomExportQuery extends ExportQuery {
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
   own?: boolean;
+
+  /** Version of CycloneDX. @example 1.7 */
+  @IsOptional()
+  @IsIn(EXPORT_VERSIONS)
+  version: ExportVersion = DEFAULT_EXPORT_VERSION;
 }
 
 export class SignedBomExportQuery extends BomExportQuery {

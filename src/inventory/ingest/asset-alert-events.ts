@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import type { NewAssets } from './new-assets.js';
+import type { Succession } from './successions.js';
 
 interface LevelRow {
   readonly level: number;
@@ -13,23 +14,32 @@ const MAX_NAMES = 3;
 
 /**
  * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, from the staging
- * tables, each with the number of assets of every level.
+ * tables, each with the number of assets of every level. An asset that takes the place of another one is not found but changed, and only if
+ * its level is another one.
  */
 export async function recordAssetEvents(
   tx: EntityManager,
   source: { id: string; name: string },
   created: NewAssets,
+  successions: readonly Succession[],
 ): Promise<void> {
-  const changed: LevelRow[] = await tx.query(
+  const judged: LevelRow[] = await tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
      FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
      GROUP BY 1 ORDER BY 1 DESC`,
   );
-  const found = created.levels().sort((a, b) => b.level - a.level);
+  const changed = [...judged, ...byLevel(successions)].sort((a, b) => b.level - a.level);
+  const found = created.levels(successions.flatMap(({ ids }) => ids)).sort((a, b) => b.level - a.level);
   const events: AlertEvent[] = [];
   if (found.length > 0) events.push(eventOf('asset.found', found, source));
   if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source));
   await alertEvents.record(tx, events);
+}
+
+/** Those of which the level is another one than before. */
+function byLevel(successions: readonly Succession[]): LevelRow[] {
+  const changed = successions.filter(({ level, formerLevel }) => level !== formerLevel);
+  return changed.map(({ level, name }) => ({ level, count: 1, names: [name] }));
 }
 
 function eventOf(
@@ -43,8 +53,14 @@ function eventOf(
     subject: { kind: 'source', id: source.id, name: source.name },
     count: levels.reduce((sum, { count }) => sum + count, 0),
     facts: {
-      ...Object.fromEntries(levels.map(({ level, count }) => [`level${level}`, count])),
+      ...countsOf(levels),
       examples: examples.join(', '),
     },
   };
+}
+
+function countsOf(levels: readonly LevelRow[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { level, count } of levels) counts[`level${level}`] = (counts[`level${level}`] ?? 0) + count;
+  return counts;
 }

@@ -7,10 +7,10 @@ import {
   uuidAt,
   uuidField,
 } from '../../platform/database/copy/copy-rows.js';
-import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
+import { canonicalJson, inCanonicalOrder, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { isReference } from '../cyclonedx/component-reader.js';
-import { hashIdOfText } from '../model/asset-identity.js';
+import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { validityOf } from '../model/date-time.js';
 import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
 import type { DraftRef, DraftRefs, RefLink } from '../model/draft-refs.js';
@@ -49,8 +49,11 @@ const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
 const MAX_NAME = 500;
+const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
+/** Lists of a component whose order means nothing. */
+const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
 /** An encoded row of `asset`, and behind it those of its places. Offsets into `bytes`. */
@@ -183,7 +186,8 @@ export class RowEncoder {
       const value = component[member];
       if (value === undefined || member === 'name') continue;
       text += `${text === '' ? '' : ','}${JSON.stringify(member)}:`;
-      text += member === 'cryptoProperties' ? canonicalJson(value, this.withPlaceholders) : canonicalJson(value);
+      if (member === 'cryptoProperties') text += canonicalJson(value, this.withPlaceholders);
+      else text += UNORDERED.has(member) ? orderedJson(value) : canonicalJson(value);
     }
     return `${text}}`;
   }
@@ -206,6 +210,8 @@ export interface JudgedAsset {
 
 /** Writes the rows of a document's assets. Each is judged when it is written, while the database works on those before. */
 export class RowWriter {
+  /** Names of algorithms that contradict their object identifiers; of many, some. */
+  readonly contradictory = new Set<string>();
   private readonly fieldsOf = memoize(judgementFields);
   private readonly unwritten = new CopyRows(ROW_BYTES);
   private scratch = Buffer.alloc(ROW_BYTES);
@@ -224,7 +230,8 @@ export class RowWriter {
       if (ids.length > 0) to.fillZeros(at + json, ids);
     }
     const judgement = this.judge.judge(asset);
-    const { hashed, fields } = this.fieldsOf(judgement);
+    const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
+    if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
     const content = this.contentOf(asset, to.view(at + facts), hashed);
     to.uuid(content);
     to.encoded(fields);
@@ -247,6 +254,7 @@ export class RowWriter {
   private contentOf({ kind }: IdentifiedAsset, facts: Buffer, hashed: Buffer): string {
     // All facts of an algorithm are its identity; the random name of a key is none of its facts.
     if (kind === 'algorithm') return hashIdOfText(hashed);
+    if (kind === 'protocol') return hashId(withoutOrder(JSON.parse(`{${facts.toString()}`)), hashed.toString());
     const length = 1 + facts.length + hashed.length;
     if (this.scratch.length < length) this.scratch = Buffer.alloc(2 * length);
     const { scratch } = this;
@@ -257,12 +265,28 @@ export class RowWriter {
   }
 }
 
+function orderedJson(value: unknown): string {
+  if (!Array.isArray(value) || value.length < 2) return canonicalJson(value);
+  return `[${(value as unknown[])
+    .map((item) => canonicalJson(item))
+    .sort()
+    .join()}]`;
+}
+
+/** With every list in one order: those of protocols have none. */
+function withoutOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return inCanonicalOrder(value.map(withoutOrder));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOrder(member)]));
+}
+
 /** What a judgement adds to a row: bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
 function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
   fields.uuid(verdict?.id ?? null);
-  return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take() };
+  const isContradictory = verdict?.subject.quality?.includes('name-contradicts-oid') === true;
+  return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take(), isContradictory };
 }
 
 /** The ids that replace the placeholders; undefined when the document lacks one of the assets. */

@@ -12,7 +12,7 @@ import { DraftRefs, type RefLink } from '../model/draft-refs.js';
 import type { GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 import { type IdentifiedAsset, placesIn, renameRows, RowEncoder } from './asset-rows.js';
-import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
+import { keyId, type KnownAssets, ProvisionalAssets } from './provisional-assets.js';
 
 /** The assets of a document by their identity: mentions of the same asset are one, and links lead to assets. */
 export class DocumentAssets {
@@ -36,10 +36,10 @@ export class DocumentAssets {
   /**
    * Reads the document to its end, and gives each asset its identity.
    *
-   * @param known looks up components of the inventory that have an identity of the version before.
+   * @param known looks up assets of the inventory that have an identity of the version before.
    * @throws Problem why the document is refused.
    */
-  async identify(known: KnownComponents): Promise<void> {
+  async identify(known: KnownAssets): Promise<void> {
     this.unsorted ??= this.discovered();
     await this.provisional.settle(known);
     this.all();
@@ -59,6 +59,11 @@ export class DocumentAssets {
       this.connect(this.sorted);
     }
     return this.sorted;
+  }
+
+  /** Whether an asset is identified with what it refers to. */
+  isReferring(asset: IdentifiedAsset): boolean {
+    return this.provisional.isReferring(asset);
   }
 
   idOf(ref: string): string | undefined {

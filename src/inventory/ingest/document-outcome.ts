@@ -1,4 +1,5 @@
 import type { Draft, IngestOutcome, Remark } from '../model/document.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { type Arrival, FUTURE } from './arrivals.js';
 import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 
@@ -7,6 +8,15 @@ export const SUPERSEDED: Remark = {
   code: 'document.superseded',
   detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
 };
+
+/** Remarks about algorithms that are named one way and numbered another: both are judged. */
+export function contradictions(names: Iterable<string>): Remark[] {
+  return [...names].map((name) => ({
+    pointer: '',
+    code: 'algorithm.contradictory',
+    detail: `the name and the OID of ${JSON.stringify(truncate(name, 100))} mean different algorithms; both are judged`,
+  }));
+}
 
 export function outcomeOf(
   { draft, source, documentId, notes }: Arrival & { readonly draft: Draft },

@@ -4,7 +4,9 @@ import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';
 import type { CdxComponent, IngestOutcome } from '../model/document.js';
+import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
 import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
+import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
 
 /** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
@@ -127,17 +129,32 @@ export async function earlierOutcome(tx: EntityManager, documentId: string): Pro
   return row?.outcome;
 }
 
-/** The components of those of these assets that the inventory has. */
-export async function componentsOf(
+/** Those of these assets that the inventory has. @param referring ids of those of which it matters what they refer to. */
+export async function knownAssets(
   tx: EntityManager,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, CdxComponent>> {
+  referring: readonly string[],
+): Promise<ReadonlyMap<string, KnownAsset>> {
   const rows = (await tx.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)])) as {
     id: string;
     component: CdxComponent;
   }[];
-  return new Map(rows.map(({ id, component }) => [id, component]));
+  const uses = new Map<string, readonly string[]>();
+  if (rows.length > 0 && referring.length > 0)
+    for (const { id, targets } of await targetsOf(tx, referring)) uses.set(id, targets);
+  return new Map(rows.map(({ id, component }) => [id, { component, uses: uses.get(id) ?? [] }]));
 }
+
+async function targetsOf(tx: EntityManager, ids: readonly string[]): Promise<{ id: string; targets: string[] }[]> {
+  return (await tx.query(
+    `SELECT r.from_id AS id, array_agg(DISTINCT r.to_id) AS targets FROM asset_relationship r JOIN asset t ON t.id = r.to_id
+     WHERE r.from_id = ANY($1::uuid[]) AND ${anyOf('r.kinds', REFERENCES)} AND t.kind IN ('algorithm', 'related-crypto-material')
+     GROUP BY r.from_id`,
+    [uuidArray(ids)],
+  )) as { id: string; targets: string[] }[];
+}
+
+const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');
 
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
 /** Indexes have nothing to remove, and to cut off the end of a table would lock everybody out. */

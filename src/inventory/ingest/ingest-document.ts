@@ -15,12 +15,20 @@ import { type Arrival, arrivalsOf } from './arrivals.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { RowWriter } from './asset-rows.js';
 import { DocumentAssets } from './document-assets.js';
-import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
 import {
-  componentsOf,
+  contradictions,
+  entryOf,
+  isGoodEnough,
+  nothingNew,
+  outcomeOf,
+  SUPERSEDED,
+  together,
+} from './document-outcome.js';
+import {
   earlierDocument,
   earlierOutcome,
   isSuperseded,
+  knownAssets,
   lockSource,
   oldestStart,
   outcomeOfSameContent,
@@ -34,6 +42,7 @@ import { Judge } from './judge.js';
 import { merge, scopeOf } from './merge.js';
 import { count } from './merge-counts.js';
 import { type KnownSource, knownSource } from './source-owner.js';
+import type { Succession } from './successions.js';
 import { createStagingTables, type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
@@ -61,6 +70,7 @@ interface Stored {
   readonly isKnown: boolean;
   readonly updated: number;
   readonly changed: number;
+  readonly successions: readonly Succession[];
 }
 
 /** The rules were changed while the document was judged by them: it is judged again. */
@@ -125,6 +135,7 @@ export class DocumentIngest {
           const stored = await this.store(tx, client, intake, judged, onProgress);
           await this.count(tx, intake, stored);
           await this.assertRulesHold(tx, judged);
+          draft.warnings.push(...contradictions(judged.rows.contradictory));
           return this.record(tx, intake, stored);
         });
       });
@@ -164,7 +175,7 @@ export class DocumentIngest {
 
   /** Reads the lists of the document, outside of any transaction. Its bytes are freed: nothing is read after that. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
-    await assets.identify((ids) => componentsOf(this.db.manager, ids));
+    await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
   }
 
@@ -198,10 +209,11 @@ export class DocumentIngest {
   private async count(
     tx: EntityManager,
     { source }: Intake,
-    { staged, isKnown, updated, changed }: Stored,
+    { staged, isKnown, updated, changed, successions }: Stored,
   ): Promise<void> {
     await count(tx, source.id, { ...staged, isKnown, changed });
-    if (staged.created.total + updated > 0) await recordAssetEvents(tx, source, staged.created);
+    if (staged.created.total + updated + successions.length > 0)
+      await recordAssetEvents(tx, source, staged.created, successions);
   }
 
   /** At the end of the transaction, which from here on keeps the rules as they are. */

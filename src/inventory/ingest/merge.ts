@@ -1,9 +1,12 @@
 import type { EntityManager } from 'typeorm';
+import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { FACTS, verdictFactsIn } from '../model/risk-verdict.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';
 import type { VerdictRow } from './judge.js';
-import type { Staged } from './staging.js';
+import type { NewAssets } from './new-assets.js';
+import type { PlacedAsset, Staged } from './staging.js';
+import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../model/document.js';
 import type { KnownSource } from './source-owner.js';
 
@@ -12,11 +15,12 @@ const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, com
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Numbers of assets. */
+/** Numbers of assets, and what took the place of others. */
 export interface Merged {
   readonly updated: number;
   /** Updated, or in another state than before. */
   readonly changed: number;
+  readonly successions: readonly Succession[];
 }
 
 /** Places of a source, by what their contexts start with. */
@@ -40,10 +44,10 @@ export interface MergeOrder {
 }
 
 /** Brings the staging tables into the inventory, set by set. What is there already and unchanged costs a look-up and no write. */
-export async function merge(tx: EntityManager, order: MergeOrder, { verdicts, differs }: Staged): Promise<Merged> {
+export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
   await lockVerdictsShared(tx);
-  await writeVerdicts(tx, verdicts, order.edition);
-  return differs ? mergeChanges(tx, order) : { updated: 0, changed: 0 };
+  await writeVerdicts(tx, staged.verdicts, order.edition);
+  return staged.differs ? mergeChanges(tx, order, staged) : { updated: 0, changed: 0, successions: [] };
 }
 
 async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[], edition: string): Promise<void> {
@@ -62,17 +66,28 @@ async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[],
   );
 }
 
-async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole, scope }: MergeOrder): Promise<Merged> {
+async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
   const updated = await updateAssets(tx);
   await touchStale(tx);
-  if (isKnown) {
-    await mergeOccurrences(tx, sourceId);
-    if (whole) await missPlaces(tx, sourceId, scope);
-    // The document of a single tool says nothing about relationships that others reported.
-    await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
-  }
+  const placed = order.isKnown ? await mergePlaces(tx, order, staged.placed) : [];
   await updateStates(tx);
-  return { updated, changed: await countChanged(tx) };
+  const successions = await successionsOf(tx, order.sourceId, placed);
+  await inherit(tx, successions, staged.created);
+  return { updated, changed: await countChanged(tx), successions };
+}
+
+/** Answers which assets the source shows where it did not show them before. */
+async function mergePlaces(
+  tx: EntityManager,
+  { sourceId, whole, scope }: MergeOrder,
+  placed: readonly PlacedAsset[],
+): Promise<readonly PlacedAsset[]> {
+  const again = await mergeOccurrences(tx, sourceId);
+  if (whole) await missPlaces(tx, sourceId, scope);
+  else await replacePlaces(tx, sourceId, placed);
+  // The document of a single tool says nothing about relationships that others reported.
+  await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
+  return again.length === 0 ? placed : [...placed, ...again];
 }
 
 /** A document that says less than is known (it does not name an algorithm) does not overwrite it. */
@@ -101,15 +116,20 @@ async function touchStale(tx: EntityManager): Promise<void> {
   );
 }
 
-async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<void> {
-  await tx.query(
-    `WITH seen AS (
-       UPDATE asset_occurrence o SET last_seen = now(), missed = 0 FROM stage_place s
-       WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id AND (o.missed > 0 OR o.last_seen < now() - interval '1 hour')
-       RETURNING o.asset_id)
-     INSERT INTO stage_touched SELECT DISTINCT asset_id FROM seen ON CONFLICT DO NOTHING`,
+/** Answers the places that were missing until now, but for those of keys. */
+async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
+  return (await tx.query(
+    `WITH found AS MATERIALIZED (
+       SELECT o.asset_id, o.id, o.missed FROM asset_occurrence o JOIN stage_place s ON s.asset_id = o.asset_id AND s.id = o.id
+       WHERE o.source_id = $1 AND (o.missed > 0 OR o.last_seen < now() - interval '1 hour')),
+     seen AS (
+       UPDATE asset_occurrence o SET last_seen = now(), missed = 0 FROM found f
+       WHERE o.asset_id = f.asset_id AND o.source_id = $1 AND o.id = f.id RETURNING o.asset_id),
+     touched AS (INSERT INTO stage_touched SELECT DISTINCT asset_id FROM seen ON CONFLICT DO NOTHING)
+     SELECT f.asset_id AS "assetId", f.id AS "placeId", a.kind <> 'algorithm' AS "isReferring" FROM found f JOIN asset a ON a.id = f.asset_id
+     WHERE f.missed > 0 AND a.kind IN ('algorithm', 'certificate', 'protocol')`,
     [sourceId],
-  );
+  )) as PlacedAsset[];
 }
 
 async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: PlaceScope): Promise<void> {
@@ -158,6 +178,24 @@ async function updateStates(tx: EntityManager): Promise<void> {
            FROM stage_touched t JOIN asset_occurrence o ON o.asset_id = t.id GROUP BY t.id) n
      WHERE a.id = n.id AND a.state <> n.state`,
     [MISSED_UNTIL_RESOLVED],
+  );
+}
+
+/** Owner, labels and the day on which it was first seen go to a new asset that takes the place of another one. */
+async function inherit(tx: EntityManager, successions: readonly Succession[], created: NewAssets): Promise<void> {
+  const pairs = successions.flatMap(({ ids, former }) =>
+    ids.filter((id) => created.has(id)).map((id) => ({ id, former })),
+  );
+  if (pairs.length === 0) return;
+  const values = [uuidArray(pairs.map(({ id }) => id)), uuidArray(pairs.map(({ former }) => former))];
+  const heirs = 'unnest($1::uuid[], $2::uuid[]) AS s (id, former) JOIN asset f ON f.id = s.former';
+  await tx.query(
+    `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN (${heirs}) ON s.id = a.id WHERE f.owner IS NOT NULL ON CONFLICT DO NOTHING`,
+    values,
+  );
+  await tx.query(
+    `UPDATE asset a SET owner = f.owner, labels = f.labels, first_seen = least(a.first_seen, f.first_seen) FROM ${heirs} WHERE a.id = s.id`,
+    values,
   );
 }
 

@@ -28,18 +28,27 @@ const MAX_NAMES = 3;
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
+  /** Those that may take the place of another asset. */
+  private readonly byId = new Map<string, Alike>();
   private facts: FactsById = new Map();
 
-  add({ asset, verdict }: JudgedAsset): void {
+  /** @param maySucceed whether it may take the place of another asset. */
+  add({ asset, verdict }: JudgedAsset, maySucceed: boolean): void {
     this.total += 1;
     const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
-    const known = this.alike.get(key);
-    if (known === undefined) {
-      this.alike.set(key, { asset, verdict, count: 1, names: [asset.name] });
-      return;
+    let alike = this.alike.get(key);
+    if (alike === undefined) {
+      alike = { asset, verdict, count: 0, names: [] };
+      this.alike.set(key, alike);
     }
-    known.count += 1;
-    if (known.names.length < MAX_NAMES) known.names.push(asset.name);
+    alike.count += 1;
+    if (alike.names.length < MAX_NAMES) alike.names.push(asset.name);
+    if (maySucceed) this.byId.set(asset.id, alike);
+  }
+
+  /** Whether an asset that may take the place of another one is new. */
+  has(id: string): boolean {
+    return this.byId.has(id);
   }
 
   verdictIds(): string[] {
@@ -69,11 +78,16 @@ export class NewAssets {
     return [...counts.values()];
   }
 
-  /** Assets other than plain components, by level, with a few names of each. */
-  levels(): { level: number; count: number; names: string[] }[] {
+  /** Assets other than plain components, by level, with a few names of each. @param except ids of some that do not count. */
+  levels(except: readonly string[] = []): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
-    for (const { asset, verdict, count, names } of this.alike.values()) {
-      if (asset.kind === 'component') continue;
+    const left = new Map<Alike, number>();
+    for (const alike of except.map((id) => this.byId.get(id)))
+      if (alike !== undefined) left.set(alike, (left.get(alike) ?? alike.count) - 1);
+    for (const alike of this.alike.values()) {
+      const { asset, verdict, names } = alike;
+      const count = left.get(alike) ?? alike.count;
+      if (asset.kind === 'component' || count === 0) continue;
       const level = this.factsOf(verdict)?.level ?? 0;
       const known = levels.get(level);
       if (known === undefined) levels.set(level, { level, count, names: [...names] });

@@ -1,44 +1,73 @@
-import { keptMember, type CdxComponent, type DraftAsset } from '../model/document.js';
-import { isMembers } from '../model/json.js';
-import { hashId, PUBLIC_KEY_PROPERTY } from '../model/asset-identity.js';
+import { hashId, protocolIdentity, PUBLIC_KEY_PROPERTY } from '../model/asset-identity.js';
 import { furtherFacts, materialFingerprint, statedSha256 } from '../model/certificate-identity.js';
-import type { IdentifiedAsset } from './asset-rows.js';
+import { type CdxComponent, type DraftAsset, keptMember } from '../model/document.js';
 import type { DraftRef, DraftRefs } from '../model/draft-refs.js';
+import { isMembers } from '../model/json.js';
+import type { IdentifiedAsset } from './asset-rows.js';
+import {
+  idsWithReferences,
+  isToldByReferences,
+  type PartIds,
+  type ReferringAsset,
+  targetsOf,
+} from './referring-assets.js';
 
-/** Looks up components of the inventory by the ids of their assets. */
-export type KnownComponents = (ids: readonly string[]) => Promise<ReadonlyMap<string, CdxComponent>>;
-type Components = ReadonlyMap<string, CdxComponent>;
-const NONE: Components = new Map();
+/** An asset of the inventory. */
+export interface KnownAsset {
+  readonly component: CdxComponent;
+  /** Ids of the algorithms and keys that it refers to, whichever source says so; empty for what does not count by them. */
+  readonly uses: readonly string[];
+}
+
+/** Looks up assets of the inventory by their ids. `referring` are those of which it matters what they refer to. */
+export type KnownAssets = (
+  ids: readonly string[],
+  referring: readonly string[],
+) => Promise<ReadonlyMap<string, KnownAsset>>;
+type Known = ReadonlyMap<string, KnownAsset>;
+const NONE: Known = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
-/** A certificate or key that has the identity of the version before, until the whole document is read. */
-interface Provisional {
-  readonly asset: IdentifiedAsset;
+/** A certificate that has the identity of the version before, until the whole document is read. */
+interface ProvisionalCertificate extends ReferringAsset {
   /** The id by a fingerprint; undefined without one: then its names and what it refers to decide. */
   readonly own: string | undefined;
-  /** The id by its names and times. */
-  readonly named: string;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
   readonly key: DraftRef<IdentifiedAsset> | undefined;
 }
 
 /**
- * Assets of a document that get their identity last (decision 91). A certificate without SHA-256 is identified by the algorithm that signed it,
- * its key, its serial number and the like as well as by its names and times; a key by the fingerprint that CycloneDX 1.7 states. One that the
- * version before stored under its names alone keeps that identity, as long as documents state the same of it.
+ * Assets of a document that get their identity last (decisions 91 and 105): a key by the fingerprint that CycloneDX 1.7 states; a certificate
+ * without SHA-256 by the algorithm that signed it, its key, its serial number and the like as well as by its names and times; a protocol, and
+ * an algorithm whose name means none, with the algorithms that they refer to. One that an older version stored under less keeps that identity,
+ * as long as documents state the same of it.
  */
 export class ProvisionalAssets {
-  private readonly all: Provisional[] = [];
+  private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
+  private readonly certificates: ProvisionalCertificate[] = [];
+  private readonly protocols: ReferringAsset[] = [];
+  private algorithms: ReferringAsset[] = [];
   /** What identifies a key without an identity of its own, apart from its place. */
   private readonly looks = new Map<IdentifiedAsset, string>();
+  /** The ids before they were changed. */
+  private readonly former = new Map<IdentifiedAsset, string>();
+  private readonly referring = new Set<IdentifiedAsset>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
 
   /** To be called for each asset that has an identity of its own. */
-  add(asset: IdentifiedAsset, { kind, component }: DraftAsset): void {
-    if (kind === 'certificate') this.addCertificate(asset, component);
-    else if (kind === 'related-crypto-material') this.addKey(asset, component);
+  add(asset: IdentifiedAsset, draft: DraftAsset): void {
+    const { ref: name, kind, component } = draft;
+    if (kind === 'related-crypto-material') {
+      const own = keyId(component);
+      if (own !== undefined && own !== asset.id) this.keys.push({ asset, own });
+    } else if (kind === 'certificate') this.addCertificate(asset, draft);
+    else if (kind === 'algorithm') this.algorithms.push({ asset, ref: this.refs.of(name), base: asset.id });
+    else if (kind === 'protocol') {
+      const base = hashId('asset', ...protocolIdentity(draft));
+      this.protocols.push({ asset, ref: this.refs.of(name), base });
+    }
   }
 
   /** To be called for each asset without one. @param look hash of what it is, apart from its place. */
@@ -47,42 +76,65 @@ export class ProvisionalAssets {
   }
 
   /** Gives each its identity. @param known looks up assets by their identities of the version before. */
-  async settle(known: KnownComponents): Promise<void> {
-    if (this.all.length === 0) return;
-    this.rename(await known([...new Set(this.all.map(({ asset }) => asset.id))]));
+  async settle(known: KnownAssets): Promise<void> {
+    const all = this.provisional();
+    if (all.length === 0) return;
+    const referring = [...this.algorithms, ...this.protocols, ...this.certificates.filter(isBare)];
+    this.rename(await known(distinctIds(all), distinctIds(referring)));
   }
 
   /** As `settle`, for a document that is not compared with the inventory. */
   settleAlone(): void {
-    this.rename(NONE);
+    if (this.provisional().length > 0) this.rename(NONE);
   }
 
-  /** Keys first: certificates refer to them. */
-  private rename(former: Components): void {
-    const isKey = ({ asset }: Provisional) => asset.kind !== 'certificate';
-    for (const one of [...this.all.filter(isKey), ...this.all.filter((other) => !isKey(other))]) {
-      const before = former.get(one.asset.id);
-      const stays = before !== undefined && this.isSame(one, before);
-      if (!stays) one.asset.rename(one.own ?? this.idOf(one));
+  /** Whether an asset is identified with what it refers to: what is at a place may then be another asset with every change. */
+  isReferring(asset: IdentifiedAsset): boolean {
+    return this.referring.has(asset);
+  }
+
+  private provisional(): { readonly asset: IdentifiedAsset }[] {
+    this.algorithms = this.algorithms.filter(isToldByReferences);
+    return [...this.keys, ...this.algorithms, ...this.protocols, ...this.certificates];
+  }
+
+  /** Keys and algorithms first: the others refer to them. */
+  private rename(known: Known): void {
+    for (const { asset, own } of this.keys.splice(0)) {
+      const before = known.get(asset.id);
+      if (before === undefined || keyId(before.component) !== own) this.give(asset, own);
     }
-    this.all.length = 0;
+    const certificates = this.certificates.splice(0);
+    const bare = certificates.filter(isBare).map((one) => ({ ...one, base: this.namedId(one) }));
+    const referring = [...this.algorithms.splice(0), ...this.protocols.splice(0)];
+    const ids = idsWithReferences([...referring, ...bare], this.looks);
+    for (const one of referring) {
+      const before = known.get(one.asset.id);
+      this.referring.add(one.asset);
+      if (before === undefined || !this.usesSame(one, before)) this.give(one.asset, ids.get(one.asset) ?? one.base);
+    }
+    for (const one of certificates) {
+      const before = known.get(one.asset.id);
+      if (one.own === undefined) this.referring.add(one.asset);
+      if (before === undefined || !this.isSame(one, before))
+        this.give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
+    }
   }
 
-  private addCertificate(asset: IdentifiedAsset, component: CdxComponent): void {
+  private give(asset: IdentifiedAsset, id: string): void {
+    if (id === asset.id) return;
+    this.former.set(asset, asset.id);
+    asset.rename(id);
+  }
+
+  private addCertificate(asset: IdentifiedAsset, { ref: name, component }: DraftAsset): void {
     const sha256 = statedSha256(component);
     const own = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
     if (own === asset.id) return;
     const facts = component.cryptoProperties?.certificateProperties ?? {};
     const [signature, key] = [this.ref(facts['signatureAlgorithmRef']), this.ref(facts['subjectPublicKeyRef'])];
-    const further = furtherFacts(component);
-    if (own === undefined && signature === undefined && key === undefined && further === '') return;
-    this.all.push({ asset, own, named: asset.id, further, signature, key });
-  }
-
-  private addKey(asset: IdentifiedAsset, component: CdxComponent): void {
-    const own = keyId(component);
-    if (own !== undefined && own !== asset.id)
-      this.all.push({ asset, own, named: '', further: '', signature: undefined, key: undefined });
+    const ref = this.refs.of(name);
+    this.certificates.push({ asset, ref, base: asset.id, own, further: furtherFacts(component), signature, key });
   }
 
   private ref(name: unknown): DraftRef<IdentifiedAsset> | undefined {
@@ -90,31 +142,56 @@ export class ProvisionalAssets {
   }
 
   /** A reference to nothing in the document does not count: it is a name of this document alone. */
-  private idOf({ named, further, signature, key }: Provisional): string {
-    const signed = signature?.asset?.id;
-    const keyOf = key?.asset === undefined ? undefined : (this.looks.get(key.asset) ?? key.asset.id);
-    if (signed === undefined && keyOf === undefined && further === '') return named;
-    return hashId('asset', 'certificate', 'told', named, signed, keyOf, further);
+  private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
+    const partOf = (part: IdentifiedAsset | undefined) =>
+      part === undefined ? undefined : (ids?.get(part) ?? this.looks.get(part) ?? part.id);
+    const [signed, keyOf] = [partOf(signature?.asset), partOf(key?.asset)];
+    if (signed === undefined && keyOf === undefined && further === '') return base;
+    return hashId('asset', 'certificate', 'told', base, signed, keyOf, further);
   }
 
-  /** Whether the component in the inventory states the same of what identifies such assets. */
-  private isSame({ asset, own, further, signature, key }: Provisional, before: CdxComponent): boolean {
-    if (asset.kind !== 'certificate') return keyId(before) === own;
-    const facts = before.cryptoProperties?.certificateProperties;
+  /** Whether the inventory has the same references of it, so that it says the same. */
+  private usesSame(one: ReferringAsset, { uses }: KnownAsset): boolean {
+    const targets = new Map<string, string>();
+    for (const target of targetsOf(one)) targets.set(target.id, this.former.get(target) ?? target.id);
+    const stored = new Set(uses);
+    return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
+  }
+
+  /** Whether the component in the inventory states the same of what identifies such a certificate. */
+  private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
+    const { own, further, signature, key } = certificate;
+    const facts = before.component.cryptoProperties?.certificateProperties;
     if (!isMembers(facts)) return false;
-    const sha256 = statedSha256(before);
+    const sha256 = statedSha256(before.component);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
     // The version before did not read what 1.7 states about it.
-    const isUnread = keptMember(before, RELATED) !== undefined;
+    const isUnread = keptMember(before.component, RELATED) !== undefined;
     const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
-      stored === (ref?.asset?.id ?? ref?.name) || (stored === undefined && isUnread);
+      this.names(ref).includes(stored) || (stored === undefined && isUnread);
     return (
       ownBefore === own &&
-      furtherFacts(before) === further &&
+      furtherFacts(before.component) === further &&
       isTo(signature, facts['signatureAlgorithmRef']) &&
-      isTo(key, facts['subjectPublicKeyRef'])
+      isTo(key, facts['subjectPublicKeyRef']) &&
+      (own !== undefined || !isBare(certificate) || this.usesSame(certificate, before))
     );
   }
+
+  /** How the inventory may call what a reference leads to. */
+  private names(ref: DraftRef<IdentifiedAsset> | undefined): readonly unknown[] {
+    if (ref?.asset === undefined) return [ref?.name];
+    return [ref.asset.id, this.former.get(ref.asset)].filter((id) => id !== undefined);
+  }
+}
+
+function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): string[] {
+  return [...new Set(all.map(({ asset }) => asset.id))];
+}
+
+/** Of which nothing says by what algorithm it is signed, or what its key is, but dependencies. */
+function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
+  return own === undefined && signature?.asset === undefined && key?.asset === undefined;
 }
 
 /** The id of a key or other material by the fingerprint that CycloneDX 1.7 states; undefined without one. */

@@ -47,6 +47,16 @@ export interface Staged {
   readonly differs: boolean;
   /** Verdicts of the assets that were written or compared. */
   readonly verdicts: readonly VerdictRow[];
+  /** Places of a known source where it did not show these assets before; not those of keys, nor of certificates with a fingerprint. */
+  readonly placed: readonly PlacedAsset[];
+}
+
+/** A place of an asset: their ids. */
+export interface PlacedAsset {
+  readonly assetId: string;
+  readonly placeId: string;
+  /** Whether the asset is identified with what it refers to. */
+  readonly isReferring: boolean;
 }
 
 /** Resolves when no other document of this process is merged, until this transaction ends. */
@@ -93,7 +103,7 @@ export class Staging {
       uuidArray(contents),
     ]);
     await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
-    return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts() };
+    return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts(), placed: [] };
   }
 
   async ofKnownSource(lock: MergeLock): Promise<Staged> {
@@ -110,13 +120,13 @@ export class Staging {
       );
       return all.filter(({ id }) => unknown.has(id));
     });
-    await this.copyNewPlaces();
+    const placed = await this.copyNewPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
     await lock();
     const differing = await this.differing('FROM stage_key s');
     await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
     const isWritten = created.total + differing.size > 0;
-    return { created, known: [], differs: true, verdicts: isWritten ? this.rows.verdicts() : [] };
+    return { created, known: [], differs: true, verdicts: isWritten ? this.rows.verdicts() : [], placed };
   }
 
   /**
@@ -144,16 +154,15 @@ export class Staging {
     );
   }
 
-  private async copyNewPlaces(): Promise<void> {
+  private async copyNewPlaces(): Promise<PlacedAsset[]> {
     const { assets } = this;
     function* all() {
       for (const asset of assets.all())
-        for (const places of assets.placesOf(asset))
-          for (const place of placesIn(places)) yield { assetId: asset.id, place };
+        for (const places of assets.placesOf(asset)) for (const place of placesIn(places)) yield { asset, place };
     }
-    await this.copy('stage_place', all(), (to, { assetId, place }) => {
+    await this.copy('stage_place', all(), (to, { asset, place }) => {
       to.row(2);
-      to.uuid(assetId);
+      to.uuid(asset.id);
       to.uuid(place.id);
     });
     const unknown = await this.ids(
@@ -161,10 +170,20 @@ export class Staging {
        WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id)`,
       [this.sourceId],
     );
-    if (unknown.size === 0) return;
-    await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { assetId, place }) => {
-      if (unknown.has(`${assetId} ${place.id}`)) to.encoded(place.bytes, place.start, place.end);
+    const placed: PlacedAsset[] = [];
+    if (unknown.size === 0) return placed;
+    await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { asset, place }) => {
+      if (!unknown.has(`${asset.id} ${place.id}`)) return;
+      to.encoded(place.bytes, place.start, place.end);
+      if (this.maySucceed(asset))
+        placed.push({ assetId: asset.id, placeId: place.id, isReferring: assets.isReferring(asset) });
     });
+    return placed;
+  }
+
+  /** A key and a certificate with a fingerprint are what they are: another one at the same place is something new. */
+  private maySucceed(asset: IdentifiedAsset): boolean {
+    return asset.kind === 'algorithm' || this.assets.isReferring(asset);
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<ReadonlySet<string>> {
@@ -176,7 +195,7 @@ export class Staging {
     const created = new NewAssets();
     const total = this.assets.all().length;
     await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, asset) => {
-      created.add(this.rows.write(to, asset));
+      created.add(this.rows.write(to, asset), this.maySucceed(asset));
       if (created.total % PROGRESS_EVERY_ASSETS === 0)
         this.onProgress({ phase: 'WRITING', done: created.total, total });
     });

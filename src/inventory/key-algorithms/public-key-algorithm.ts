@@ -1,7 +1,8 @@
 import type { AlgorithmIdentifier, SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import type { AlgorithmProperties } from '../model/document.js';
-import { DER, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { bitLength } from '../../formats/encoding/bit-length.js';
+import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
 /** The algorithm of a public key, from its SubjectPublicKeyInfo. */
@@ -28,7 +29,7 @@ export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPubli
     case undefined:
       return {
         oid,
-        name: known?.name ?? oid,
+        name: known?.name ?? findByOid(oid)?.name ?? oid,
         bits: null,
         curve: null,
         properties: { primitive: known?.primitive ?? 'unknown' },
@@ -66,12 +67,28 @@ function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorith
   const [first] = quietly(Buffer.from(encoded));
   if (first?.tag === DER.oid) {
     const id = dotted(first.contents);
-    const curve = CURVE_OIDS[id] ?? id;
-    return ellipticCurve(oid, curve, FIELD_BITS[curve] ?? null);
+    const { name, bits } = namedCurve(id);
+    return ellipticCurve(oid, name, bits);
   }
   const [, fieldId] = first === undefined ? [] : quietly(first.contents);
-  const [, prime] = fieldId === undefined ? [] : quietly(fieldId.contents);
-  return sized(oid, 'EC', prime?.tag === DER.integer ? bitLength(prime.contents) : null);
+  const [, field] = fieldId === undefined ? [] : quietly(fieldId.contents);
+  return sized(oid, 'EC', fieldBits(field));
+}
+
+/** A prime; or of a binary field, the exponent, which comes first in its parameters. */
+function fieldBits(field: DerElement | undefined): number | null {
+  if (field?.tag === DER.integer) return bitLength(field.contents);
+  const [exponent] = field?.tag === DER.sequence ? quietly(field.contents) : [];
+  return exponent?.tag === DER.integer && exponent.contents.length <= 4
+    ? exponent.contents.readUIntBE(0, exponent.contents.length)
+    : null;
+}
+
+/** The name and the bits of a curve; the identifier itself for one that no registry has. */
+export function namedCurve(oid: string): { readonly name: string; readonly bits: number | null } {
+  const known = findCurve(oid);
+  const name = CURVE_OIDS[oid] ?? known?.name ?? oid;
+  return { name, bits: FIELD_BITS[name] ?? known?.bits ?? null };
 }
 
 function parametersOf({ parameters }: AlgorithmIdentifier) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-json.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
-import type { CdxComponent, DraftAsset } from './document.js';
+import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 
 /** Properties that travel with an exported asset so that it is the same asset where it is read. */
 export const SCOPE_PROPERTY = 'sealwright:scope';
@@ -49,16 +49,18 @@ export function bareOid(oid: string | undefined): string | undefined {
 /**
  * The facts that identify an asset; undefined for one that has none but its place (`anonymousIdentity`):
  * - an algorithm: all its facts, wherever it is used;
- * - a certificate: its fingerprint, else subject, issuer and validity, and what `ProvisionalAssets` adds to them;
+ * - a certificate: its fingerprint, else subject, issuer and validity;
  * - a key or other material: the hash of its public half, else an id that is long enough to be one of a kind;
  * - a protocol: type, version and suites; a component: its package URL, else group, name and version.
+ *
+ * `ProvisionalAssets` adds what an asset refers to, where its verdict comes from that.
  */
 export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const { component, kind } = asset;
   const crypto = component.cryptoProperties;
   switch (kind) {
     case 'algorithm':
-      return [kind, bareName(component.name), bareOid(crypto?.oid), sortedLists(crypto?.algorithmProperties)];
+      return [kind, bareName(component.name), bareOid(crypto?.oid), ...algorithmFacts(component)];
     case 'certificate':
       return [kind, ...certificateFacts(component)];
     case 'protocol':
@@ -70,16 +72,35 @@ export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   }
 }
 
+function algorithmFacts(component: CdxComponent): unknown[] {
+  const facts = sortedLists(component.cryptoProperties?.algorithmProperties);
+  const family = keptMember(component, ALGORITHM_FAMILY);
+  return family === undefined ? [facts] : [facts, family];
+}
+
+/** The same for a protocol, whatever order its lists and members are in. */
+export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
+  const crypto = component.cryptoProperties;
+  const [type, version, suites, transforms] = protocolFacts(crypto?.protocolProperties ?? {});
+  const ordered = suites.map(([name, identifiers]) => [name, identifiers?.toSorted()] as const);
+  const facts = [type, version, inCanonicalOrder(ordered), transforms.toSorted()];
+  return [kind, bareName(component.name), bareOid(crypto?.oid), facts];
+}
+
 function certificateFacts(component: CdxComponent): unknown[] {
   // The version before did not read what CycloneDX 1.7 states.
   const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
   return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }
 
-function protocolFacts(facts: Record<string, unknown>): unknown[] {
-  const suites = (facts['cipherSuites'] as { name?: string; identifiers?: string[] }[] | undefined) ?? [];
+type Suite = readonly [name: string | undefined, identifiers: readonly string[] | undefined];
+
+/** In the order of the document. */
+function protocolFacts(facts: Record<string, unknown>): [unknown, unknown, Suite[], string[]] {
+  const given = (facts['cipherSuites'] as { name?: string; identifiers?: string[] }[] | undefined) ?? [];
+  const suites = given.map(({ name, identifiers }): Suite => [name, identifiers]);
   const transforms = Object.keys((facts['ikev2TransformTypes'] as object | undefined) ?? {});
-  return [facts['type'], facts['version'], suites.map(({ name, identifiers }) => [name, identifiers]), transforms];
+  return [facts['type'], facts['version'], suites, transforms];
 }
 
 function materialFacts(component: CdxComponent): unknown[] | undefined {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-json.js';
 import { keptMember, type CdxComponent } from './document.js';
 import { isMembers } from './json.js';
 
@@ -48,7 +48,7 @@ export function furtherFacts(component: CdxComponent): string {
   return canonicalJson([
     typeof serial === 'string' ? bareSerial(serial) : null,
     [...new Set(others)],
-    extensions ?? null,
+    Array.isArray(extensions) ? inCanonicalOrder(extensions) : (extensions ?? null),
   ]);
 }
 

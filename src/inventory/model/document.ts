@@ -114,6 +114,9 @@ export function keptMemberName(path: string): string {
   return `sealwright:cyclonedx:${path}`;
 }
 
+/** The place of a family of CycloneDX 1.7 that the name of an algorithm does not say. */
+export const ALGORITHM_FAMILY = 'cryptoProperties.algorithmProperties.algorithmFamily';
+
 /** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
 export function keptMember({ properties }: CdxComponent, path: string): unknown {
   const kept = properties?.find(({ name }) => name === keptMemberName(path))?.value;

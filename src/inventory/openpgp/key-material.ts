@@ -1,11 +1,10 @@
 import type { AlgorithmProperties } from '../model/document.js';
 import { dotted } from '../../formats/asn1/der-reader.js';
-import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from '../key-algorithms/key-oids.js';
-import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
+import { KEY_OIDS } from '../key-algorithms/key-oids.js';
+import { namedCurve, type PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
-/** Curves that RFC 4880bis and RFC 9580 section 9.2 name, beside those of certificates. */
+/** Names of curves that belong to one algorithm (RFC 9580 section 9.2); the others have those of certificates. */
 const CURVES: Readonly<Record<string, string>> = {
-  ...CURVE_OIDS,
   '1.3.6.1.4.1.11591.15.1': 'Ed25519',
   '1.3.6.1.4.1.3029.1.5.1': 'X25519',
   '1.3.101.110': 'X25519',
@@ -110,10 +109,10 @@ function sized(name: string, primitive: string, bits: number): PublicKeyAlgorith
 function curve(kind: string, primitive: string): Reader {
   return (fields) => {
     const oid = dotted(fields.short());
-    const name = CURVES[oid] ?? oid;
+    const own = CURVES[oid];
     fields.mpi();
-    if (/^(?:Ed|X)\d/.test(name)) return named(name, { primitive });
-    const bits = FIELD_BITS[name] ?? null;
+    if (own !== undefined) return named(own, { primitive });
+    const { name, bits } = namedCurve(oid);
     return {
       oid: OWN_OIDS['EC'] ?? '',
       name: `${kind}-${name}`,

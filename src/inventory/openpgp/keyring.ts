@@ -35,7 +35,6 @@ const MAX_KEYS = 100_000;
 /** Reason for revocation: the key material has been compromised. */
 const COMPROMISED = 2;
 const ENCRYPTS = 0x0c;
-const SIGNS = 0x03;
 
 interface Draft {
   readonly packet: PacketKey;
@@ -154,9 +153,9 @@ function finished(drafts: readonly Draft[]): PgpKey[] {
   });
 }
 
-/** An RSA key that only encrypts is listed as one that does. */
+/** An RSA key that encrypts is listed as one that does, whatever else it is used for: what was encrypted can be decrypted later. */
 function usedFor(algorithm: PublicKeyAlgorithm, flags: number | undefined): PublicKeyAlgorithm {
-  const encrypts = flags !== undefined && (flags & ENCRYPTS) !== 0 && (flags & SIGNS) === 0;
+  const encrypts = flags !== undefined && (flags & ENCRYPTS) !== 0;
   if (!encrypts || !algorithm.name.startsWith('RSA')) return algorithm;
   return { ...algorithm, properties: { ...algorithm.properties, primitive: 'pke' } };
 }

@@ -17,7 +17,8 @@ export interface BodyOptions extends CredentialOptions {
   readonly mode: Mode;
 }
 
-const BOM_FORMAT = 'CycloneDX';
+/** The second one is that of the draft which CycloneDX 1.6 grew out of. */
+const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 
 /**
  * Reads a body: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys. A SARIF body has a document for each source that
@@ -32,7 +33,7 @@ export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedD
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
   if (!isMembers(document)) throw unknownFormat();
-  if (document['bomFormat'] === BOM_FORMAT) return [readBom(new BomText(bytes, undefined), mode)];
+  if (BOM_FORMATS.includes(document['bomFormat'])) return [readBom(new BomText(bytes, undefined), mode)];
   if (isSarif(document)) return readSarif(document, source).map(whole);
   if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
   throw unknownFormat();
@@ -40,7 +41,8 @@ export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedD
 
 function isBom(bytes: Buffer, outline: Outline): boolean {
   const { start, end } = outline.get('bomFormat') ?? { start: 0, end: 0 };
-  return bytes.toString('latin1', start, Math.min(end, start + 100)).trimEnd() === `"${BOM_FORMAT}"`;
+  const given = bytes.toString('latin1', start, Math.min(end, start + 100)).trimEnd();
+  return BOM_FORMATS.some((format) => given === `"${String(format)}"`);
 }
 
 /** A document that was read as a whole already. */

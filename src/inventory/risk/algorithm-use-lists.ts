@@ -17,9 +17,10 @@ export class AlgorithmUseLists {
 
   readonly ofCertificateKey = memoize((key: readonly AlgorithmUse[]) => key.map(asCertificateKey));
 
+  readonly ofEncipheringKey = memoize((key: readonly AlgorithmUse[]) => key.map(asEncipheringKey));
+
   private readonly bySignature = memoize((signature: readonly AlgorithmUse[]) =>
-    memoize((key: readonly AlgorithmUse[]) => {
-      const ofKey = key.map(asCertificateKey);
+    memoize((ofKey: readonly AlgorithmUse[]) => {
       const all = distinct([...signature.map(asSignature), ...ofKey]);
       const main = mainUse(ofKey);
       // Two lists of equal parts share a verdict only if the same part is the key.
@@ -33,6 +34,7 @@ export class AlgorithmUseLists {
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
+  /** @param key as one of the lists above. */
   ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
   }
@@ -62,6 +64,11 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
 /** The key of a certificate authenticates, unless its algorithm can only do something else. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
+}
+
+/** Only RSA both signs and encrypts with one key. */
+function asEncipheringKey(part: AlgorithmUse): AlgorithmUse {
+  return part.family === 'RSA' ? { ...part, purpose: 'key-establishment' } : asCertificateKey(part);
 }
 
 function withSize(part: AlgorithmUse, size: number): AlgorithmUse {

@@ -1,5 +1,6 @@
 import { propertyOf } from '../model/asset-identity.js';
-import type { CdxComponent } from '../model/document.js';
+import { type CdxComponent, keptMember } from '../model/document.js';
+import { isMembers, memberTextOf } from '../model/json.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
@@ -25,6 +26,8 @@ export interface CertificateTraits {
   /** For public TLS certificates only. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
+  /** Whether secrets are encrypted with its key: what was recorded of them can be decrypted later. */
+  readonly enciphers: boolean;
   /** All of it. */
   readonly text: string;
 }
@@ -41,8 +44,13 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   const isTooLong = purposes.includes('serverAuth') && !purposes.includes('ca') && isLongerThanAllowed(facts);
   const { subjectName, issuerName } = facts;
   const isSelfSigned = typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName;
-  const text = `${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
-  return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, text };
+  const enciphers = ENCIPHERING.test(
+    keyUsagesOf(component)
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, ''),
+  );
+  const text = `${Number(enciphers)}${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
+  return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }
 
 /** Conditions of a certificate with such keys that do not change as time goes by, by the names that rules use. */
@@ -58,6 +66,18 @@ export function certificateConditions(
   if (signsCode && shortRsa) conditions.push('code-signing-rsa-below-3072');
   if (isTooLong) conditions.push('longer-than-allowed');
   return conditions;
+}
+
+const ENCIPHERING = /(?:key|data)encipherment/;
+const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
+
+/** As certificates state them that were read here, or as CycloneDX 1.7 does, in words with anything between them. */
+function keyUsagesOf(component: CdxComponent): string {
+  const extensions = keptMember(component, EXTENSIONS);
+  const stated = Array.isArray(extensions)
+    ? extensions.filter(isMembers).find(({ commonExtensionName: name }) => name === 'keyUsage')
+    : undefined;
+  return propertyOf(component, 'sealwright:certificate-key-usages') ?? memberTextOf(stated?.['commonExtensionValue']);
 }
 
 function timeOf(fact: unknown): number {

@@ -1,6 +1,6 @@
 import { truncate } from '../../platform/text/truncate.js';
 import { bareOid } from '../model/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
+import { ALGORITHM_FAMILY, type AlgorithmProperties, type CdxComponent, keptMember } from '../model/document.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
 import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
 import type { NameReading } from '../names/name-reading.js';
@@ -30,8 +30,11 @@ export interface DeclaredName {
 
 const NOTHING: DeclaredName = { oid: undefined, properties: undefined, text: undefined };
 
-export function declaredOf({ cryptoProperties: crypto }: CdxComponent): DeclaredName {
-  const { oid, algorithmProperties: properties } = crypto ?? {};
+export function declaredOf(component: CdxComponent): DeclaredName {
+  const { oid, algorithmProperties } = component.cryptoProperties ?? {};
+  const family = algorithmProperties === undefined ? undefined : keptMember(component, ALGORITHM_FAMILY);
+  const properties =
+    typeof family === 'string' ? { ...algorithmProperties, algorithmFamily: family } : algorithmProperties;
   if (oid === undefined && properties === undefined) return NOTHING;
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
 }

@@ -80,16 +80,17 @@ export class SubjectReader {
   private certificate(asset: GraphAsset): ReadSubject {
     const signatures = this.graph.targets(asset, 'signatureAlgorithm');
     const keys = this.graph.targets(asset, 'subjectPublicKey');
+    const { certificate } = asset.traits;
+    const ofKey = certificate?.enciphers === true ? this.lists.ofEncipheringKey : this.lists.ofCertificateKey;
     let resolved: Resolved = {
-      ingredients: this.lists.ofCertificate(this.near(signatures), this.near(keys)),
+      ingredients: this.lists.ofCertificate(this.near(signatures), ofKey(this.near(keys))),
       resolvedBy: this.referred([...signatures, ...keys]),
     };
     if (resolved.ingredients.length === 0) {
       const { ingredients, resolvedBy } = this.inherited(asset);
-      resolved = { ingredients: this.lists.ofCertificateKey(ingredients), resolvedBy };
+      resolved = { ingredients: ofKey(ingredients), resolvedBy };
     }
     const { ingredients } = resolved;
-    const { certificate } = asset.traits;
     const unread = this.unreadAmong([...signatures, ...keys]);
     const factsOf = (): FurtherFacts => ({
       certificate: certificate && certificateConditions(certificate, ingredients),

@@ -23,6 +23,13 @@ export function canonicalJson(value: unknown, write: TextWriter = quoted, name =
   return `${text}}`;
 }
 
+/** The items of a list whose order means nothing, in the order of their canonical texts. */
+export function inCanonicalOrder<Item>(items: readonly Item[]): readonly Item[] {
+  if (items.length < 2) return items;
+  const texts = items.map((item) => ({ item, text: canonicalJson(item) }));
+  return texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ item }) => item);
+}
+
 /** Most texts have nothing to escape, and to look for that is quicker than JSON.stringify. */
 const ESCAPED = /[^ !#-[\]-~]/;
 

@@ -83,6 +83,15 @@ export function AssetsPage() {
           >
             {t('assets.export')}
           </Button>
+          <Button
+            variant="secondary"
+            icon={<DownloadIcon />}
+            component="a"
+            href={`/api/export/cyclonedx${writeSearch({ ...withTimes(exported), version: '1.7' })}`}
+            download
+          >
+            {t('assets.export17')}
+          </Button>
           <SignedDownload
             file="inventory.cdx.json"
             ask={(key) => exportSignedCycloneDx({ query: { ...withTimes(exported), key }, parseAs: 'blob' })}

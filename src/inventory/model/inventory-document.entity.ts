@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
-import type { IngestOutcome } from '../model/document.js';
+import type { IngestOutcome } from './document.js';
 
 /** A document that was ingested, by the hash of its bytes: the same bytes of the same source change nothing. */
 @Entity('inventory_document')

@@ -1,0 +1,45 @@
+import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as turn } from 'node:timers/promises';
+import { asVersion17 } from '../cyclonedx/version-17.js';
+import type { CdxComponent } from '../model/document.js';
+
+/** Versions of CycloneDX that the inventory is exported in; the first is the one of components in the database. */
+export const EXPORT_VERSIONS = ['1.6', '1.7'] as const;
+export type ExportVersion = (typeof EXPORT_VERSIONS)[number];
+export const DEFAULT_EXPORT_VERSION: ExportVersion = '1.6';
+
+/** Lines that one turn of the event loop converts: about a millisecond. */
+const LINES_IN_TURN = 100;
+
+/**
+ * Lines of components in a version: a comma and a JSON text each. Those of 1.6 are sent as they stand; those of 1.7 are converted line by line.
+ *
+ * @param lines in parts, which may end anywhere.
+ */
+export function inVersion(lines: AsyncIterable<Buffer>, version: ExportVersion): AsyncIterable<Buffer> {
+  return version === '1.6' ? lines : converted(lines);
+}
+
+async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  for await (const part of parts) {
+    const lines = (rest + decoder.write(part)).split('\n');
+    rest = lines.pop() ?? '';
+    for (let at = 0; at < lines.length; at += LINES_IN_TURN) {
+      const text = lines
+        .slice(at, at + LINES_IN_TURN)
+        .map(convertedLine)
+        .join('');
+      if (text !== '') yield Buffer.from(text);
+      await turn();
+    }
+  }
+  if (rest !== '') yield Buffer.from(convertedLine(rest));
+}
+
+/** A component has no line break of its own: JSON escapes them. */
+function convertedLine(line: string): string {
+  if (line === '') return '';
+  return `,${JSON.stringify(asVersion17(JSON.parse(line.slice(1)) as CdxComponent))}\n`;
+}

@@ -1,0 +1,70 @@
+import type { EntityManager } from 'typeorm';
+import { uuidArray } from '../../platform/database/copy/copy-rows.js';
+import type { PlacedAsset } from './staging.js';
+
+/**
+ * What a source shows now at a place instead of what it showed there before: an asset of the same kind, name and validity (decision 105).
+ * Levels are those of the worst asset on either side.
+ */
+export interface Succession {
+  readonly name: string;
+  readonly level: number;
+  readonly formerLevel: number;
+  /** Assets that are shown there now and were not before. */
+  readonly ids: readonly string[];
+  /** The asset that is not shown there any more; of several, one with an owner or labels. */
+  readonly former: string;
+}
+
+const KEY = 'place, kind, name, not_before, not_after';
+const FACTS = `a.kind, a.name, coalesce(a.not_before, '-infinity') AS not_before, coalesce(a.not_after, 'infinity') AS not_after,
+  coalesce(v.level, 0) AS level`;
+
+/** To be called when the places of a document were merged. */
+export async function successionsOf(
+  tx: EntityManager,
+  sourceId: string,
+  placed: readonly PlacedAsset[],
+): Promise<readonly Succession[]> {
+  if (placed.length === 0) return [];
+  return (await tx.query(
+    `WITH shown AS MATERIALIZED (
+       SELECT s.id, s.place, ${FACTS} FROM unnest($2::uuid[], $3::uuid[]) AS s (id, place)
+       JOIN asset a ON a.id = s.id LEFT JOIN risk_verdict v ON v.id = a.verdict_id),
+     gone AS MATERIALIZED (
+       SELECT a.id, o.id AS place, a.owner, a.labels, ${FACTS} FROM asset a
+       JOIN asset_occurrence o ON o.asset_id = a.id AND o.source_id = $1 AND o.missed = 1
+       LEFT JOIN risk_verdict v ON v.id = a.verdict_id
+       WHERE a.name IN (SELECT name FROM shown) AND a.kind IN (SELECT kind FROM shown)),
+     present AS (SELECT ${KEY}, max(level) AS level, array_agg(DISTINCT id) AS ids FROM shown GROUP BY ${KEY}),
+     past AS (
+       SELECT ${KEY}, max(level) AS former_level, (array_agg(id ORDER BY owner IS NULL, cardinality(labels) DESC, id))[1] AS former
+       FROM gone GROUP BY ${KEY})
+     SELECT name, level, former_level AS "formerLevel", ids, former FROM present JOIN past USING (${KEY}) ORDER BY ${KEY}`,
+    [sourceId, uuidArray(placed.map(({ assetId }) => assetId)), uuidArray(placed.map(({ placeId }) => placeId))],
+  )) as Succession[];
+}
+
+/**
+ * Counts what a part of a scan replaces as missing. A part takes nothing else away: but what an asset refers to is what was seen at its place,
+ * and is seen differently there now.
+ */
+export async function replacePlaces(
+  tx: EntityManager,
+  sourceId: string,
+  placed: readonly PlacedAsset[],
+): Promise<void> {
+  const referring = placed.filter(({ isReferring }) => isReferring);
+  if (referring.length === 0) return;
+  await tx.query(
+    `WITH gone AS (
+       UPDATE asset_occurrence o SET missed = missed + 1
+       FROM unnest($2::uuid[], $3::uuid[]) AS s (id, place) JOIN asset a ON a.id = s.id JOIN asset b ON b.name = a.name AND b.kind = a.kind
+       WHERE o.asset_id = b.id AND o.source_id = $1 AND o.id = s.place AND o.missed = 0
+         AND b.not_before IS NOT DISTINCT FROM a.not_before AND b.not_after IS NOT DISTINCT FROM a.not_after
+         AND NOT EXISTS (SELECT FROM stage_place p WHERE p.asset_id = o.asset_id AND p.id = o.id)
+       RETURNING o.asset_id)
+     INSERT INTO stage_touched SELECT DISTINCT asset_id FROM gone ON CONFLICT DO NOTHING`,
+    [sourceId, uuidArray(referring.map(({ assetId }) => assetId)), uuidArray(referring.map(({ placeId }) => placeId))],
+  );
+}

@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readX509Certificate } from '../../src/inventory/certificates/certificate-reader.js';
+import { DocumentAssets } from '../../src/inventory/ingest/document-assets.js';
+import { Judge } from '../../src/inventory/ingest/judge.js';
+import { readBody } from '../../src/inventory/readers/body-reader.js';
+import { DEFAULT_RULES, RiskEngine } from '../../src/inventory/risk/risk-engine.js';
+import { corpusFile, hasCorpus } from './corpus.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'sealwright-certificates-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const openssl = (...args: string[]) =>
+  execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+
+/** A certificate that OpenSSL makes of a key that it makes. */
+function certificate(key: string[], more: string[] = []): Buffer {
+  openssl('genpkey', ...key, '-out', 'key.pem');
+  openssl(
+    'req',
+    '-x509',
+    '-new',
+    '-key',
+    'key.pem',
+    '-subj',
+    '/CN=a',
+    '-days',
+    '30',
+    ...more,
+    '-outform',
+    'DER',
+    '-out',
+    'a.der',
+  );
+  return readFileSync(join(folder, 'a.der'));
+}
+
+/** Each with the size of its field, as OpenSSL lists them, but for the two that have no object identifier. */
+const CURVES = openssl('ecparam', '-list_curves')
+  .toString()
+  .replaceAll(/:\s*\n\s+/g, ': ')
+  .split('\n')
+  .flatMap((line) => {
+    const [, name, bits] = /^\s*([\w-]+)\s*:.*?(\d+) bit/.exec(line) ?? [];
+    return name === undefined || name.startsWith('Oakley') ? [] : [[name, Number(bits)] as const];
+  });
+
+describe('certificates of OpenSSL', () => {
+  it('are read on every curve that it has, with the bits of the field', () => {
+    expect(CURVES.length).toBeGreaterThan(75);
+    const read = CURVES.map(([name, bits]) => {
+      const der = certificate([
+        '-algorithm',
+        'EC',
+        '-pkeyopt',
+        `ec_paramgen_curve:${name}`,
+        '-pkeyopt',
+        'ec_param_enc:named_curve',
+      ]);
+      const { curve, bits: found } = readX509Certificate(der).key;
+      return { name, bits, found, isNamed: curve !== null && !/^\d/.test(curve) };
+    });
+    expect(read.filter(({ bits, found, isNamed }) => bits !== found || !isNamed)).toEqual([]);
+  });
+
+  it('say the hash of RSASSA-PSS, and SHA-1 where they leave it to the default', () => {
+    const pss = (hash: string) => {
+      const options = ['-sigopt', 'rsa_padding_mode:pss', `-${hash}`];
+      return readX509Certificate(certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'], options))
+        .signature.name;
+    };
+    expect(['sha1', 'sha256', 'sha384', 'sha512'].map(pss)).toEqual([
+      'RSASSA-PSS-SHA1',
+      'RSASSA-PSS-SHA256',
+      'RSASSA-PSS-SHA384',
+      'RSASSA-PSS-SHA512',
+    ]);
+  });
+
+  it('name signatures by hashes of SHA-3', () => {
+    const der = certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'], ['-sha3-256']);
+    expect(readX509Certificate(der).signature.name).toMatch(/SHA3-256.*RSA/);
+  });
+
+  it.each([
+    ['keyEncipherment', 'HIGH'],
+    ['dataEncipherment', 'HIGH'],
+    ['digitalSignature', 'MEDIUM'],
+  ])('whose RSA key is for %s are %s', (usage, level) => {
+    const extension = ['-addext', `keyUsage=critical,${usage}`, '-addext', 'basicConstraints=CA:FALSE'];
+    const der = certificate(['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:3072'], extension);
+    expect(readX509Certificate(der).keyUsages).toEqual([usage]);
+    expect(verdictsOf(der).filter(({ kind }) => kind === 'certificate')).toMatchObject([{ level }]);
+  });
+});
+
+/** The verdicts of the assets of a body, with what their own key is called. */
+function verdictsOf(bytes: Buffer) {
+  const [read] = readBody(bytes, { kind: 'any', mode: 'repair', source: 'test', password: undefined });
+  if (read === undefined) return [];
+  const assets = new DocumentAssets(read.draft(), { id: '00000000-0000-8000-8000-000000000000', name: 'test' });
+  const judge = new Judge(assets.all(), new RiskEngine(DEFAULT_RULES));
+  return assets.all().map((asset) => {
+    const key = asset.edges.find(({ kind }) => kind === 'subjectPublicKey')?.to;
+    const { level, family } = judge.judge(asset).verdict?.verdict ?? {};
+    return {
+      kind: asset.kind,
+      level,
+      family,
+      ofKey: key === undefined ? undefined : judge.judge(key).verdict?.verdict.family,
+    };
+  });
+}
+
+describe.skipIf(!hasCorpus)('public certificates', () => {
+  it('are listed under the family of their own key', () => {
+    const truth = JSON.parse(corpusFile('certs/openssl-ground-truth.json').toString()) as { file: string }[];
+    const certificates = truth
+      .flatMap(({ file }) => verdictsOf(corpusFile(join('certs', file))))
+      .filter(({ kind }) => kind === 'certificate');
+    expect(certificates.length).toBeGreaterThan(600);
+    expect(certificates.filter(({ family, ofKey }) => family !== ofKey)).toEqual([]);
+  });
+});
