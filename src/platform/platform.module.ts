@@ -20,6 +20,11 @@ import { MailMessage } from './mail/mail-message.entity.js';
 import { MailSender } from './mail/mail-sender.js';
 import { MailHealth, Mailbox } from './mail/mailbox.js';
 import { MailTrial } from './mail/mail-transport.js';
+import { Heartbeat } from './instances/heartbeat.js';
+import { InstanceIndicators } from './instances/instance-indicators.js';
+import { InstanceRepository } from './instances/instance.repository.js';
+import { SchemaEpoch } from './instances/schema-epoch.entity.js';
+import { ServiceInstance } from './instances/service-instance.entity.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
 import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
@@ -45,6 +50,8 @@ const ENTITIES = [
   MailMessage,
   OutboxMessage,
   ScheduleRun,
+  SchemaEpoch,
+  ServiceInstance,
   WebhookDelivery,
   WebhookEndpoint,
   WebhookOldSecret,
@@ -84,6 +91,9 @@ class ConfigModule {}
     AlertEvents,
     Inbox,
     HealthIndicators,
+    Heartbeat,
+    InstanceIndicators,
+    InstanceRepository,
     IdempotencyKeys,
     MailHealth,
     Mailbox,
@@ -110,6 +120,8 @@ class ConfigModule {}
     AlertEvents,
     Inbox,
     HealthIndicators,
+    Heartbeat,
+    InstanceRepository,
     IdempotencyKeys,
     Mailbox,
     MailTrial,

@@ -31,6 +31,9 @@ export class Config {
   readonly role: Role;
   readonly host: string;
   readonly port: number;
+  /** Undefined: no management address is opened. */
+  readonly managementPort: number | undefined;
+  readonly managementHost: string;
   readonly publicUrl: string;
   /** Lower case, without port; `*.` in front stands for every name below. */
   readonly allowedHosts: string[];
@@ -95,6 +98,9 @@ export class Config {
     this.role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
     this.host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
     this.port = this.whole('SVC_PORT', 0, 65_535);
+    this.managementPort =
+      this.text('SVC_MANAGEMENT_PORT') === '' ? undefined : this.whole('SVC_MANAGEMENT_PORT', 0, 65_535);
+    this.managementHost = this.text('SVC_MANAGEMENT_HOST') || this.host;
     this.publicUrl = this.publicAddress();
     this.allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
     this.corsOrigins = this.list('SVC_CORS_ORIGINS');

@@ -18,6 +18,11 @@ export const SETTINGS = {
     'Address the API server listens on; when empty 127.0.0.1 in the profile dev, where anybody may register, and 0.0.0.0 in prod',
   ),
   SVC_PORT: setting('9090', 'API server port; 0 takes a free one'),
+  SVC_MANAGEMENT_PORT: setting(
+    '',
+    'Port for health and metrics, in every role; whoever reaches it reads them without a credential. When empty it is not opened; 0 takes a free one',
+  ),
+  SVC_MANAGEMENT_HOST: setting('', 'Address of that port; when empty that of SVC_HOST'),
   SVC_PUBLIC_URL: setting('', 'Address that clients use, when it differs from http://localhost:SVC_PORT'),
   SVC_ALLOWED_HOSTS: setting(
     '',
