@@ -25,6 +25,8 @@ import { InstanceIndicators } from './instances/instance-indicators.js';
 import { InstanceRepository } from './instances/instance.repository.js';
 import { SchemaEpoch } from './instances/schema-epoch.entity.js';
 import { ServiceInstance } from './instances/service-instance.entity.js';
+import { JobLease } from './jobs/job-lease.entity.js';
+import { JobLeases } from './jobs/job-lease.repository.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
 import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
@@ -46,6 +48,7 @@ import { Clock } from './time/clock.js';
 const ENTITIES = [
   AlertEventRow,
   InboxMessage,
+  JobLease,
   IdempotencyKey,
   MailMessage,
   OutboxMessage,
@@ -94,6 +97,7 @@ class ConfigModule {}
     Heartbeat,
     InstanceIndicators,
     InstanceRepository,
+    JobLeases,
     IdempotencyKeys,
     MailHealth,
     Mailbox,
@@ -122,6 +126,7 @@ class ConfigModule {}
     HealthIndicators,
     Heartbeat,
     InstanceRepository,
+    JobLeases,
     IdempotencyKeys,
     Mailbox,
     MailTrial,

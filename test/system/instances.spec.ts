@@ -36,13 +36,8 @@ const component = async (name: string) => (await health()).components[name];
 /** Sends every new connection of the service to a database that takes no writes, as a standby or a managed one that is full does. */
 async function readOnly(isOn: boolean): Promise<void> {
   const name = new URL(stage.databaseUrl).pathname.slice(1);
-  await stage
-    .sql(`ALTER DATABASE "${name}" SET default_transaction_read_only = ${isOn ? 'on' : 'off'}`)
-    .catch(async () => {
-      await stage.sql(
-        `SET default_transaction_read_only = off; ALTER DATABASE "${name}" RESET default_transaction_read_only`,
-      );
-    });
+  const set = isOn ? 'SET default_transaction_read_only = on' : 'RESET default_transaction_read_only';
+  await stage.sql(`SET transaction_read_only = off; ALTER DATABASE "${name}" ${set}`);
   await stage.sql(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()`,
     [name],

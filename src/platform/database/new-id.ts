@@ -7,6 +7,16 @@ export function newId(): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/**
+ * SQL: the UUID that a text is; NULL for another text, such as `system`. Ids of people are kept as text where others may stand in their place.
+ * The text is converted and never the column of type uuid that it is compared with: an index on that column is of no use otherwise.
+ *
+ * @param text SQL expression of the type text
+ */
+export function uuidOf(text: string): string {
+  return `(CASE WHEN ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN ${text}::uuid END)`;
+}
+
 export function isId(text: string): boolean {
   return UUID.test(text);
 }

@@ -58,6 +58,7 @@ import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
 import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 import { ServiceInstances1798000039100 } from './1798000039100-service-instances.js';
+import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -120,4 +121,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
   ServiceInstances1798000039100,
+  JobLeases1798000039101,
 ];
