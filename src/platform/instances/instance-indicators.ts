@@ -3,7 +3,7 @@ import { HealthIndicators, type Indication } from '../health/health-indicators.j
 import { Heartbeat } from './heartbeat.js';
 
 /** A process that was not seen for so long has stopped without a word, or cannot write. */
-const MISSED_AFTER_MS = 15_000;
+export const MISSED_AFTER_MS = 15_000;
 /** So long it is named as missed; an operator who wanted it gone has seen to that by then. */
 const NAMED_FOR_MS = 15 * 60_000;
 /** Larger offsets show in times that people compare; ids of one process then sort before those of another. */

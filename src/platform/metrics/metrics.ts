@@ -57,14 +57,4 @@ export class Metrics {
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'sealwright_' });
   }
-
-  /** Adds a gauge that is read when it is scraped. */
-  gauge(name: string, help: string, read: () => number): void {
-    const gauge: Gauge = new Gauge({
-      name: `sealwright_${name}`,
-      help,
-      registers: [this.registry],
-      collect: () => gauge.set(read()),
-    });
-  }
 }

@@ -59,6 +59,7 @@ import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-provi
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 import { ServiceInstances1798000039100 } from './1798000039100-service-instances.js';
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
+import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -122,4 +123,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RightsThatEnd1797200000000,
   ServiceInstances1798000039100,
   JobLeases1798000039101,
+  FailedRequests1798000039102,
 ];
