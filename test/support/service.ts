@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keepLog, noteExchange } from './issued-secrets.js';
 
+/** Notes the statements of a service for the check `plans`. */
+const RECORDER = `--import=${join(import.meta.dirname, 'statement-recorder.mjs')}`;
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 
@@ -43,7 +45,7 @@ export interface Answer {
 /** Starts the built service and waits until it is ready; otherwise throws with its output. */
 export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all';
-  const env = { ...process.env, ...settings, ...options.settings, SVC_ROLE: role };
+  const env = { ...process.env, NODE_OPTIONS: RECORDER, ...settings, ...options.settings, SVC_ROLE: role };
   const child = spawn(process.execPath, [join(DIST, role === 'worker' ? 'worker.js' : 'main.js')], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

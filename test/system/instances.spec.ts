@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Redis } from 'ioredis';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { runToEnd, type Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+
+const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 
 let stage: Stage;
 let service: Service;
@@ -133,8 +137,8 @@ it('a Redis that is full is DOWN and says so, and everything still ends', async 
 });
 
 it('a process whose clock is wrong says so of itself, and others name it instead of blaming each other', async () => {
-  const late = 'data:text/javascript,const now=Date.now;Date.now=()=>now()-600000';
-  const other = await stage.start({ role: 'api', settings: { NODE_OPTIONS: `--import=${late}` } });
+  const settings = { NODE_OPTIONS: `--import ${SKEW}`, SKEW_MS: '-600000' };
+  const other = await stage.start({ role: 'api', settings });
   const named = await until('it is named', 15, async () => {
     const clock = await component('clock');
     return clock.status === 'DOWN' && clock;
@@ -149,7 +153,10 @@ it('a process whose clock is wrong says so of itself, and others name it instead
 
 describe('a schema that is not for this version', () => {
   it('is waited for by name when nothing was migrated, on both ports, and then used', async () => {
-    await stage.sql('CREATE DATABASE unmigrated');
+    const admin = new Client({ connectionString: stage.postgres?.adminUrl });
+    await admin.connect();
+    await admin.query('CREATE DATABASE unmigrated OWNER sealwright');
+    await admin.end();
     const url = new URL(stage.databaseUrl);
     url.pathname = '/unmigrated';
     const [port, management] = [await freePort(), await freePort()];
