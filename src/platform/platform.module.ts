@@ -15,7 +15,7 @@ import { GracefulShutdown } from './http/server/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
-import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
+import { IdempotencyKeys, OldIdempotencyKeys } from './idempotency/idempotency-keys.js';
 import { MailMessage } from './mail/mail-message.entity.js';
 import { MailSender } from './mail/mail-sender.js';
 import { MailHealth, Mailbox } from './mail/mailbox.js';
@@ -103,6 +103,7 @@ class ConfigModule {}
     Mailbox,
     MailTrial,
     Metrics,
+    OldIdempotencyKeys,
     OldRows,
     { provide: OutboundClient, inject: [Config], useFactory: (config: Config) => new OutboundClient(config) },
     Outbox,

@@ -3,10 +3,11 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
-import pg from 'pg';
 
 const folder = process.env.SW_TEST_EVIDENCE;
-if (folder !== undefined) {
+// The key process and other programs have nothing to do with the database.
+if (folder !== undefined && /\/dist\/(?:main|worker|cli)\.js$/.test(process.argv[1] ?? '')) {
+  const { default: pg } = await import('pg');
   const file = join(folder, `statements-${process.pid}-${threadId}.ndjson`);
   const noted = new Set();
   const { query } = pg.Client.prototype;

@@ -38,7 +38,9 @@ function ofState(state: string): Problem | undefined {
     return new Problem('unavailable', 'database.full', detail, { retryAfter: LATER });
   }
   const refusal = ofSignIn(state);
-  return refusal && new Problem('unavailable', 'database.unavailable', refusal, { retryAfter: LATER });
+  return refusal === undefined
+    ? undefined
+    : new Problem('unavailable', 'database.unavailable', refusal, { retryAfter: LATER });
 }
 
 function ofSignIn(state: string): string | undefined {

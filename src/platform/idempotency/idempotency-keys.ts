@@ -53,14 +53,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
  */
 @Injectable()
 export class IdempotencyKeys {
-
-  constructor(
-    private readonly db: DataSource,
-    old: OldRows,
-  ) {
-    const key = ['principal', 'operation', 'key'];
-    old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
-  }
+  constructor(private readonly db: DataSource) {}
 
   /**
    * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
@@ -140,6 +133,15 @@ export class IdempotencyKeys {
         'This Idempotency-Key was used with another body; take a new key.',
       );
     }
+  }
+}
+
+/** Has keys that are older than KEPT_HOURS deleted. */
+@Injectable()
+export class OldIdempotencyKeys {
+  constructor(old: OldRows) {
+    const key = ['principal', 'operation', 'key'];
+    old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
   }
 }
 
