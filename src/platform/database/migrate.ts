@@ -46,7 +46,8 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
     await keeper.startTransaction();
     // The transaction is open, and idle, until the migrations are done.
     await keeper.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    const [row] = (await keeper.query('SELECT pg_try_advisory_xact_lock($1) AS mine', [MIGRATION_LOCK])) as {
+    // Without a parameter: the portal of a statement that has some stays open with its snapshot, for which a concurrent index would wait.
+    const [row] = (await keeper.query(`SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS mine`)) as {
       mine: boolean;
     }[];
     if (row?.mine === true) return;
