@@ -14,6 +14,7 @@ import { DatabasePool } from './operations/database-pool.js';
 import { OperationsMetrics } from './operations/operations.metrics.js';
 import { OperationsReader } from './operations/operations.reader.js';
 import { OperationsService } from './operations/operations.service.js';
+import { Retention } from './operations/retention.js';
 import { SettingsController } from './settings/settings.controller.js';
 
 @Module({
@@ -29,6 +30,7 @@ import { SettingsController } from './settings/settings.controller.js';
     OperationsMetrics,
     OperationsReader,
     OperationsService,
+    Retention,
   ],
   exports: [OperationsService],
 })

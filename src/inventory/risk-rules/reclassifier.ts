@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
+import { causeOf } from '../../platform/database/database-error.js';
 import { CoalescingRunner } from '../../platform/jobs/runners.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
@@ -48,7 +49,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   private timer: NodeJS.Timeout | undefined;
   private readonly rounds = new CoalescingRunner(
     () => this.look(),
-    (error) => this.logger.warn(`judging anew waits: ${error instanceof Error ? error.name : 'unknown'}`),
+    (error) => this.logger.warn(`judging anew waits: ${causeOf(error)}`),
   );
   private isUpToDate = false;
 

@@ -60,6 +60,10 @@ export class Config {
   readonly outboundAllow: string[];
   readonly databaseUrl: string;
   readonly databasePool: number;
+  /** Days for which these are kept after nobody needs them any more; 0: for ever. */
+  readonly keepDocumentsDays: number;
+  readonly keepScanResultsDays: number;
+  readonly keepAlertsDays: number;
   readonly redisUrl: string;
   readonly redisPrefix: string;
   readonly pkcs11Library: string;
@@ -125,6 +129,9 @@ export class Config {
     this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
     this.ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
+    this.keepDocumentsDays = this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, 36_500);
+    this.keepScanResultsDays = this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, 36_500);
+    this.keepAlertsDays = this.whole('SVC_KEEP_ALERTS_DAYS', 0, 36_500);
     this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
     this.redisPrefix = this.text('SVC_REDIS_PREFIX');
     this.pkcs11Library = this.text('SVC_PKCS11_LIBRARY');

@@ -76,3 +76,9 @@ export function operatorsWords(error: unknown): string {
   const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
   return meaning === undefined ? said : `${meaning}; it says: ${said}`;
 }
+
+/** What is logged of an error where documents of others are read: of the database its words, of anything else only the name, since its message may quote a document. */
+export function causeOf(error: unknown): string {
+  if (sqlState(error) !== undefined || isDatabaseTrouble(error)) return operatorsWords(error);
+  return error instanceof Error ? error.name : 'unknown';
+}

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval, Timeout } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { firstIdAt } from './new-id.js';
 import { JobLeases } from '../jobs/job-lease.repository.js';
 
 /** The first moments of a process are for its start. */
@@ -17,7 +18,7 @@ export interface OldRowsRule {
   readonly table: string;
   /** SQL, about `t`: over, so that nobody changes it any more. */
   readonly where: string;
-  /** The column that says since when. */
+  /** The column that says since when; `id` where it is a UUIDv7, made when the row was. */
   readonly since: string;
   readonly days?: number;
   /** Columns of the primary key; `id` by default. */
@@ -56,10 +57,15 @@ export class OldRows {
   }
 
   private async deleteBy({ table, where, since, days = KEPT_DAYS, key = ['id'] }: OldRowsRule): Promise<void> {
-    const isOld = `(${where}) AND t.${since} < now() - interval '${days} days'`;
+    const age = since === 'id' ? `t.id < '${idsBefore(days)}'` : `t.${since} < now() - interval '${days} days'`;
+    const isOld = `(${where}) AND ${age}`;
     const columns = key.map((column) => `t.${column}`).join(', ');
     // The condition is repeated: a row that was changed since the inner look stays.
     const batch = `DELETE FROM ${table} t WHERE (${columns}) IN (SELECT ${columns} FROM ${table} t WHERE ${isOld} LIMIT ${BATCH}) AND ${isOld}`;
     for (let deleted = BATCH; deleted === BATCH;) [, deleted] = (await this.db.query(batch)) as [unknown, number];
   }
+}
+
+function idsBefore(days: number): string {
+  return firstIdAt(Date.now() - days * 24 * 3_600_000);
 }
