@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../config/config.js';
@@ -27,7 +27,7 @@ const MAX_ROUND_TRIP_MS = 500;
  * answers and takes no writes (a standby, a full disk, a wrong schema) is of no use here.
  */
 @Injectable()
-export class Heartbeat implements OnApplicationShutdown {
+export class Heartbeat implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Heartbeat.name);
   private readonly beats = new SingleFlight(() => undefined);
   private readonly row: Omit<ServiceInstance, 'seenAt'>;
@@ -66,7 +66,8 @@ export class Heartbeat implements OnApplicationShutdown {
     this.plan();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** While the database is still open. What is finished after this is finished by a process that nobody counts on any more. */
+  async beforeApplicationShutdown(): Promise<void> {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
     await this.beats.stop();

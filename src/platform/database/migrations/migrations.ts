@@ -60,6 +60,7 @@ import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 import { ServiceInstances1798000039100 } from './1798000039100-service-instances.js';
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
+import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -124,4 +125,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ServiceInstances1798000039100,
   JobLeases1798000039101,
   FailedRequests1798000039102,
+  ExpiringKeys1798000039103,
 ];
