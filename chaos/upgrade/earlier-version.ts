@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -18,21 +18,20 @@ export interface EarlierVersion {
   remove(): Promise<void>;
 }
 
-/** Checks a commit out beside this one, with the packages of this one, and builds its service; or takes a build that is there. */
+/** Unpacks a commit beside this one, with the packages of this one, and builds its service; or takes a build that is there. */
 export async function earlierVersion(commit: string, built: string | undefined): Promise<EarlierVersion> {
   if (built !== undefined) {
     if (!existsSync(join(built, 'dist/main.js'))) throw new Error(`${built} has no dist/main.js`);
-    const { stdout } = await run('git', ['-C', built, 'rev-parse', 'HEAD']);
-    return { commit: stdout.trim(), dist: join(built, 'dist'), remove: async () => undefined };
+    return { commit: `${commit}, built in ${built}`, dist: join(built, 'dist'), remove: async () => undefined };
   }
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-earlier-'));
   const tree = join(directory, 'tree');
-  await run('git', ['-C', ROOT, 'worktree', 'add', '--detach', tree, commit]);
-  const remove = async () => {
-    await run('git', ['-C', ROOT, 'worktree', 'remove', '--force', tree]).catch(() => undefined);
-    rmSync(directory, { recursive: true, force: true });
-  };
+  const remove = async () => rmSync(directory, { recursive: true, force: true });
   try {
+    mkdirSync(tree);
+    const archive = join(directory, 'tree.tar');
+    await run('git', ['-C', ROOT, 'archive', '--output', archive, commit]);
+    await run('tar', ['-xf', archive, '-C', tree]);
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(tree, 'node_modules'));
     const builder = pathToFileURL(join(tree, 'scripts/lib/build.mjs')).href;
     const program = `const { build } = await import(${JSON.stringify(builder)}); await build({ withConsole: false });`;

@@ -24,6 +24,15 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
+/** Whether the newest document of the source has this digest. */
+export async function isNewestDigest(tx: EntityManager, { source, digest }: Arrival): Promise<boolean> {
+  const rows = (await tx.query(
+    'SELECT 1 FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id WHERE s.id = $1 AND d.digest = $2',
+    [source.id, digest],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
 /** Whether the source has a newer document, by the times that documents give themselves. */
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);

@@ -3,7 +3,11 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
-import { type IdempotencyKeys, idempotentUse, type IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import {
+  type IdempotencyKeys,
+  idempotentUse,
+  type IdempotentUse,
+} from '../../platform/idempotency/idempotency-keys.js';
 import { detachBuffer } from '../../platform/memory/detach-buffer.js';
 import { keepRefs } from '../bom-link/bom-link.js';
 import type { Draft, IngestOutcome } from '../model/document.js';
@@ -21,6 +25,7 @@ import {
   componentsOf,
   earlierDocument,
   earlierOutcome,
+  isNewestDigest,
   isSettled,
   isSuperseded,
   lockSource,
@@ -146,7 +151,8 @@ export class DocumentIngest {
    * Idempotency-Key, since a repeated call comes here again. Undefined for everything else.
    */
   private async seeAgain(arrival: Arrival): Promise<IngestOutcome | undefined> {
-    if (!isWholeScan(arrival)) return undefined;
+    // Outside of a transaction: most scans that found something new are told apart here.
+    if (!isWholeScan(arrival) || !(await isNewestDigest(this.db.manager, arrival))) return undefined;
     const known = await this.keys.known(useOf(arrival));
     return this.transaction(async (tx) => {
       if (known !== undefined) return earlierOutcome(tx, known);
