@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -32,6 +33,20 @@ async function ask(url: string): Promise<Asked | undefined> {
   const text = await response.text();
   const isJson = (response.headers.get('content-type') ?? '').includes('json');
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
+}
+
+/** Our own metrics in a scrape, without those of Node.js. */
+function namesIn(scrape: string): string[] {
+  const names = [...scrape.matchAll(/^# HELP sealwright_(\w+) /gm)].map(([, name = '']) => name);
+  return names.filter((name) => !/^(?:process|nodejs)_/.test(name)).toSorted();
+}
+
+/** The first column of the table in docs/operations.md. */
+function documentedMetrics(): string[] {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const [, table = ''] = /\n## Metrics\n([^]*?)\nQueues: /.exec(text) ?? [];
+  const cells = table.split('\n').flatMap((line) => (line.startsWith('| `') ? [line.split('|')[1] ?? ''] : []));
+  return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)).toSorted();
 }
 
 const health = async () => (await service.call('GET', '/actuator/health', { key: apiKey })).body;
@@ -74,6 +89,9 @@ it('a worker answers health and metrics on its management port, without a creden
     expect(await ask(`${at}/actuator/${path}`)).toMatchObject({ status: 200, body: { status: 'UP' } });
   const metrics = await ask(`${at}/metrics`);
   expect(metrics?.body).toContain('sealwright_db_write_up 1');
+  expect(metrics?.body).toMatch(/sealwright_queue_depth\{queue="signing"\} \d/);
+  expect(metrics?.body).toMatch(/sealwright_instances\{role="worker"\} [1-9]/);
+  expect(namesIn(metrics?.body)).toEqual(documentedMetrics());
   expect((await ask(`${at}/api/auth/me`))?.status).toBe(404);
   await worker.kill('SIGKILL');
   const { detail } = await until('it is missed', 30, async () => {
