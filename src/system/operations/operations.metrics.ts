@@ -128,7 +128,9 @@ export class OperationsMetrics {
       labelNames: [...labelNames],
       registers: [this.metrics.registry],
       collect: async () => {
-        const samples = await Promise.resolve(read()).catch((): Sample[] => []);
+        const samples = await Promise.resolve()
+          .then(read)
+          .catch((): Sample[] => []);
         gauge.reset();
         for (const [value, ...labels] of samples)
           gauge.set(Object.fromEntries(labelNames.map((label, place) => [label, labels[place] ?? ''])), value);
