@@ -75,7 +75,7 @@ it('what the operator does not keep for ever goes after its days, and what is in
   const document = (id: string, serial: string | null) =>
     stage.sql(
       `INSERT INTO inventory_document (id, source_id, digest, format, serial_number, received_from, received_at, outcome)
-       VALUES ($1, $2, decode(md5($1), 'hex'), 'sensor scan', $3, 'nobody', now() - interval '400 days', '{}')`,
+       VALUES ($1, $2, decode(md5(random()::text), 'hex'), 'sensor scan', $3, 'nobody', now() - interval '400 days', '{}')`,
       [id, source, serial],
     );
   await stage.sql(`INSERT INTO inventory_source (id, name, document_id) VALUES ($1, 'a source', $2)`, [source, newest]);
@@ -89,7 +89,7 @@ it('what the operator does not keep for ever goes after its days, and what is in
   ])
     await stage.sql(
       `INSERT INTO alert (id, rule_id, key, severity, title, subject_kind, subject_id, subject_name, status, first_at, last_at, resolved_at)
-       VALUES ($1, gen_random_uuid(), $1, 'warning', 'x', 'host', 'x', 'x', $2, now() - interval '400 days', now(),
+       VALUES ($1, gen_random_uuid(), gen_random_uuid()::text, 'warning', 'x', 'host', 'x', 'x', $2, now() - interval '400 days', now(),
          CASE WHEN $2 = 'RESOLVED' THEN now() - interval '400 days' END)`,
       [id, status],
     );
