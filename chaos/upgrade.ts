@@ -73,7 +73,8 @@ async function retire(service: Service): Promise<void> {
 
 async function atTheEnd(stage: Stage, traffic: Traffic, services: readonly Service[]): Promise<void> {
   const total = [...traffic.counts.values()].reduce((sum, count) => sum + count, 0);
-  for (const [name, count] of [...traffic.counts].toSorted()) say(`       ${count} × ${name}`);
+  for (const [name, count] of [...traffic.counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    say(`       ${count} × ${name}`);
   const shown = traffic.faults.slice(0, MAX_SHOWN).map(({ version, what, answer }) => `${version} ${what}: ${answer}`);
   check(
     `${total} calls, none of them refused or without an answer`,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
+import { Client } from 'pg';
 import { ROOT } from './project.mjs';
 import { run } from './run.mjs';
 
@@ -103,7 +103,7 @@ export async function explainStatements({ adminUrl, evidence }) {
 }
 
 async function connected(connectionString) {
-  const client = new pg.Client({ connectionString });
+  const client = new Client({ connectionString });
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -197,7 +197,7 @@ function wholeScans(node, partial, isLimited) {
   const limited = node['Node Type'] === 'Limit' || (isLimited && !TAKES_ALL.test(node['Node Type']));
   const scans = (node.Plans ?? []).flatMap((child) => wholeScans(child, partial, limited));
   const table = node['Relation Name'];
-  if (table === undefined || !GROWING.includes(table) || !/Scan$/.test(node['Node Type'])) return scans;
+  if (table === undefined || !GROWING.includes(table) || !node['Node Type'].endsWith('Scan')) return scans;
   const goesBy = node['Index Cond'] ?? node['Recheck Cond'] ?? node['TID Cond'];
   const isShort =
     partial.has(node['Index Name']) || (node.Plans ?? []).some((child) => partial.has(child['Index Name']));

@@ -75,5 +75,6 @@ async function applyAll(db: DataSource, says: (line: string) => void): Promise<s
 async function appliedIn(db: DataSource): Promise<string[]> {
   const [table] = (await db.query(`SELECT to_regclass('migrations') IS NOT NULL AS "exists"`)) as { exists: boolean }[];
   if (table?.exists !== true) return [];
-  return ((await db.query('SELECT name FROM migrations ORDER BY id')) as { name: string }[]).map(({ name }) => name);
+  const rows: { name: string }[] = await db.query('SELECT name FROM migrations ORDER BY id');
+  return rows.map(({ name }) => name);
 }

@@ -10,7 +10,7 @@ import { Metrics } from '../metrics/metrics.js';
 import { type DatabaseLook, InstanceRepository } from './instance.repository.js';
 import { PRODUCT_VERSION } from './product-version.js';
 import { epochFault, NEWEST_MIGRATION } from './schema-fit.js';
-import type { ServiceInstance } from './service-instance.entity.js';
+import type { InstanceRow } from './service-instance.entity.js';
 
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */
@@ -30,12 +30,12 @@ const MAX_ROUND_TRIP_MS = 500;
 export class Heartbeat implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Heartbeat.name);
   private readonly beats = new SingleFlight(() => undefined);
-  private readonly row: Omit<ServiceInstance, 'seenAt'>;
+  private readonly row: Omit<InstanceRow, 'seenAt'>;
   private timer: NodeJS.Timeout | undefined;
   private committedAt = -Infinity;
   private fault: string | undefined = 'nothing was written yet';
   private schemaFault: string | undefined;
-  private known: readonly ServiceInstance[] = [];
+  private known: readonly InstanceRow[] = [];
   private lookedAt = -Infinity;
   private databaseTime = 0;
   private outOfService: (reason: string) => void = () => undefined;
@@ -96,7 +96,7 @@ export class Heartbeat implements BeforeApplicationShutdown {
   }
 
   /** The processes that the last look found, each with how long ago it was seen, in milliseconds. */
-  seen(): readonly (ServiceInstance & { readonly agoMs: number })[] {
+  seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
     const now = this.databaseTime + (performance.now() - this.lookedAt);
     return this.known.map((instance) => ({ ...instance, agoMs: Math.max(0, now - instance.seenAt.getTime()) }));
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Epoch } from './schema-fit.js';
-import type { ServiceInstance } from './service-instance.entity.js';
+import type { InstanceRow } from './service-instance.entity.js';
 
 /** Rows that are read, at most: more processes than anybody runs. */
 const MAX_INSTANCES = 500;
@@ -41,7 +41,7 @@ export class InstanceRepository {
   }
 
   /** Commits that the process is alive now. */
-  async write(on: EntityManager, row: Omit<ServiceInstance, 'seenAt'>): Promise<void> {
+  async write(on: EntityManager, row: Omit<InstanceRow, 'seenAt'>): Promise<void> {
     await on.query(
       `INSERT INTO service_instance (id, role, host, pid, version, schema, started_at, seen_at, clock_offset_ms)
        VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8)
@@ -51,11 +51,11 @@ export class InstanceRepository {
   }
 
   /** The processes that were seen within the last day, the newest sign of life first; a day after its last, a row is deleted. */
-  async list(on: EntityManager = this.db.manager): Promise<ServiceInstance[]> {
+  async list(on: EntityManager = this.db.manager): Promise<InstanceRow[]> {
     return (await on.query(
       `SELECT id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"
        FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
-    )) as ServiceInstance[];
+    )) as InstanceRow[];
   }
 
   /** A process that ends in order takes its row with it; what is left belongs to one that died. */

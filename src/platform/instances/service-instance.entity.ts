@@ -34,3 +34,5 @@ export class ServiceInstance {
   @Column('int')
   clockOffsetMs: number;
 }
+
+export type InstanceRow = Pick<ServiceInstance, keyof ServiceInstance>;

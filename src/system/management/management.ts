@@ -19,10 +19,10 @@ export class Management {
   constructor(private readonly config: Config) {}
 
   async open(): Promise<void> {
-    const { managementPort, managementHost } = this.config;
-    if (managementPort === undefined) return;
-    const port = await this.own.listen(managementPort, managementHost);
-    this.logger.log(`health and metrics on http://${managementHost}:${port}`);
+    const { management } = this.config;
+    if (management === undefined) return;
+    const port = await this.own.listen(management.port, management.host);
+    this.logger.log(`health and metrics on http://${management.host}:${port}`);
   }
 
   /** Waits for the database and its schema. */

@@ -9,22 +9,22 @@ import { OldRows, type OldRowsRule } from '../../platform/database/old-rows.js';
  */
 @Injectable()
 export class Retention {
-  constructor(old: OldRows, { keepDocumentsDays, keepScanResultsDays, keepAlertsDays }: Config) {
+  constructor(old: OldRows, { keptDays }: Config) {
     // An id is made when its row is, and is in the order of time (UUIDv7): the primary key finds old rows.
     const forget = (days: number, rule: Omit<OldRowsRule, 'since' | 'days'>) => {
       if (days > 0) old.forget({ ...rule, since: 'id', days });
     };
-    forget(keepDocumentsDays, {
+    forget(keptDays.documents, {
       table: 'inventory_document',
-      where: `t.serial_number IS NULL AND t.received_at < now() - interval '${keepDocumentsDays} days'
+      where: `t.serial_number IS NULL AND t.received_at < now() - interval '${keptDays.documents} days'
         AND NOT EXISTS (SELECT FROM inventory_source s WHERE s.id = t.source_id AND s.document_id = t.id)`,
     });
-    forget(keepScanResultsDays, { table: 'scan_result', where: `t.outcome <> 'PENDING'` });
-    forget(keepAlertsDays, {
+    forget(keptDays.scanResults, { table: 'scan_result', where: `t.outcome <> 'PENDING'` });
+    forget(keptDays.alerts, {
       table: 'alert',
-      where: `t.status = 'RESOLVED' AND t.resolved_at < now() - interval '${keepAlertsDays} days'`,
+      where: `t.status = 'RESOLVED' AND t.resolved_at < now() - interval '${keptDays.alerts} days'`,
     });
-    forget(keepAlertsDays, {
+    forget(keptDays.alerts, {
       table: 'alert_notification',
       where: 'NOT EXISTS (SELECT FROM alert a WHERE a.id = t.alert_id)',
     });

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
 import type { Config } from '../../platform/config/config.js';
-import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
+import type { InstanceRow } from '../../platform/instances/service-instance.entity.js';
 
 export class MailTestBody {
   /** Who gets the mail. @example ada@example.com */
@@ -72,7 +72,7 @@ export class InstanceView {
   /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
   clockOffsetMs: number;
 
-  static of({ id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs }: ServiceInstance): InstanceView {
+  static of({ id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs }: InstanceRow): InstanceView {
     return { id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs };
   }
 }
