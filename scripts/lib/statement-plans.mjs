@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Client } from 'pg';
 import { ROOT } from './project.mjs';
 import { run } from './run.mjs';
 
@@ -103,6 +102,8 @@ export async function explainStatements({ adminUrl, evidence }) {
 }
 
 async function connected(connectionString) {
+  // Loaded here: the program that installs packages has none when it starts.
+  const { Client } = await import('pg');
   const client = new Client({ connectionString });
   client.on('error', () => undefined);
   await client.connect();

@@ -8,7 +8,7 @@ export function newId(): string {
 /** The least id of a millisecond since 1970: every id that was made before is less. */
 export function firstIdAt(ms: number): string {
   const hex = Math.trunc(ms).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+  return hex.replace(/^(.{8})(.{4})$/, '$1-$2-7000-8000-000000000000');
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

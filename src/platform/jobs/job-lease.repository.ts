@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { truncate } from '../text/truncate.js';
 import { underLease, WORKER_ID } from './lease.js';
 
 const LEASE_SECONDS = 15;
@@ -61,7 +62,7 @@ export class JobLeases {
       await this.release(name, null);
       return result;
     } catch (error) {
-      const said = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_CHARACTERS);
+      const said = truncate(error instanceof Error ? error.message : String(error), MAX_ERROR_CHARACTERS);
       // The lease runs out by itself when the database is what has failed.
       await this.release(name, said).catch(() => undefined);
       throw error;

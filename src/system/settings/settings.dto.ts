@@ -56,6 +56,7 @@ export class SettingsView {
 
 /** A process of the service, as it last described itself. */
 export class InstanceView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   role: 'all' | 'api' | 'worker';
   /** @example sealwright-api-6c9f */
