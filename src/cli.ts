@@ -1,6 +1,7 @@
 import { acceptLog } from './cli/accept-log.command.js';
 import { migrate } from './cli/migrate.command.js';
 import { openapi } from './cli/openapi.command.js';
+import { reconcileCounts } from './cli/reconcile-counts.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { start } from './start.js';
 
@@ -8,6 +9,7 @@ const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
   'accept-log': acceptLog,
   migrate,
   openapi,
+  'reconcile-counts': reconcileCounts,
   'seed-demo': seedDemo,
 };
 

@@ -1,15 +1,18 @@
-import { Logger } from '@nestjs/common';
+import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
+import { Heartbeat } from './platform/instances/heartbeat.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { stopOnSignals } from './stop.js';
+import { Management } from './system/management/management.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
 export async function startApi(config: Config): Promise<NestFastifyApplication> {
+  const management = await waitForSchema(config);
   const module = config.works ? AppModule : ApiModule;
   const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(config), {
     bodyParser: false,
@@ -18,6 +21,8 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
   configureHttp(app);
   app.get(ApiDocument).describe(app);
   stopOnSignals(app, config);
+  await app.init();
+  await announce(app, management);
   await app.listen(config.port, config.host);
   new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}`);
   return app;
@@ -25,9 +30,31 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
 
 /** Works in the background, without HTTP. */
 export async function startWorker(config: Config): Promise<void> {
+  const management = await waitForSchema(config);
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
   stopOnSignals(app, config);
+  await announce(app, management);
   new Logger('Start').log('working in the background');
+}
+
+async function waitForSchema(config: Config): Promise<Management> {
+  Logger.overrideLogger(new StructuredLogger(config));
+  const management = new Management(config);
+  await management.open();
+  await management.untilSchemaFits();
+  return management;
+}
+
+/**
+ * The process appears among the instances. When the schema has gone past its version it ends as if it had been told to stop: started
+ * again, it waits for a schema that fits, and takes no work.
+ */
+async function announce(app: INestApplicationContext, management: Management): Promise<void> {
+  management.serve(app);
+  await app.get(Heartbeat).begin((reason) => {
+    new Logger('Start').fatal(reason);
+    process.kill(process.pid, 'SIGTERM');
+  });
 }
 
 /** Reads the settings and starts; what is wrong with the settings is said in full, once. */

@@ -5,6 +5,7 @@ import { Failure } from './failure.mjs';
 import { findIssued } from './issued-secrets.mjs';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
+import { explainStatements } from './statement-plans.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
@@ -62,6 +63,29 @@ const secrets = {
     }),
 };
 
+/** After the tests: no statement that the service has sent reads a table that grows from end to end. */
+const plans = {
+  title: 'plans of all statements',
+  needsStores: true,
+  run: ({ env }) =>
+    step('plans of all statements', async (note) => {
+      const { explained, findings } = await explainStatements({
+        adminUrl: env.SW_TEST_DATABASE_URL ?? '',
+        evidence: env.SW_TEST_EVIDENCE ?? '',
+      });
+      note(`${explained} statements`);
+      if (findings.length > 0)
+        throw new Failure(
+          `${findings.length} statements read a growing table whole`,
+          'Give each an index, or put it with its reason into scripts/lib/statements-that-read-all.json',
+          findings.join('\n'),
+        );
+      if (explained === 0)
+        throw new Failure('No statement was noted', 'Run it after the tests of the service: npm test');
+      return { passed: explained, failed: 0, skipped: [] };
+    }),
+};
+
 /**
  * What `npm run check` does, in order: the cheap ones first. Those with a lane keep one core busy each, so that the lanes are gone
  * through at the same time.
@@ -94,6 +118,7 @@ export const CHECKS = {
   unit: tests('unit'),
   service: tests('service'),
   secrets,
+  plans,
 };
 
 /** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */

@@ -177,6 +177,8 @@ export interface VaultHealth {
   readonly pid?: number;
   /** How often the key process was replaced since this process started. */
   readonly respawns: number;
+  /** Orders of this process that have no answer yet. */
+  readonly waiting: number;
 }
 
 /**

@@ -3,6 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { SigningModule } from '../signing/signing.module.js';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
+import { CountReconcilerSchedule } from './analytics/count-reconciler.schedule.js';
+import { CountReconciler } from './analytics/count-reconciler.service.js';
 import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
 import { InventoryRecount, InventorySourceCount, InventoryTally } from './analytics/inventory-counts.entity.js';
 import { SnapshotSchedule, SnapshotTarget } from './analytics/snapshot.schedule.js';
@@ -121,6 +123,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     OwnComponents,
     OwnNamesService,
     BomLinksReader,
+    CountReconciler,
     DemoService,
     ImportBodies,
     ImportRunner,
@@ -137,10 +140,13 @@ import { SavedViewsService } from './views/saved-views.service.js';
     SnapshotTaker,
     SnapshotTarget,
   ],
-  exports: [DemoService, IngestService, IngestThreads, SnapshotTaker],
+  exports: [CountReconciler, DemoService, IngestService, IngestThreads, SnapshotTaker],
 })
 export class InventoryModule {}
 
 /** The background work of the inventory. */
-@Module({ imports: [InventoryModule], providers: [FoundAssetsConsumer, SnapshotSchedule, SourceCounter] })
+@Module({
+  imports: [InventoryModule],
+  providers: [CountReconcilerSchedule, FoundAssetsConsumer, SnapshotSchedule, SourceCounter],
+})
 export class InventoryWorkerModule {}

@@ -15,11 +15,18 @@ import { GracefulShutdown } from './http/server/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
-import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
+import { IdempotencyKeys, OldIdempotencyKeys } from './idempotency/idempotency-keys.js';
 import { MailMessage } from './mail/mail-message.entity.js';
 import { MailSender } from './mail/mail-sender.js';
 import { MailHealth, Mailbox } from './mail/mailbox.js';
 import { MailTrial } from './mail/mail-transport.js';
+import { Heartbeat } from './instances/heartbeat.js';
+import { InstanceIndicators } from './instances/instance-indicators.js';
+import { InstanceRepository } from './instances/instance.repository.js';
+import { SchemaEpoch } from './instances/schema-epoch.entity.js';
+import { ServiceInstance } from './instances/service-instance.entity.js';
+import { JobLease } from './jobs/job-lease.entity.js';
+import { JobLeases } from './jobs/job-lease.repository.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
 import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
@@ -41,10 +48,13 @@ import { Clock } from './time/clock.js';
 const ENTITIES = [
   AlertEventRow,
   InboxMessage,
+  JobLease,
   IdempotencyKey,
   MailMessage,
   OutboxMessage,
   ScheduleRun,
+  SchemaEpoch,
+  ServiceInstance,
   WebhookDelivery,
   WebhookEndpoint,
   WebhookOldSecret,
@@ -84,11 +94,16 @@ class ConfigModule {}
     AlertEvents,
     Inbox,
     HealthIndicators,
+    Heartbeat,
+    InstanceIndicators,
+    InstanceRepository,
+    JobLeases,
     IdempotencyKeys,
     MailHealth,
     Mailbox,
     MailTrial,
     Metrics,
+    OldIdempotencyKeys,
     OldRows,
     { provide: OutboundClient, inject: [Config], useFactory: (config: Config) => new OutboundClient(config) },
     Outbox,
@@ -110,6 +125,9 @@ class ConfigModule {}
     AlertEvents,
     Inbox,
     HealthIndicators,
+    Heartbeat,
+    InstanceRepository,
+    JobLeases,
     IdempotencyKeys,
     Mailbox,
     MailTrial,

@@ -10,11 +10,28 @@ import { ExplorerService } from './explorer/explorer.service.js';
 import { HealthController } from './health/health.controller.js';
 import { HealthService } from './health/health.service.js';
 import { MailTestService } from './settings/mail-test.service.js';
+import { DatabasePool } from './operations/database-pool.js';
+import { OperationsMetrics } from './operations/operations.metrics.js';
+import { OperationsReader } from './operations/operations.reader.js';
+import { OperationsService } from './operations/operations.service.js';
+import { Retention } from './operations/retention.js';
 import { SettingsController } from './settings/settings.controller.js';
 
 @Module({
   imports: [AuthModule, HsmModule, QueueModule],
   controllers: [ConsoleController, ExplorerController, HealthController, SettingsController],
-  providers: [ApiDocument, ConsoleFiles, ExplorerService, HealthService, MailTestService],
+  providers: [
+    ApiDocument,
+    ConsoleFiles,
+    DatabasePool,
+    ExplorerService,
+    HealthService,
+    MailTestService,
+    OperationsMetrics,
+    OperationsReader,
+    OperationsService,
+    Retention,
+  ],
+  exports: [OperationsService],
 })
 export class SystemModule {}

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { firstIdAt } from '../../src/platform/database/new-id.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -12,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
+/** An id that was made so many days ago. */
+const idOf = (days: number) => `${firstIdAt(Date.now() - days * 86_400_000).slice(0, 14)}${randomUUID().slice(14)}`;
 const daysAgo = (days: number) => `now() - interval '${days} days'`;
 
 /** One row that ended so many days ago, or is not over yet, and is as old as that. */
@@ -56,6 +59,8 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
      SELECT gen_random_uuid(), $1, now() - n * interval '7 days', 'time', 'SUCCEEDED', now() - n * interval '7 days' FROM generate_series(1, 150) n`,
     [SCHEDULE],
   );
+  // Whoever made the database may have looked within the last hour.
+  await stage.sql('DELETE FROM job_lease');
   await stage.start({ role: 'worker' });
   const counts = () => Promise.all(['mail_message', 'sensor_command', 'webhook_delivery', 'schedule_run'].map(count));
   await until('something old is forgotten in each table', 30, async () => {
@@ -63,4 +68,39 @@ it('what has been over for long is forgotten, what is not over is not, and of ea
     return mails < 3 && commands < 3 && deliveries < 3 && runs < 150;
   });
   expect(await counts()).toEqual([2, 2, 2, 100]);
+});
+
+it('what the operator does not keep for ever goes after its days, and what is in use stays', async () => {
+  const [source, newest, alert] = [randomUUID(), idOf(400), idOf(400)];
+  const document = (id: string, serial: string | null) =>
+    stage.sql(
+      `INSERT INTO inventory_document (id, source_id, digest, format, serial_number, received_from, received_at, outcome)
+       VALUES ($1, $2, decode(md5(random()::text), 'hex'), 'sensor scan', $3, 'nobody', now() - interval '400 days', '{}')`,
+      [id, source, serial],
+    );
+  await stage.sql(`INSERT INTO inventory_source (id, name, document_id) VALUES ($1, 'a source', $2)`, [source, newest]);
+  await document(newest, null);
+  await document(idOf(400), null);
+  await document(idOf(400), 'urn:uuid:1');
+  await document(idOf(1), null);
+  for (const [id, status] of [
+    [alert, 'RESOLVED'],
+    [idOf(400), 'OPEN'],
+  ])
+    await stage.sql(
+      `INSERT INTO alert (id, rule_id, key, severity, title, subject_kind, subject_id, subject_name, status, first_at, last_at, resolved_at)
+       VALUES ($1, gen_random_uuid(), gen_random_uuid()::text, 'warning', 'x', 'host', 'x', 'x', $2, now() - interval '400 days', now(),
+         CASE WHEN $2 = 'RESOLVED' THEN now() - interval '400 days' END)`,
+      [id, status],
+    );
+  await stage.sql('DELETE FROM job_lease');
+  const settings = { SVC_KEEP_DOCUMENTS_DAYS: '365', SVC_KEEP_ALERTS_DAYS: '365', SVC_KEEP_SCAN_RESULTS_DAYS: '365' };
+  await stage.start({ role: 'worker', settings });
+  await until(
+    'something old is forgotten',
+    30,
+    async () => (await count('inventory_document')) < 4 && (await count('alert')) < 2,
+  );
+  expect(await count('inventory_document')).toBe(3);
+  expect(await stage.sql('SELECT status FROM alert')).toEqual([{ status: 'OPEN' }]);
 });

@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keepLog, noteExchange } from './issued-secrets.js';
 
+/** Notes the statements of a service for the check `plans`, in a run that ends with it. */
+const RECORDED: Record<string, string> =
+  process.env['SW_TEST_EVIDENCE'] === undefined
+    ? {}
+    : { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'statement-recorder.mjs')}` };
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 
 export interface ServiceOptions {
   readonly role?: 'all' | 'api' | 'worker';
+  /** Where the build is, if it is not that of this tree. */
+  readonly dist?: string;
   /** On top of the stage's settings. */
   readonly settings?: Record<string, string>;
 }
@@ -43,8 +50,8 @@ export interface Answer {
 /** Starts the built service and waits until it is ready; otherwise throws with its output. */
 export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all';
-  const env = { ...process.env, ...settings, ...options.settings, SVC_ROLE: role };
-  const child = spawn(process.execPath, [join(DIST, role === 'worker' ? 'worker.js' : 'main.js')], {
+  const env = { ...process.env, ...RECORDED, ...settings, ...options.settings, SVC_ROLE: role };
+  const child = spawn(process.execPath, [join(options.dist ?? DIST, role === 'worker' ? 'worker.js' : 'main.js')], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -66,9 +73,9 @@ export async function startService(settings: Record<string, string>, options: Se
 }
 
 /** Runs a command of the built command line to its end. */
-export async function runToEnd(args: string[], settings: Record<string, string>): Promise<string> {
+export async function runToEnd(args: string[], settings: Record<string, string>, dist = DIST): Promise<string> {
   const env = { ...process.env, ...settings };
-  const { stdout } = await promisify(execFile)(process.execPath, [join(DIST, 'cli.js'), ...args], {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], {
     env,
     timeout: 180_000,
   });

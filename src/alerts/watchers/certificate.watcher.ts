@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { DEFAULT_DAYS } from '../model/alert-condition.js';
 import { raise } from '../intake/alert-writer.js';
 import type { Hit } from '../intake/rule-match.js';
@@ -57,7 +58,7 @@ export class CertificateWatcher implements OnApplicationBootstrap {
       await tx.query(
         `UPDATE alert x SET status = 'RESOLVED', resolved_at = now(), resolved_by = NULL,
            notify_at = CASE WHEN x.notified_at IS NULL THEN NULL ELSE now() END
-         FROM asset a WHERE x.rule_id = $2 AND x.status <> 'RESOLVED' AND x.subject_kind = 'asset' AND a.id::text = x.subject_id
+         FROM asset a WHERE x.rule_id = $2 AND x.status <> 'RESOLVED' AND x.subject_kind = 'asset' AND a.id = ${uuidOf('x.subject_id')}
            AND (a.state <> 'active' OR a.not_after > now() + make_interval(days => $1))`,
         [days, rule.id],
       );

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
@@ -33,7 +34,7 @@ type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
 /** Members of all groups that were asked so far, and who asked. */
-const CONCERNED = `(person.id::text = a.owner_id OR EXISTS (
+const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
 /**

@@ -63,9 +63,10 @@ export class PolicyChecks {
 }
 
 async function known(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
+  const names = stages.map(({ group }) => group);
   const groups: { id: string; name: string }[] = await tx.query(
-    `SELECT id, name FROM approver_group WHERE id::text = ANY($1::text[]) OR name = ANY($1::text[]) ORDER BY id FOR SHARE`,
-    [stages.map(({ group }) => (isId(group) ? group.toLowerCase() : group))],
+    `SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[]) OR name = ANY($2::text[]) ORDER BY id FOR SHARE`,
+    [names.filter(isId), names],
   );
   const found = stages.map(({ group, threshold }, i): PolicyStage => {
     const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { newId } from '../../platform/database/new-id.js';
+import { newId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../../access/caller.js';
@@ -83,7 +83,7 @@ export class ApiKeyRenewalService {
   private async warnAt(tx: EntityManager, days: number): Promise<void> {
     const [due]: [Due[], number] = await tx.query(
       `UPDATE api_key k SET warned_days = $1
-       FROM api_key before LEFT JOIN user_account u ON u.id::text = before.owner_id AND NOT u.disabled
+       FROM api_key before LEFT JOIN user_account u ON u.id = ${uuidOf('before.owner_id')} AND NOT u.disabled
        WHERE before.id = k.id AND k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
          AND k.expiry <= now() + make_interval(days => $1) AND (k.warned_days IS NULL OR k.warned_days > $1)
          AND k.created_at < k.expiry - make_interval(days => $1)

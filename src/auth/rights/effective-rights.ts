@@ -1,3 +1,4 @@
+import { uuidOf } from '../../platform/database/new-id.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Roles and state of a person now. */
@@ -34,9 +35,9 @@ export function effectiveRights({ people, limits }: CredentialStanding): Readonl
   return rights;
 }
 
-/** SQL for a `PersonNow` as JSON, or null. `id`: an SQL expression of the type text. */
+/** SQL for a `PersonNow` as JSON, or null. `id`: an SQL expression of the type uuid. */
 export function personNow(id: string): string {
-  return `(SELECT json_build_object('roles', p.roles, 'disabled', p.disabled) FROM user_account p WHERE p.id::text = ${id})`;
+  return `(SELECT json_build_object('roles', p.roles, 'disabled', p.disabled) FROM user_account p WHERE p.id = ${id})`;
 }
 
 /** The people behind an API key or an OAuth client, as its row has them. */
@@ -50,7 +51,7 @@ export interface OwnedRow {
 
 /** SQL for the columns of an `OwnedRow`. `row`: the alias of api_key or oauth_client. */
 export function ownedColumns(row: string): string {
-  return `${row}.owner_id, ${personNow(`${row}.owner_id`)} AS owner, ${row}.issued_to, ${personNow(`${row}.issued_to`)} AS receiver`;
+  return `${row}.owner_id, ${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${row}.issued_to, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver`;
 }
 
 export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): CredentialStanding['people'] {

@@ -44,7 +44,7 @@ interface KnownSession {
 /** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled. */
 const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, s.stepped_up_at,
-    u.email, ${personNow('s.user_id::text')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')}
+    u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')}
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id

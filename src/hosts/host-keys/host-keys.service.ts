@@ -167,7 +167,7 @@ export class HostKeysService {
        SELECT $1, host.id, $3, $4, $5, $6, $7, $8, $9 FROM host WHERE host.id = $2
        ON CONFLICT (host_id, fingerprint) DO UPDATE SET last_seen = coalesce(excluded.last_seen, host_key.last_seen),
          possession = CASE WHEN excluded.possession = 'proven' THEN 'proven' ELSE host_key.possession END
-       RETURNING (xmax = 0) AS fresh`,
+       RETURNING id = $1 AS fresh`,
       [newId(), hostId, key.fingerprint, key.type, key.bits, key.blob, state, possession, at],
     );
     return rows[0]?.fresh === true;

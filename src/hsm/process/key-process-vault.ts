@@ -146,7 +146,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   health(): VaultHealth {
-    return this.supervisor.health();
+    const waiting = this.queue.length + this.unseen.length + this.inFlight.size;
+    return { ...this.supervisor.health(), waiting };
   }
 
   private async signSealed(order: SignOrder, sealed: Buffer): Promise<Buffer> {

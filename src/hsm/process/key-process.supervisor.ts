@@ -64,7 +64,7 @@ export class KeyProcessSupervisor {
     return this.state === 'halted' || this.state === 'stopped';
   }
 
-  health(): VaultHealth {
+  health(): Omit<VaultHealth, 'waiting'> {
     return { up: this.up, detail: this.detail, pid: this.child?.pid, respawns: this.respawns };
   }
 

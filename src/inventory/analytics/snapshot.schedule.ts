@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { causeOf } from '../../platform/database/database-error.js';
 import { SnapshotTaker } from './snapshot-taker.js';
 import type { Scope } from '../../access/scopes.js';
 import {
@@ -27,7 +28,7 @@ export class SnapshotSchedule implements OnApplicationBootstrap {
     try {
       await this.taker.takeLast();
     } catch (error) {
-      this.logger.warn(`no snapshot was taken: ${error instanceof Error ? error.name : 'unknown'}`);
+      this.logger.warn(`no snapshot was taken: ${causeOf(error)}`);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource, type EntityManager } from 'typeorm';
+import { causeOf } from '../../platform/database/database-error.js';
 import { keepSourceCount } from '../model/tally.js';
 import { SingleFlight } from '../../platform/jobs/runners.js';
 
@@ -12,9 +13,7 @@ const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 @Injectable()
 export class SourceCounter {
   private readonly logger = new Logger(SourceCounter.name);
-  private readonly runs = new SingleFlight((error) =>
-    this.logger.warn(`sources were not counted: ${error instanceof Error ? error.name : 'unknown'}`),
-  );
+  private readonly runs = new SingleFlight((error) => this.logger.warn(`sources were not counted: ${causeOf(error)}`));
 
   constructor(private readonly db: DataSource) {}
 

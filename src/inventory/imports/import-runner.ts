@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { causeOf } from '../../platform/database/database-error.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { backOff, underLease } from '../../platform/jobs/lease.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
@@ -34,7 +35,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     most: 1,
     claim: () => this.claim(),
     run: async (claimed) => this.finish(claimed, await this.run(claimed)),
-    failed: (error) => this.logger.warn(`imports wait: ${error instanceof Error ? error.name : 'unknown'}`),
+    failed: (error) => this.logger.warn(`imports wait: ${causeOf(error)}`),
   });
 
   constructor(

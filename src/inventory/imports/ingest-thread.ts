@@ -6,7 +6,7 @@ import { AuditSeals } from '../../audit/entries/audit-seals.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
-import { isDatabaseTrouble } from '../../platform/database/database-error.js';
+import { databaseProblem } from '../../platform/database/database-problem.js';
 import { Cursors } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -58,9 +58,10 @@ function explain(error: unknown): Omit<IngestReply, 'job'> {
   if (error instanceof RangeError) {
     return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
   }
-  if (isDatabaseTrouble(error)) {
-    const message = 'The database does not answer; repeat the call, it is safe to.';
-    return { problem: { kind: 'unavailable', code: 'database.unavailable', message } };
+  const ofDatabase = databaseProblem(error);
+  if (ofDatabase !== undefined) {
+    const { kind, code, message } = ofDatabase;
+    return { problem: { kind, code, message } };
   }
   const failure =
     error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';

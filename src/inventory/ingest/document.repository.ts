@@ -26,6 +26,15 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
+/** Whether the newest document of the source has this digest. */
+export async function isNewestDigest(tx: EntityManager, { source, digest }: Arrival): Promise<boolean> {
+  const rows = (await tx.query(
+    'SELECT 1 FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id WHERE s.id = $1 AND d.digest = $2',
+    [source.id, digest],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
 /** Whether the source has a newer document, by the times that documents give themselves. */
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);
@@ -46,11 +55,12 @@ export async function recordSource(
 ): Promise<boolean> {
   const contexts = [...new Set([...toolContexts, ...(document.replaces?.contexts ?? [])])];
   const [row] = (await tx.query(
-    `INSERT INTO inventory_source (id, name, document_id, document_time, owner, tool_contexts) VALUES ($1, $2, $3, $4, $5, $6)
+    `WITH before AS (SELECT FROM inventory_source WHERE id = $1)
+     INSERT INTO inventory_source (id, name, document_id, document_time, owner, tool_contexts) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (id) DO UPDATE SET last_seen = now(), owner = excluded.owner, tool_contexts = excluded.tool_contexts,
        document_id = coalesce(excluded.document_id, inventory_source.document_id),
        document_time = coalesce(excluded.document_time, inventory_source.document_time)
-     RETURNING xmax <> 0 AS known`,
+     RETURNING EXISTS (SELECT FROM before) AS known`,
     [
       source.id,
       source.name,
@@ -104,6 +114,22 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 }
 
 /**
+ * SQL over `s`, the source with the id $1: its assets that have changed since its last merge, and those that are missing, which each further
+ * document brings nearer to `resolved`.
+ */
+const UNSETTLED = `SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
+  AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at)`;
+
+/** Whether a document that says the same as the last one of its source would change nothing. */
+export async function isSettled(tx: EntityManager, { source }: Arrival): Promise<boolean> {
+  const rows = (await tx.query(
+    `SELECT 1 FROM inventory_source s WHERE s.id = $1 AND s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED})`,
+    [source.id],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
+/**
  * The outcome of the newest document of the source, when it had the same content, its assets have not changed since, and none of them is
  * missing: each further document would bring those nearer to `resolved`.
  */
@@ -114,8 +140,7 @@ export async function outcomeOfSameContent(
   const [row] = (await tx.query(
     `SELECT d.outcome FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id
      WHERE s.id = $1 AND s.said = $2 AND ($3::text IS NULL OR EXISTS (SELECT FROM bom_link_refs r WHERE r.said = $2)) AND NOT EXISTS (
-       SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
-         AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at))`,
+       ${UNSETTLED})`,
     [source.id, document.said, document.serialNumber],
   )) as { outcome: IngestOutcome }[];
   return row?.outcome;

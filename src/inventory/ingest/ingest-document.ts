@@ -1,14 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
-import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import {
+  type IdempotencyKeys,
+  idempotentUse,
+  type IdempotentUse,
+} from '../../platform/idempotency/idempotency-keys.js';
 import { detachBuffer } from '../../platform/memory/detach-buffer.js';
 import { keepRefs } from '../bom-link/bom-link.js';
 import type { Draft, IngestOutcome } from '../model/document.js';
 import { readBody } from '../readers/body-reader.js';
+import { contentDigest } from '../readers/content-digest.js';
+import { SENSOR_SCAN } from '../readers/sensor-scan-reader.js';
 import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { type Arrival, arrivalsOf } from './arrivals.js';
@@ -27,6 +32,8 @@ import {
 import {
   earlierDocument,
   earlierOutcome,
+  isNewestDigest,
+  isSettled,
   isSuperseded,
   knownAssets,
   lockSource,
@@ -113,7 +120,11 @@ export class DocumentIngest {
       for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
     const outcomes: IngestOutcome[] = [];
     for (const arrival of arrivals)
-      outcomes.push((await this.ingestRepeated(arrival)) ?? (await this.ingestNew(arrival, onProgress)));
+      outcomes.push(
+        (await this.seeAgain(arrival)) ??
+          (await this.ingestRepeated(arrival)) ??
+          (await this.ingestNew(arrival, onProgress)),
+      );
     return together(outcomes);
   }
 
@@ -146,6 +157,24 @@ export class DocumentIngest {
     }
   }
 
+  /**
+   * A scan of a sensor that found what its last one did: the source is marked as seen, and nothing else is written, not even its
+   * Idempotency-Key, since a repeated call comes here again. Undefined for everything else.
+   */
+  private async seeAgain(arrival: Arrival): Promise<IngestOutcome | undefined> {
+    // Outside of a transaction: most scans that found something new are told apart here.
+    if (!isWholeScan(arrival) || !(await isNewestDigest(this.db.manager, arrival))) return undefined;
+    const known = await this.keys.known(useOf(arrival));
+    return this.transaction(async (tx) => {
+      if (known !== undefined) return earlierOutcome(tx, known);
+      await lockSource(tx, arrival);
+      await knownSource(tx, arrival.source, arrival.order.caller);
+      const same = await earlierDocument(tx, arrival);
+      if (same?.isNewest !== true || !isGoodEnough(same.outcome, arrival)) return undefined;
+      return (await isSettled(tx, arrival)) ? nothingNew(same.outcome, same.id, arrival) : undefined;
+    });
+  }
+
   /** A document that says what is known already; undefined when it says something new, or its lists must be read to find out. */
   private async ingestRepeated(arrival: Arrival): Promise<IngestOutcome | undefined> {
     if (arrival.document.said === undefined) return undefined;
@@ -169,8 +198,8 @@ export class DocumentIngest {
 
   private parse(order: IngestOrder): Arrival[] {
     const bytes = Buffer.from(order.bytes);
-    const digest = createHash('sha256').update(bytes).digest();
-    return arrivalsOf(order, readBody(bytes, order), digest);
+    const documents = readBody(bytes, order);
+    return arrivalsOf(order, documents, contentDigest(bytes));
   }
 
   /** Reads the lists of the document, outside of any transaction. Its bytes are freed: nothing is read after that. */
@@ -245,6 +274,8 @@ export class DocumentIngest {
     const before = await knownSource(tx, source, order.caller);
     const same = await earlierDocument(tx, arrival);
     if (same === undefined) return { before, documentId };
+    // What is missing since its last scan comes nearer to `resolved` with each further one.
+    if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
     // The same bytes after others are news only when the document does not tell its own time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
@@ -252,14 +283,7 @@ export class DocumentIngest {
 
   /** The outcome of the earlier call with the same Idempotency-Key. */
   private async claimKey(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
-    const { order, digest, documentId, part } = arrival;
-    const use = idempotentUse(order.idempotencyKey, {
-      principal: order.caller.id,
-      operation: part === 0 ? OPERATION : `${OPERATION} ${part}`,
-      body: digest.toString('hex'),
-      resource: documentId,
-    });
-    const resource = await this.keys.earlier(tx, use);
+    const resource = await this.keys.earlier(tx, useOf(arrival));
     return resource === undefined ? undefined : earlierOutcome(tx, resource);
   }
 
@@ -296,4 +320,18 @@ export class DocumentIngest {
       await runner.release();
     }
   }
+}
+
+function useOf({ order, digest, documentId, part }: Arrival): IdempotentUse | undefined {
+  return idempotentUse(order.idempotencyKey, {
+    principal: order.caller.id,
+    operation: part === 0 ? OPERATION : `${OPERATION} ${part}`,
+    body: digest.toString('hex'),
+    resource: documentId,
+  });
+}
+
+/** A scan that says everything that there is. */
+function isWholeScan({ document }: Arrival): boolean {
+  return document.whole && document.format === SENSOR_SCAN;
 }

@@ -23,6 +23,8 @@ import { pemBlocks } from '../certificates/pem-blocks.js';
 import { describeSpki } from '../certificates/private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from '../certificates/ssh-public-key.js';
 
+/** The format of a scan, as documents are listed by it. */
+export const SENSOR_SCAN = 'sensor scan';
 const MAX_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
 const EDGES = ['dependsOn', 'provides'] as const;
@@ -60,7 +62,7 @@ export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const { from, to, kind } of namedLinks) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
   return {
-    format: 'sensor scan',
+    format: SENSOR_SCAN,
     serialNumber: null,
     version: null,
     time: null,

@@ -1,7 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
+import { causeOf } from '../../platform/database/database-error.js';
 import { CoalescingRunner } from '../../platform/jobs/runners.js';
+import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { RiskEngine } from '../risk/risk-engine.js';
@@ -15,7 +17,7 @@ const PAGE = 200;
 /** Before all others. */
 const FIRST = '00000000-0000-0000-0000-000000000000';
 const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
-const JOB_LOCK = `hashtextextended('inventory.reclassify', 0)`;
+const JOB = 'reclassify';
 
 interface Rules {
   readonly edition: string;
@@ -47,7 +49,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   private timer: NodeJS.Timeout | undefined;
   private readonly rounds = new CoalescingRunner(
     () => this.look(),
-    (error) => this.logger.warn(`judging anew waits: ${error instanceof Error ? error.name : 'unknown'}`),
+    (error) => this.logger.warn(`judging anew waits: ${causeOf(error)}`),
   );
   private isUpToDate = false;
 
@@ -55,6 +57,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly db: DataSource,
     private readonly book: RuleBook,
     private readonly alertEvents: AlertEvents,
+    private readonly jobs: JobLeases,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -102,18 +105,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Undefined while another process judges. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
-    const runner = this.db.createQueryRunner();
-    try {
-      const [lock] = (await runner.query(`SELECT pg_try_advisory_lock(${JOB_LOCK}) AS mine`)) as { mine: boolean }[];
-      if (lock?.mine !== true) return undefined;
-      try {
-        return await work(runner.manager);
-      } finally {
-        await runner.query(`SELECT pg_advisory_unlock(${JOB_LOCK})`);
-      }
-    } finally {
-      await runner.release();
-    }
+    return (await this.jobs.alone(JOB, () => work(this.db.manager)))?.result;
   }
 
   private async judgeEach(tx: EntityManager, why: string): Promise<JudgedAnew> {

@@ -20,6 +20,9 @@ export class ConfigError extends Error {
 /** A name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
 
+/** A century. */
+const MAX_KEPT_DAYS = 36_500;
+
 type Environment = Record<string, string | undefined>;
 
 /**
@@ -31,6 +34,8 @@ export class Config {
   readonly role: Role;
   readonly host: string;
   readonly port: number;
+  /** Undefined: no management address is opened. */
+  readonly management: { readonly port: number; readonly host: string } | undefined;
   readonly publicUrl: string;
   /** Lower case, without port; `*.` in front stands for every name below. */
   readonly allowedHosts: string[];
@@ -57,6 +62,8 @@ export class Config {
   readonly outboundAllow: string[];
   readonly databaseUrl: string;
   readonly databasePool: number;
+  /** Days for which these are kept after nobody needs them any more; 0: for ever. */
+  readonly keptDays: { readonly documents: number; readonly scanResults: number; readonly alerts: number };
   readonly redisUrl: string;
   readonly redisPrefix: string;
   readonly pkcs11Library: string;
@@ -95,6 +102,7 @@ export class Config {
     this.role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
     this.host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
     this.port = this.whole('SVC_PORT', 0, 65_535);
+    this.management = this.managementAddress();
     this.publicUrl = this.publicAddress();
     this.allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
     this.corsOrigins = this.list('SVC_CORS_ORIGINS');
@@ -119,6 +127,7 @@ export class Config {
     this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
     this.ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
+    this.keptDays = this.daysThatAreKept();
     this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
     this.redisPrefix = this.text('SVC_REDIS_PREFIX');
     this.pkcs11Library = this.text('SVC_PKCS11_LIBRARY');
@@ -144,10 +153,7 @@ export class Config {
     this.transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
     this.dnsServers = this.list('SVC_DNS_SERVERS');
     this.allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
-    this.refuseWeakSecrets();
-    this.refuseTrials();
-    this.namesThatAreUnknown();
-    if (this.faults.length > 0) throw new ConfigError(this.faults);
+    this.refuseFaults();
   }
 
   get isProd(): boolean {
@@ -220,6 +226,20 @@ export class Config {
     return `http://localhost:${this.port}`;
   }
 
+  private managementAddress(): Config['management'] {
+    if (this.text('SVC_MANAGEMENT_PORT') === '') return undefined;
+    const port = this.whole('SVC_MANAGEMENT_PORT', 0, 65_535);
+    return { port, host: this.text('SVC_MANAGEMENT_HOST') || this.host };
+  }
+
+  private daysThatAreKept(): Config['keptDays'] {
+    return {
+      documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
+      scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),
+      alerts: this.whole('SVC_KEEP_ALERTS_DAYS', 0, MAX_KEPT_DAYS),
+    };
+  }
+
   private authorities(name: SettingName): string[] {
     const values = this.list(name);
     const known = (value: string) =>
@@ -259,6 +279,14 @@ export class Config {
     if (/^[0-2](\.(0|[1-9]\d{0,38}))+$/.test(value)) return value;
     this.faults.push(`${name} must be an object identifier like 1.3.6.1.4.1.1, not "${value}"`);
     return value;
+  }
+
+  /** Tells all faults together, also those of settings that are right one by one. */
+  private refuseFaults(): void {
+    this.refuseWeakSecrets();
+    this.refuseTrials();
+    this.namesThatAreUnknown();
+    if (this.faults.length > 0) throw new ConfigError(this.faults);
   }
 
   private refuseWeakSecrets(): void {

@@ -18,6 +18,11 @@ export const SETTINGS = {
     'Address the API server listens on; when empty 127.0.0.1 in the profile dev, where anybody may register, and 0.0.0.0 in prod',
   ),
   SVC_PORT: setting('9090', 'API server port; 0 takes a free one'),
+  SVC_MANAGEMENT_PORT: setting(
+    '',
+    'Port for health and metrics, in every role; whoever reaches it reads them without a credential. When empty it is not opened; 0 takes a free one',
+  ),
+  SVC_MANAGEMENT_HOST: setting('', 'Address of that port; when empty that of SVC_HOST'),
   SVC_PUBLIC_URL: setting('', 'Address that clients use, when it differs from http://localhost:SVC_PORT'),
   SVC_ALLOWED_HOSTS: setting(
     '',
@@ -67,6 +72,12 @@ export const SETTINGS = {
     '30',
     'A document that keeps its reader busy without a pause for so long is refused; each MB of it gives one second more',
   ),
+  SVC_KEEP_DOCUMENTS_DAYS: setting(
+    '0',
+    'Days for which the record of a document of the inventory is kept after a newer one of its source came; 0 for ever. CycloneDX documents with a serial number stay, since others may link to them',
+  ),
+  SVC_KEEP_SCAN_RESULTS_DAYS: setting('0', 'Days for which results of network scans are kept; 0 for ever'),
+  SVC_KEEP_ALERTS_DAYS: setting('0', 'Days for which alerts are kept after they were resolved; 0 for ever'),
   SVC_REDIS_URL: setting('redis://127.0.0.1:6379', 'Redis 6.2 or later with maxmemory-policy noeviction'),
   SVC_REDIS_PREFIX: setting('sealwright', 'First part of every Redis key'),
   SVC_PKCS11_LIBRARY: setting('/usr/lib/softhsm/libsofthsm2.so', 'The PKCS#11 module of the HSM'),

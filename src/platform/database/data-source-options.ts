@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { DataSource, type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
+import { type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 
@@ -54,30 +54,9 @@ function snake(text: string): string {
  * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
  * process. The next query on it fails, and the pool removes it.
  */
-class DatabaseClient extends Client {
+export class DatabaseClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
     this.on('error', () => undefined);
-  }
-}
-
-/** Any number; the same in every version, so that two instances that start together do not migrate together. */
-const MIGRATION_LOCK = 7_310_119;
-
-/**
- * Applies the migrations that are missing and answers their names. A second process waits: the lock is held by
- * a connection that does nothing else, and is gone as soon as its process is.
- */
-export async function migrateDatabase(config: Config): Promise<string[]> {
-  // A migration may take longer than any query of the service may.
-  const db = await new DataSource({ ...dataSourceOptions(config), extra: { Client: DatabaseClient } }).initialize();
-  const keeper = db.createQueryRunner();
-  try {
-    await keeper.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const applied = await db.runMigrations({ transaction: 'each' });
-    return applied.map(({ name }) => name);
-  } finally {
-    await keeper.release();
-    await db.destroy();
   }
 }

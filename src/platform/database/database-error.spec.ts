@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import { QueryFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 import { describe, expect, it } from 'vitest';
-import { isDatabaseTrouble, isWorthAnotherTry, sqlState } from './database-error.js';
+import { causeOf, isDatabaseTrouble, operatorsWords, isWorthAnotherTry, sqlState } from './database-error.js';
 
 function serverSays(code: string): DatabaseError {
   return Object.assign(new DatabaseError('as the server puts it', 0, 'error'), { code });
@@ -35,5 +35,21 @@ describe('an error of the database', () => {
   it('is worth another try after a deadlock', () => {
     expect(isWorthAnotherTry(new QueryFailedError('UPDATE', [], serverSays('40P01')))).toBe(true);
     expect(isWorthAnotherTry(serverSays('57P01'))).toBe(false);
+  });
+
+  it.each([
+    ['25006', 'it is read-only'],
+    ['53100', 'its disk is full'],
+    ['28P01', 'it refuses the user or the password'],
+    ['42P01', 'was the schema migrated?'],
+  ])('%s is told to the operator as what it means, and in the words of the server', (state, meaning) => {
+    expect(operatorsWords(serverSays(state))).toContain(meaning);
+    expect(operatorsWords(serverSays(state))).toContain('as the server puts it');
+  });
+
+  it('is logged with its words where documents are read, and of any other error only the name is', () => {
+    expect(causeOf(serverSays('53100'))).toContain('its disk is full');
+    expect(causeOf(new SyntaxError('a secret of the document'))).toBe('SyntaxError');
+    expect(causeOf('a secret')).toBe('unknown');
   });
 });

@@ -56,3 +56,29 @@ export async function writeUnique<Result>(
     throw isUniqueViolation(error) ? taken() : error;
   }
 }
+
+/** SQLSTATEs whose message says what happened and not what it means here. */
+const MEANING: Readonly<Record<string, string>> = {
+  '25006': 'it is read-only: a standby, or a database that its operator has stopped for writing (is its disk full?)',
+  '53100': 'its disk is full',
+  '53200': 'it is out of memory',
+  '53300': 'it has no connection left (max_connections)',
+  '57014': 'a statement took too long',
+  '55P03': 'a row stayed locked by somebody else',
+  '3D000': 'there is no database of that name (SVC_DATABASE_URL)',
+  '42P01': 'a table is missing: was the schema migrated? Run: npm run cli -- migrate (in the image: cli migrate)',
+};
+
+/** One line for the operator about an error of the database: what it means here, and the server's own words. */
+export function operatorsWords(error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error);
+  const state = sqlState(error) ?? '';
+  const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
+  return meaning === undefined ? said : `${meaning}; it says: ${said}`;
+}
+
+/** What is logged of an error where documents of others are read: of the database its words, of anything else only the name, since its message may quote a document. */
+export function causeOf(error: unknown): string {
+  if (sqlState(error) !== undefined || isDatabaseTrouble(error)) return operatorsWords(error);
+  return error instanceof Error ? error.name : 'unknown';
+}

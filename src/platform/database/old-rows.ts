@@ -1,10 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval, Timeout } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { firstIdAt } from './new-id.js';
+import { JobLeases } from '../jobs/job-lease.repository.js';
 
 /** The first moments of a process are for its start. */
 const FIRST_LOOK_MS = 3000;
-const LOOK_EVERY_MS = 3_600_000;
+const LOOK_EVERY_MS = 600_000;
+const JOB = 'old-rows';
+const EVERY_SECONDS = 3600;
 const KEPT_DAYS = 90;
 /** Rows of one statement: years of rows would take longer than a statement may. */
 const BATCH = 10_000;
@@ -14,18 +18,23 @@ export interface OldRowsRule {
   readonly table: string;
   /** SQL, about `t`: over, so that nobody changes it any more. */
   readonly where: string;
-  /** The column that says since when. */
+  /** The column that says since when; `id` where it is a UUIDv7, made when the row was. */
   readonly since: string;
   readonly days?: number;
+  /** Columns of the primary key; `id` by default. */
+  readonly key?: readonly string[];
 }
 
-/** Deletes what has been over for long: what people ask for years later stands in the audit log. */
+/** Deletes what has been over for long: what people ask for years later stands in the audit log. One process does it, once an hour. */
 @Injectable()
 export class OldRows {
   private readonly logger = new Logger(OldRows.name);
   private readonly rules: OldRowsRule[] = [];
 
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly jobs: JobLeases,
+  ) {}
 
   forget(...rules: readonly OldRowsRule[]): void {
     this.rules.push(...rules);
@@ -34,15 +43,29 @@ export class OldRows {
   @Timeout(FIRST_LOOK_MS)
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
-    for (const rule of this.rules)
-      await this.deleteBy(rule).catch((error: unknown) =>
-        this.logger.warn(`old rows of ${rule.table} stay a while longer: ${String(error)}`),
-      );
+    await this.jobs
+      .onceEvery(EVERY_SECONDS, JOB, () => this.deleteAll())
+      .catch((error: unknown) => this.logger.warn(`old rows stay a while longer: ${String(error)}`));
   }
 
-  private async deleteBy({ table, where, since, days = KEPT_DAYS }: OldRowsRule): Promise<void> {
-    const old = `SELECT t.ctid FROM ${table} t WHERE (${where}) AND t.${since} < now() - interval '${days} days' LIMIT ${BATCH}`;
-    for (let deleted = BATCH; deleted === BATCH;)
-      [, deleted] = (await this.db.query(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${old}))`)) as [unknown, number];
+  /** A table that fails keeps no other waiting; the job has failed with it. */
+  private async deleteAll(): Promise<void> {
+    const failed: string[] = [];
+    for (const rule of this.rules)
+      await this.deleteBy(rule).catch((error: unknown) => failed.push(`${rule.table}: ${String(error)}`));
+    if (failed.length > 0) throw new Error(failed.join('; '));
   }
+
+  private async deleteBy({ table, where, since, days = KEPT_DAYS, key = ['id'] }: OldRowsRule): Promise<void> {
+    const age = since === 'id' ? `t.id < '${idsBefore(days)}'` : `t.${since} < now() - interval '${days} days'`;
+    const isOld = `(${where}) AND ${age}`;
+    const columns = key.map((column) => `t.${column}`).join(', ');
+    // The condition is repeated: a row that was changed since the inner look stays.
+    const batch = `DELETE FROM ${table} t WHERE (${columns}) IN (SELECT ${columns} FROM ${table} t WHERE ${isOld} LIMIT ${BATCH}) AND ${isOld}`;
+    for (let deleted = BATCH; deleted === BATCH;) [, deleted] = (await this.db.query(batch)) as [unknown, number];
+  }
+}
+
+function idsBefore(days: number): string {
+  return firstIdAt(Date.now() - days * 24 * 3_600_000);
 }

@@ -1,8 +1,8 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
+import { OldRows } from '../database/old-rows.js';
 import { Problem } from '../errors/problem.js';
 
 /** After that the same key makes another resource. */
@@ -53,8 +53,6 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
  */
 @Injectable()
 export class IdempotencyKeys {
-  private readonly logger = new Logger(IdempotencyKeys.name);
-
   constructor(private readonly db: DataSource) {}
 
   /**
@@ -136,13 +134,14 @@ export class IdempotencyKeys {
       );
     }
   }
+}
 
-  /** Forgets keys older than KEPT_HOURS. */
-  @Interval(15 * 60_000)
-  async expire(): Promise<void> {
-    await this.db
-      .query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '${KEPT_HOURS} hours'`)
-      .catch((error: unknown) => this.logger.warn(`old keys stay a while longer: ${String(error)}`));
+/** Has keys that are older than KEPT_HOURS deleted. */
+@Injectable()
+export class OldIdempotencyKeys {
+  constructor(old: OldRows) {
+    const key = ['principal', 'operation', 'key'];
+    old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Config } from '../config/config.js';
-import { StructuredLogger } from './structured-logger.js';
+import { RepeatedWarnings, StructuredLogger } from './structured-logger.js';
 
 const SECRET = 'sw_0123456789ab_ABCDEFGHIJKLMNOPQRSTUV';
 const FORGED = `refused: ${SECRET}\r\n[Nest] 1  - LOG [Http] all is well\u001b[2K\u2028`;
@@ -46,5 +46,32 @@ describe('a log of JSON lines', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'error', stack: expect.stringContaining('sw_***') });
     expect(printed).not.toContain(SECRET);
     expect(printed).not.toContain('hidden-word');
+  });
+});
+
+describe('a warning that comes again in the same words', () => {
+  it('is printed once in half a minute, with how often it came meanwhile', () => {
+    const repeated = new RepeatedWarnings();
+    expect(repeated.take('imports wait', 0)).toBe(0);
+    expect([1000, 2000, 29_000].map((now) => repeated.take('imports wait', now))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(repeated.take('mails wait', 2000)).toBe(0);
+    expect(repeated.take('imports wait', 31_000)).toBe(3);
+    expect(repeated.take('imports wait', 62_000)).toBe(0);
+  });
+
+  it('is one line of the log', () => {
+    const logger = loggerOf('dev');
+    for (let count = 0; count < 50; count += 1) logger.warn('imports wait: its disk is full', 'ImportRunner');
+    expect(printed.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('is printed each time when it belongs to a call', () => {
+    const logger = loggerOf('dev');
+    for (const requestId of ['one', 'two']) logger.warn('row.busy: repeat it', { requestId }, 'Http');
+    expect(printed.trimEnd().split('\n')).toHaveLength(2);
   });
 });

@@ -25,8 +25,32 @@ export function redacted(text: string): string {
   return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text);
 }
 
+/** For so long a warning that comes again in the same words is counted and not printed. */
+const FOLD_MS = 30_000;
+/** Different warnings that are remembered. */
+const MAX_FOLDED = 200;
+
+/** Warnings that come again and again while something is away, such as the database: each is printed once in half a minute. */
+export class RepeatedWarnings {
+  private readonly known = new Map<string, { printedAt: number; folded: number }>();
+
+  /** Answers how often the line came since it was printed last, to be printed with it now; undefined while it is only counted. */
+  take(line: string, now = performance.now()): number | undefined {
+    const seen = this.known.get(line);
+    if (seen !== undefined && now - seen.printedAt < FOLD_MS) {
+      seen.folded += 1;
+      return undefined;
+    }
+    if (this.known.size >= MAX_FOLDED) this.known.clear();
+    this.known.set(line, { printedAt: now, folded: 0 });
+    return seen?.folded ?? 0;
+  }
+}
+
 /** JSON lines in prod, readable lines in dev; the last line of defence against a secret in a log. */
 export class StructuredLogger extends ConsoleLogger {
+  private readonly repeated = new RepeatedWarnings();
+
   constructor(config: Config) {
     super({
       json: config.isProd,
@@ -40,6 +64,16 @@ export class StructuredLogger extends ConsoleLogger {
   override log(message: unknown, ...rest: unknown[]): void {
     if (NEST_AT_START.has(String(rest.at(-1)))) this.debug(message, ...rest);
     else super.log(message, ...rest);
+  }
+
+  /** What belongs to one call (its id stands beside the message) is never folded. */
+  override warn(message: unknown, ...rest: unknown[]): void {
+    const [context] = rest;
+    if (typeof message !== 'string' || rest.length !== 1 || typeof context !== 'string')
+      return super.warn(message, ...rest);
+    const folded = this.repeated.take(`${context} ${message}`);
+    if (folded === undefined) return;
+    super.warn(folded === 0 ? message : `${message} (and ${folded} times more meanwhile)`, context);
   }
 
   /** For people, line by line: what others wrote (a mail server, an identity provider) must not look like a line of ours. */

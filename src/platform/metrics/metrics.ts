@@ -35,17 +35,26 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly databaseWritable = new Gauge({
+    name: 'sealwright_db_write_up',
+    help: '1 while this process commits its own row in the database; 0 when the last two attempts failed',
+    registers: [this.registry],
+  });
+
+  readonly databaseCommit = new Histogram({
+    name: 'sealwright_db_commit_seconds',
+    help: 'Time of one small commit, made every two seconds',
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [this.registry],
+  });
+
+  readonly clockOffset = new Gauge({
+    name: 'sealwright_clock_offset_seconds',
+    help: "How far the clock of this process is ahead of the database's",
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'sealwright_' });
-  }
-
-  /** Adds a gauge that is read when it is scraped. */
-  gauge(name: string, help: string, read: () => number): void {
-    const gauge: Gauge = new Gauge({
-      name: `sealwright_${name}`,
-      help,
-      registers: [this.registry],
-      collect: () => gauge.set(read()),
-    });
   }
 }

@@ -1,26 +1,32 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import { Config } from '../config/config.js';
 import { SingleFlight } from '../jobs/runners.js';
+import { WORKER_ID } from '../jobs/lease.js';
 import { Metrics } from '../metrics/metrics.js';
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 1000;
+/** The key that is written to see whether Redis takes writes lives no longer than this. */
+const KEY_LIFE_MS = 10_000;
 
-/** Whether Redis answers, over a connection of its own, so that a stuck queue does not hide it. */
+/** Whether Redis takes writes, over a connection of its own, so that a stuck queue does not hide it. One that is full answers, and takes no signals. */
 @Injectable()
 export class QueueHealth implements OnApplicationShutdown {
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
   private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not asked: ${String(error)}`));
-  private answers: boolean | undefined;
+  private readonly key: string;
+  /** What is wrong; an empty text while nothing is, undefined before the first look. */
+  private fault: string | undefined;
   private policy = 'noeviction';
 
   constructor(
     config: Config,
     private readonly metrics: Metrics,
   ) {
+    this.key = `${config.redisPrefix}:writable:${WORKER_ID}`;
     this.redis = new Redis(config.redisUrl, {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -37,12 +43,12 @@ export class QueueHealth implements OnApplicationShutdown {
 
   /** False as soon as one look failed. */
   get reachable(): boolean {
-    return this.answers ?? false;
+    return this.fault === '';
   }
 
   /** One line for the operator. */
   get detail(): string {
-    if (!this.reachable) return 'Redis does not answer; workers poll PostgreSQL meanwhile';
+    if (!this.reachable) return `${this.fault ?? 'Redis was not asked yet'}; workers poll PostgreSQL meanwhile`;
     return this.policy === 'noeviction' ? 'ok' : `maxmemory-policy is ${this.policy}; set it to noeviction`;
   }
 
@@ -52,18 +58,13 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 
   private async look(): Promise<void> {
-    const answers = await this.redis.ping().then(
-      () => true,
-      () => false,
-    );
-    if (answers !== this.answers)
-      this.logger[answers ? 'log' : 'warn'](answers ? 'Redis answers' : this.detailOfLoss());
-    this.answers = answers;
-    this.metrics.queueReachable.set(answers ? 1 : 0);
-  }
-
-  private detailOfLoss(): string {
-    return 'Redis does not answer: background work goes on by polling PostgreSQL';
+    const fault = await this.redis.set(this.key, '1', 'PX', KEY_LIFE_MS).then(() => '', faultOf);
+    if (fault !== this.fault) {
+      if (fault === '') this.logger.log('Redis answers');
+      else this.logger.warn(`${fault}: background work goes on by polling PostgreSQL`);
+    }
+    this.fault = fault;
+    this.metrics.queueReachable.set(fault === '' ? 1 : 0);
   }
 
   /** A Redis that evicts would drop job signals silently. */
@@ -72,4 +73,11 @@ export class QueueHealth implements OnApplicationShutdown {
     this.policy = policy;
     if (policy !== 'noeviction') this.logger.error(this.detail);
   }
+}
+
+/** What Redis refuses it says itself: OOM when it is full, READONLY when it is a replica, NOAUTH. */
+function faultOf(error: unknown): string {
+  const said = error instanceof ReplyError ? (error as Error).message : '';
+  if (said.startsWith('OOM')) return `Redis is full and takes no writes (${said})`;
+  return said === '' ? 'Redis does not answer' : `Redis takes no writes (${said})`;
 }

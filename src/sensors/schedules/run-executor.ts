@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
@@ -23,6 +24,7 @@ export class RunExecutor implements BeforeApplicationShutdown {
     private readonly db: DataSource,
     private readonly targets: ScheduleTargets,
     private readonly runs: ScheduledRuns,
+    private readonly jobs: JobLeases,
   ) {}
 
   /** Begins open runs, one of each kind at a time: kinds do not wait for each other. */
@@ -44,30 +46,14 @@ export class RunExecutor implements BeforeApplicationShutdown {
     await Promise.all(this.busy.values());
   }
 
-  /**
-   * One process at a time has the session's advisory lock. When it dies, the lock is released while the run is still open, so another
-   * process begins it anew.
-   */
+  /** One process at a time has the lease. When it dies, the lease runs out while the run is still open, so another process begins it anew. */
   private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
-    const session = this.db.createQueryRunner();
-    const lock = [`schedule run ${kind}`];
-    try {
-      const [taken]: { mine: boolean }[] = await session.query(
-        `SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS mine`,
-        lock,
-      );
-      if (taken?.mine !== true) return;
-      try {
-        // Read again: the process that had the lock before may have ended it.
-        const run = await this.open(kind);
-        if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
-      } finally {
-        await session.query(`SELECT pg_advisory_unlock(hashtextextended($1, 0))`, lock);
-      }
-    } finally {
-      await session.release();
-    }
+    await this.jobs.alone(`schedule-run ${kind}`, async () => {
+      // Read again: the process that had the lease before may have ended it.
+      const run = await this.open(kind);
+      if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
+    });
   }
 
   private async open(kind: string): Promise<OpenRun | undefined> {

@@ -215,8 +215,8 @@ export class SigningKeyReader {
   private async absence(wanted: string, isDefault: boolean): Promise<Problem> {
     const rows: Stopped[] = await this.db.query(
       `SELECT k.name, k.state, d.destroy_at AS "destroyAt" FROM signing_key k LEFT JOIN signing_key_destruction d ON d.key_id = k.id
-       WHERE (k.name = $1 OR k.id::text = $1) AND k.state IN ('DISABLED', 'PENDING_DESTRUCTION', 'DESTROYING', 'DESTROYED')`,
-      [wanted.toLowerCase()],
+       WHERE (k.name = $1 OR k.id = $2::uuid) AND k.state IN ('DISABLED', 'PENDING_DESTRUCTION', 'DESTROYING', 'DESTROYED')`,
+      [wanted.toLowerCase(), isId(wanted) ? wanted : null],
     );
     if (rows[0] !== undefined) return stopped(rows[0]);
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];

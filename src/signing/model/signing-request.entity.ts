@@ -41,7 +41,9 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 @Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
 @Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
+@Index('signing_request_failed', ['id'], { where: `status = 'FAILED'` })
 @Index('signing_request_owner', ['ownerId', 'id'])
+@Index('signing_request_owner_failed', ['ownerId', 'id'], { where: `status = 'FAILED'` })
 @Index('signing_request_digest', ['digest', 'id'])
 @Index('signing_request_batch', ['batchId'], { where: 'batch_id IS NOT NULL' })
 export class SigningRequest {

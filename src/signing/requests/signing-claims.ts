@@ -23,6 +23,11 @@ const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.digest, t.algorith
   t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.enveloped, t.approval_id AS "approvalId",
   (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
 
+/** Written out: with the status as a parameter, the index on requests that wait is of no use. */
+const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
+  .map((status) => `'${status}'`)
+  .join(', ')})`;
+
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
 export class SigningClaims {
@@ -36,7 +41,7 @@ export class SigningClaims {
 
   /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
-    return this.take('id = ANY($4::uuid[])', 'id', [requestIds]);
+    return this.take('id = ANY($3::uuid[])', 'id', [requestIds]);
   }
 
   /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
@@ -118,13 +123,13 @@ export class SigningClaims {
         tx,
         {
           table: 'signing_request',
-          where: `status = ANY($3) AND ${which}`,
+          where: `${IS_CLAIMABLE} AND ${which}`,
           order,
           limit: most,
           set: `status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'`,
           returning: CLAIMED,
         },
-        [WORKER_ID, leaseMs(this.config), signingStatusesBefore('PROCESSING'), ...parameters],
+        [WORKER_ID, leaseMs(this.config), ...parameters],
       );
       const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
       await this.recordIntents(tx, rows);

@@ -5,7 +5,7 @@ import { Needs, Public } from '../../access/access.js';
 import { Credentials } from '../../auth/callers/credentials.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { Health, Liveness, withoutDetails } from './health.dto.js';
+import { Health, isServing, Liveness, withoutDetails } from './health.dto.js';
 import { HealthService } from './health.service.js';
 
 @ApiTags('System')
@@ -28,13 +28,24 @@ export class HealthController {
     return (await this.isSignedIn(request)) ? health : withoutDetails(health);
   }
 
-  /** Tells load balancers whether to send calls here. */
+  /** Tells load balancers whether to send calls here: 200 while this process can answer, also while the HSM is away. */
   @Get('health/readiness')
   @Public()
   @Header('cache-control', 'no-store')
   @ApiServiceUnavailableResponse({ type: Health })
   async getReadiness(@Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
-    const health = await this.health.read();
+    const health = await this.health.readiness();
+    void reply.status(isServing(health) ? 200 : 503);
+    return withoutDetails(health);
+  }
+
+  /** Tells load balancers that send signing calls elsewhere whether this process can sign now: 200 with database and HSM. */
+  @Get('health/signing')
+  @Public()
+  @Header('cache-control', 'no-store')
+  @ApiServiceUnavailableResponse({ type: Health })
+  async getSigning(@Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
+    const health = await this.health.signing();
     void reply.status(isServing(health) ? 200 : 503);
     return withoutDetails(health);
   }
@@ -63,8 +74,4 @@ export class HealthController {
       () => false,
     );
   }
-}
-
-function isServing({ status }: Health): boolean {
-  return status === 'UP' || status === 'DEGRADED';
 }

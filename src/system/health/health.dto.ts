@@ -9,10 +9,16 @@ export class ComponentHealth {
 }
 
 export class HealthComponents {
+  /** UP while this process commits its own row in the database every few seconds. */
   db: ComponentHealth;
-  redis: ComponentHealth;
-  hsm: ComponentHealth;
-  /** Our own timestamp authority. Absent, as the two below, while the database is DOWN. */
+  /** UP while Redis takes writes. */
+  redis?: ComponentHealth;
+  hsm?: ComponentHealth;
+  /** Clocks of all processes against that of the database; for readiness only when that of this process is wrong. */
+  clock?: ComponentHealth;
+  /** Whether any process works in the background. Absent, as all below, while the database is DOWN. */
+  workers?: ComponentHealth;
+  /** Our own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
   /** The tree over the audit log. */
@@ -27,6 +33,10 @@ export class Health {
 
 export class Liveness {
   status: 'UP';
+}
+
+export function isServing({ status }: Health): boolean {
+  return status === 'UP' || status === 'DEGRADED';
 }
 
 /** What strangers see: which part, not why. */

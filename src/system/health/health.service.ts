@@ -1,22 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { GracefulShutdown } from '../../platform/http/server/graceful-shutdown.js';
+import { Heartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
-const PATIENCE_MS = 1000;
+/** Beyond this, times that this process writes (ids, expiries, tokens) mislead all others. */
+const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
- * The state of what the service stands on. Without database or HSM nothing can be signed: DOWN. Without Redis
- * everything still ends, only by polling: DEGRADED, as when mails, timestamps or the log's checkpoints wait.
+ * The state of what the service stands on. `read` is about everything: without database or HSM nothing can be signed, DOWN; without Redis
+ * everything still ends, only by polling: DEGRADED, as when nobody works in the background, or mails, timestamps or checkpoints wait.
+ * `readiness` is about what this process can answer, which is most of it while the HSM is away; `signing` is about signatures.
  */
 @Injectable()
 export class HealthService {
   constructor(
-    private readonly db: DataSource,
+    private readonly heartbeat: Heartbeat,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
     private readonly shutdown: GracefulShutdown,
@@ -27,22 +28,46 @@ export class HealthService {
     const db = await this.database();
     const others = db.status === 'UP' ? await this.others() : undefined;
     const components = { db, redis: this.redis(), hsm: this.hsm(), ...others };
-    if (this.shutdown.begun) return { status: 'OUT_OF_SERVICE', components };
+    if (this.isOut()) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
     const isWell = Object.values(components).every(({ status }) => status !== 'DOWN');
     return { status: isWell ? 'UP' : 'DEGRADED', components };
   }
 
-  private async database(): Promise<ComponentHealth> {
-    const answer = this.db.query('SELECT 1').then(
-      () => 'ok',
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
-    const detail = await Promise.race([answer, sleep(PATIENCE_MS, 'no answer within a second', { ref: false })]);
-    return { status: detail === 'ok' ? 'UP' : 'DOWN', details: { detail } };
+  /** Whether calls should be sent to this process. */
+  async readiness(): Promise<Health> {
+    const db = await this.database();
+    const clock = this.clock();
+    return this.stateOf({ db, ...(clock.status === 'DOWN' && { clock }) });
   }
 
-  private async others(): Promise<Pick<HealthComponents, 'tsa' | 'mail' | 'log'>> {
+  /** Whether signatures can be asked of this process. */
+  async signing(): Promise<Health> {
+    return this.stateOf({ db: await this.database(), hsm: this.hsm() });
+  }
+
+  private stateOf(components: HealthComponents): Health {
+    if (this.isOut()) return { status: 'OUT_OF_SERVICE', components };
+    const isUp = Object.values(components).every(({ status }: ComponentHealth) => status !== 'DOWN');
+    return { status: isUp ? 'UP' : 'DOWN', components };
+  }
+
+  private isOut(): boolean {
+    return this.shutdown.begun || this.heartbeat.schemaTrouble !== undefined;
+  }
+
+  private async database(): Promise<ComponentHealth> {
+    const fault = this.heartbeat.schemaTrouble ?? (await this.heartbeat.databaseFault());
+    return { status: fault === undefined ? 'UP' : 'DOWN', details: { detail: fault ?? 'ok' } };
+  }
+
+  private clock(): ComponentHealth {
+    const ms = this.heartbeat.clockOffsetMs;
+    const detail = `the clock of this process is ${(ms / 1000).toFixed(1)} s ahead of the database's`;
+    return { status: Math.abs(ms) > MAX_READY_CLOCK_OFFSET_MS ? 'DOWN' : 'UP', details: { detail } };
+  }
+
+  private async others(): Promise<Partial<HealthComponents>> {
     const found = Object.entries(await this.indicators.read());
     return Object.fromEntries(found.map(([name, { status, detail }]) => [name, { status, details: { detail } }]));
   }

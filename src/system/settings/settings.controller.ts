@@ -2,9 +2,10 @@ import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
+import { InstanceRepository } from '../../platform/instances/instance.repository.js';
 import { Config } from '../../platform/config/config.js';
 import { MailTestService } from './mail-test.service.js';
-import { MailTestBody, MailTestView, SettingsView } from './settings.dto.js';
+import { InstanceList, InstanceView, MailTestBody, MailTestView, SettingsView } from './settings.dto.js';
 
 @ApiTags('Settings')
 @Controller('api/settings')
@@ -12,6 +13,7 @@ export class SettingsController {
   constructor(
     private readonly config: Config,
     private readonly mail: MailTestService,
+    private readonly instances: InstanceRepository,
   ) {}
 
   /** Shows the settings in force, without secrets. */
@@ -19,6 +21,13 @@ export class SettingsController {
   @Needs('settings:read')
   getSettings(): SettingsView {
     return SettingsView.of(this.config);
+  }
+
+  /** Lists the processes of the service that were seen within the last day, with version and clock, the newest sign of life first. */
+  @Get('instances')
+  @Needs('settings:read')
+  async listInstances(): Promise<InstanceList> {
+    return { items: (await this.instances.list()).map((instance) => InstanceView.of(instance)) };
   }
 
   /** Sends a mail at once and tells what the SMTP server said. */

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
 import type { Config } from '../../platform/config/config.js';
+import type { InstanceRow } from '../../platform/instances/service-instance.entity.js';
 
 export class MailTestBody {
   /** Who gets the mail. @example ada@example.com */
@@ -51,4 +52,32 @@ export class SettingsView {
       hsmDeadlineMs: config.pkcs11DeadlineMs,
     };
   }
+}
+
+/** A process of the service, as it last described itself. */
+export class InstanceView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  role: 'all' | 'api' | 'worker';
+  /** @example sealwright-api-6c9f */
+  host: string;
+  /** @example 4711 */
+  pid: number;
+  /** Version of the product. @example 0.1.0 */
+  version: string;
+  /** Newest migration that this version knows. @example ServiceInstances1798000039100 */
+  schema: string;
+  startedAt: Date;
+  /** When it last wrote its row, which it does every two seconds. A process that ended in order has no row. */
+  seenAt: Date;
+  /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
+  clockOffsetMs: number;
+
+  static of({ id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs }: InstanceRow): InstanceView {
+    return { id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs };
+  }
+}
+
+export class InstanceList {
+  items: InstanceView[];
 }

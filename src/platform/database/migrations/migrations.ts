@@ -58,6 +58,10 @@ import { Sensors1795190100003 } from './1795190100003-sensors.js';
 import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
 import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
+import { ServiceInstances1798000039100 } from './1798000039100-service-instances.js';
+import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
+import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
+import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -120,4 +124,8 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
   OwnNames1798000040100,
+  ServiceInstances1798000039100,
+  JobLeases1798000039101,
+  FailedRequests1798000039102,
+  ExpiringKeys1798000039103,
 ];

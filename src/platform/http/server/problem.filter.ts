@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseTrouble } from '../../database/database-error.js';
+import { operatorsWords } from '../../database/database-error.js';
+import { databaseProblem } from '../../database/database-problem.js';
 import { allowedMethods } from './paths.js';
 import { mediaTypesOf } from '../bodies/raw-body.js';
 import { Problem, type ProblemKind } from '../../errors/problem.js';
@@ -88,11 +89,10 @@ export class ProblemFilter implements ExceptionFilter {
     }
     const status = statusOf(error);
     if (isHttpRefusal(status)) return answerOfHttp(routed(status, request), request);
-    if (isDatabaseTrouble(error)) {
-      this.logger.warn(`database: ${messageOf(error)}`, { requestId: request.id });
-      const detail =
-        'The database does not answer; whether the change was made is not known. Repeat the call with the same Idempotency-Key.';
-      return ofProblem(new Problem('unavailable', 'database.unavailable', detail, { retryAfter: 2 }));
+    const ofDatabase = databaseProblem(error);
+    if (ofDatabase !== undefined) {
+      this.logger.warn(`database: ${operatorsWords(error)}`, { requestId: request.id });
+      return ofProblem(ofDatabase);
     }
     this.logger.error(messageOf(error), error instanceof Error ? error.stack : undefined, { requestId: request.id });
     const detail = 'Something went wrong on our side. The log names the cause under this requestId.';

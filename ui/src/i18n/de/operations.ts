@@ -65,6 +65,7 @@ export const operations: Record<keyof typeof english, string> = {
   'channel.email': 'E-Mail',
   'channel.webhook': 'Webhook',
 
+  'component.clock': 'Uhren',
   'component.db': 'Datenbank',
   'component.hsm': 'HSM',
   'component.log': 'Transparenz-Log',
@@ -72,6 +73,7 @@ export const operations: Record<keyof typeof english, string> = {
   'component.queue': 'Warteschlange',
   'component.redis': 'Redis',
   'component.tsa': 'Zeitstempeldienst',
+  'component.workers': 'Hintergrundprozesse',
 
   'condition.approvals-waiting': 'Eine Freigabe wartet',
   'condition.asset-new': 'Ein neues Asset wurde gefunden',
@@ -89,4 +91,12 @@ export const operations: Record<keyof typeof english, string> = {
   'grouping.subject': 'Einer für jeden Gegenstand',
 
   'health.lead': 'Komponenten, von denen der Dienst abhängt, alle paar Sekunden geprüft.',
+
+  instances: 'Prozesse',
+  'instances.clock': 'Uhr vor der Datenbank',
+  'instances.none': 'Keine Prozesse',
+  'instances.process': 'Host und Prozess',
+  'instances.role': 'Rolle',
+  'instances.started': 'Gestartet',
+  'instances.version': 'Version',
 };

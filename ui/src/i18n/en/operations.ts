@@ -64,6 +64,7 @@ export const operations = {
   'channel.email': 'E-mail',
   'channel.webhook': 'Webhook',
 
+  'component.clock': 'Clocks',
   'component.db': 'Database',
   'component.hsm': 'HSM',
   'component.log': 'Transparency log',
@@ -71,6 +72,7 @@ export const operations = {
   'component.queue': 'Queue',
   'component.redis': 'Redis',
   'component.tsa': 'Timestamp authority',
+  'component.workers': 'Background workers',
 
   'condition.approvals-waiting': 'An approval is waiting',
   'condition.asset-new': 'A new asset was found',
@@ -88,4 +90,12 @@ export const operations = {
   'grouping.subject': 'One for each subject',
 
   'health.lead': 'Components the service depends on, checked every few seconds.',
+
+  instances: 'Processes',
+  'instances.clock': 'Clock ahead of the database',
+  'instances.none': 'No processes',
+  'instances.process': 'Host and process',
+  'instances.role': 'Role',
+  'instances.started': 'Started',
+  'instances.version': 'Version',
 } as const;

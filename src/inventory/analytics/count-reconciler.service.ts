@@ -1,0 +1,155 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { PoolClient } from 'pg';
+import { Counter } from 'prom-client';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { ASSET_KINDS } from '../model/asset-kind.js';
+import { tallied } from '../model/tally.js';
+
+const JOB = 'reconcile-counts';
+const DAY_SECONDS = 24 * 3600;
+/** Every asset is read: at 100 million that is some minutes. Neither the database nor the driver stops it before this. */
+const MAX_MS = 3_600_000;
+/** Sources of one statement. */
+const PAGE = 200;
+/** Before all others. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** Counts that were not what the assets say, by dimension of `inventory_tally`, and how far off they were together. */
+export interface WrongCounts {
+  readonly dimension: string;
+  readonly values: number;
+  readonly off: number;
+}
+
+export interface Reconciled {
+  readonly tally: readonly WrongCounts[];
+  /** Sources whose counts were wrong; they are counted again by SourceCounter. */
+  readonly sources: number;
+}
+
+/**
+ * Compares the running counts with the assets that they count, and repairs them. Each ingest moves them by differences, so one that goes wrong, by a
+ * fault of ours or a version that did not know a count yet, would stay wrong for good.
+ *
+ * Assets, counts and repair are one statement on one snapshot, and the repair is a difference too: what others add meanwhile stays right.
+ */
+@Injectable()
+export class CountReconciler {
+  private readonly logger = new Logger(CountReconciler.name);
+  private readonly repaired: Counter;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly jobs: JobLeases,
+    private readonly audit: AuditService,
+    { registry }: Metrics,
+  ) {
+    this.repaired = new Counter({
+      name: 'sealwright_counts_repaired_total',
+      help: 'Counts of the inventory that this process found wrong and repaired',
+      labelNames: ['of'],
+      registers: [registry],
+    });
+  }
+
+  /** Once a day, in one process, and after every migration. Answers whether it was due. */
+  look(): Promise<boolean> {
+    return this.jobs.onceEvery(DAY_SECONDS, JOB, () => this.reconcile());
+  }
+
+  /** Now. Undefined while another process does it. */
+  async now(): Promise<Reconciled | undefined> {
+    return (await this.jobs.alone(JOB, () => this.reconcile()))?.result;
+  }
+
+  private async reconcile(): Promise<Reconciled> {
+    const tally = await this.reconcileTally();
+    const sources = await this.reconcileSources();
+    const values = tally.reduce((sum, one) => sum + one.values, 0);
+    if (values + sources === 0) return { tally, sources };
+    this.repaired.inc({ of: 'tally' }, values);
+    this.repaired.inc({ of: 'source' }, sources);
+    const found = tally.map(({ dimension, values: count, off }) => `${dimension}: ${count} by ${off} in all`);
+    this.logger.error(
+      `counts of the inventory were wrong and are repaired: ${[...found, `${sources} sources`].join('; ')}`,
+    );
+    await this.db.transaction((tx) =>
+      this.audit.append(tx, [
+        {
+          action: 'inventory.counts-repaired',
+          actor: { kind: 'system', id: JOB, name: JOB },
+          target: { kind: 'inventory', id: 'counts' },
+          correlation: JOB,
+          detail: { tally: [...tally], sources },
+        },
+      ]),
+    );
+    return { tally, sources };
+  }
+
+  private async reconcileTally(): Promise<WrongCounts[]> {
+    const runner = this.db.createQueryRunner();
+    const client = (await runner.connect()) as PoolClient;
+    try {
+      await runner.startTransaction();
+      await runner.query(`SET LOCAL statement_timeout = ${MAX_MS}`);
+      // The type of pg leaves the time-out of a single query out.
+      const query = { text: REPAIR_TALLY, values: [ASSET_KINDS], query_timeout: MAX_MS };
+      const { rows } = await client.query<WrongCounts>(query);
+      await runner.commitTransaction();
+      return rows;
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /** Sources that wait for a recount are wrong by design, and left to it. */
+  private async reconcileSources(): Promise<number> {
+    let wrong = 0;
+    for (let after: string | undefined = FIRST; after !== undefined;) {
+      const [page] = (await this.db.query(RECOUNT_WRONG_SOURCES, [after])) as { last: string | null; wrong: number }[];
+      wrong += page?.wrong ?? 0;
+      after = page?.last ?? undefined;
+    }
+    return wrong;
+  }
+}
+
+const REPAIR_TALLY = `
+  WITH actual AS (
+    SELECT d.dimension, d.value, c.level::smallint AS level, count(*) AS count
+    FROM (SELECT ${tallied('a')} FROM judged_asset a WHERE a.kind = ANY($1)) c, unnest(c.dimension, c.value) AS d(dimension, value)
+    WHERE d.value IS NOT NULL GROUP BY 1, 2, 3),
+  kept AS (SELECT dimension, value, level, sum(count) AS count FROM inventory_tally GROUP BY 1, 2, 3),
+  wrong AS (
+    SELECT dimension, value, level, coalesce(a.count, 0) - coalesce(k.count, 0) AS step
+    FROM actual a FULL JOIN kept k USING (dimension, value, level) WHERE coalesce(a.count, 0) <> coalesce(k.count, 0)),
+  repaired AS (
+    INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
+    SELECT dimension, value, level, 0, step FROM wrong ORDER BY 1, 2, 3
+    ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count)
+  SELECT dimension, count(*)::int AS values, sum(abs(step))::float8 AS off FROM wrong GROUP BY dimension ORDER BY dimension`;
+
+const ofLevel = (level: number) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)::int`;
+
+/** After the source $1: asks for a recount of those whose counts are not what their assets say; `last` is null on the last page. */
+const RECOUNT_WRONG_SOURCES = `
+  WITH page AS (SELECT id FROM inventory_source WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
+  wrong AS (
+    SELECT p.id FROM page p LEFT JOIN inventory_source_count k ON k.source_id = p.id
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(n), 0)::int AS total, ARRAY[${[0, 1, 2, 3, 4].map(ofLevel).join(', ')}] AS levels, ${ofLevel(-1)} AS unjudged
+      FROM (SELECT coalesce(a.level, -1) AS level, count(*) AS n
+            FROM (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = p.id AND missed = 0) o JOIN judged_asset a ON a.id = o.asset_id
+            GROUP BY 1) c) actual
+    WHERE (coalesce(k.total, 0), coalesce(k.levels, ARRAY[0, 0, 0, 0, 0]), coalesce(k.unjudged, 0))
+        IS DISTINCT FROM (actual.total, actual.levels, actual.unjudged)
+      AND NOT EXISTS (SELECT FROM inventory_recount r WHERE r.source_id = p.id)),
+  asked AS (INSERT INTO inventory_recount (source_id) SELECT id FROM wrong)
+  SELECT (SELECT id FROM page ORDER BY id DESC OFFSET ${PAGE - 1} LIMIT 1) AS last, (SELECT count(*)::int FROM wrong) AS wrong`;

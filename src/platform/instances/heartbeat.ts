@@ -1,0 +1,165 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Config } from '../config/config.js';
+import { operatorsWords } from '../database/database-error.js';
+import { OldRows } from '../database/old-rows.js';
+import { WORKER_ID } from '../jobs/lease.js';
+import { SingleFlight } from '../jobs/runners.js';
+import { Metrics } from '../metrics/metrics.js';
+import { type DatabaseLook, InstanceRepository } from './instance.repository.js';
+import { PRODUCT_VERSION } from './product-version.js';
+import { epochFault, NEWEST_MIGRATION } from './schema-fit.js';
+import type { InstanceRow } from './service-instance.entity.js';
+
+const BEAT_EVERY_MS = 2000;
+/** A database that could not be written to is tried more often, so that its return is noticed at once. */
+const RETRY_EVERY_MS = 500;
+/** A commit that is older than this proves nothing. */
+const MAX_AGE_MS = 5000;
+/** How long a caller waits for the beat that is under way. */
+const PATIENCE_MS = 1000;
+/** A question that took longer says little about the time at which the database answered it. */
+const MAX_ROUND_TRIP_MS = 500;
+
+/**
+ * Writes the row of this process in `service_instance` every two seconds. That commit is what the health of the database means: a database that
+ * answers and takes no writes (a standby, a full disk, a wrong schema) is of no use here.
+ */
+@Injectable()
+export class Heartbeat implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(Heartbeat.name);
+  private readonly beats = new SingleFlight(() => undefined);
+  private readonly row: Omit<InstanceRow, 'seenAt'>;
+  private timer: NodeJS.Timeout | undefined;
+  private committedAt = -Infinity;
+  private fault: string | undefined = 'nothing was written yet';
+  private schemaFault: string | undefined;
+  private known: readonly InstanceRow[] = [];
+  private lookedAt = -Infinity;
+  private databaseTime = 0;
+  private outOfService: (reason: string) => void = () => undefined;
+
+  constructor(
+    { role }: Config,
+    private readonly instances: InstanceRepository,
+    private readonly metrics: Metrics,
+    old: OldRows,
+  ) {
+    this.row = {
+      id: WORKER_ID,
+      role,
+      host: hostname(),
+      pid: process.pid,
+      version: PRODUCT_VERSION,
+      schema: NEWEST_MIGRATION,
+      startedAt: new Date(),
+      clockOffsetMs: 0,
+    };
+    old.forget({ table: 'service_instance', where: 'true', since: 'seen_at', days: 1 });
+  }
+
+  /** Begins to beat; a command of the command line does not. `outOfService` is called once, when the schema has gone past this version. */
+  async begin(outOfService: (reason: string) => void): Promise<void> {
+    this.outOfService = outOfService;
+    await this.beat();
+    this.plan();
+  }
+
+  /** While the database is still open. What is finished after this is finished by a process that nobody counts on any more. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (this.timer === undefined) return;
+    clearTimeout(this.timer);
+    await this.beats.stop();
+    const removed = this.instances.remove(this.row.id).catch(() => undefined);
+    await Promise.race([removed, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  }
+
+  /** Answers why nothing can be written now; undefined when a row was committed within the last seconds. */
+  async databaseFault(): Promise<string | undefined> {
+    // A process that was busy looks once more before it says so of itself.
+    if (this.age() > BEAT_EVERY_MS + PATIENCE_MS && this.timer !== undefined)
+      await Promise.race([this.beat(), sleep(PATIENCE_MS, undefined, { ref: false })]);
+    if (this.fault !== undefined) return this.fault;
+    const seconds = Math.round(this.age() / 1000);
+    return this.age() > MAX_AGE_MS ? `the last commit of this process is ${seconds} s ago` : undefined;
+  }
+
+  /** Why the schema is not for this version; undefined when it is. */
+  get schemaTrouble(): string | undefined {
+    return this.schemaFault;
+  }
+
+  /** How far the clock of this process is ahead of the database's, in milliseconds. */
+  get clockOffsetMs(): number {
+    return this.row.clockOffsetMs;
+  }
+
+  /** The processes that the last look found, each with how long ago it was seen, in milliseconds. */
+  seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
+    const now = this.databaseTime + (performance.now() - this.lookedAt);
+    return this.known.map((instance) => ({ ...instance, agoMs: Math.max(0, now - instance.seenAt.getTime()) }));
+  }
+
+  private age(): number {
+    return performance.now() - this.committedAt;
+  }
+
+  private plan(): void {
+    const pause = this.fault === undefined ? BEAT_EVERY_MS : RETRY_EVERY_MS;
+    this.timer = setTimeout(() => void this.beat().then(() => this.plan()), pause);
+    this.timer.unref();
+  }
+
+  private beat(): Promise<void> {
+    return this.beats.run(() => this.tryTwice());
+  }
+
+  /** The first query after the database was away meets a connection that was cut: only the second failure is one. */
+  private async tryTwice(): Promise<void> {
+    const first = await this.once();
+    const fault = first === undefined ? undefined : await this.once();
+    if (fault !== this.fault && !this.beats.isStopping) {
+      if (fault === undefined) this.logger.log('the database takes writes');
+      else this.logger.warn(`the database takes no writes: ${fault}`);
+    }
+    this.fault = fault;
+    this.metrics.databaseWritable.set(fault === undefined ? 1 : 0);
+  }
+
+  private async once(): Promise<string | undefined> {
+    try {
+      return await this.instances.onOneConnection(async (on) => {
+        const asked = performance.now();
+        const look = await this.instances.look(on);
+        this.compareClocks(look, performance.now() - asked);
+        this.compareSchema(look);
+        if (look.standby) return 'it is a standby (in recovery), which takes no writes';
+        const began = performance.now();
+        await this.instances.write(on, this.row);
+        this.committedAt = performance.now();
+        this.metrics.databaseCommit.observe((this.committedAt - began) / 1000);
+        this.known = await this.instances.list(on);
+        this.lookedAt = performance.now();
+        return undefined;
+      });
+    } catch (error) {
+      return operatorsWords(error);
+    }
+  }
+
+  /** The database read its clock about half way between question and answer. */
+  private compareClocks({ now }: DatabaseLook, roundTripMs: number): void {
+    this.databaseTime = now.getTime();
+    this.lookedAt = performance.now();
+    if (roundTripMs > MAX_ROUND_TRIP_MS) return;
+    this.row.clockOffsetMs = Math.round(Date.now() - roundTripMs / 2 - now.getTime());
+    this.metrics.clockOffset.set(this.row.clockOffsetMs / 1000);
+  }
+
+  private compareSchema({ epoch }: DatabaseLook): void {
+    const fault = epochFault(epoch);
+    if (fault !== undefined && this.schemaFault === undefined) this.outOfService(fault);
+    this.schemaFault = fault;
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { clocksOf, workersAmong } from './instance-indicators.js';
+
+const instance = (role: 'all' | 'api' | 'worker', agoMs: number, clockOffsetMs = 0) => ({
+  id: '0',
+  role,
+  host: 'east',
+  pid: 7,
+  version: '1',
+  schema: 's',
+  startedAt: new Date(0),
+  seenAt: new Date(0),
+  clockOffsetMs,
+  agoMs,
+});
+
+describe('workers', () => {
+  it.each(['worker', 'all'] as const)('are there when one of the role %s was seen', (role) => {
+    expect(workersAmong([instance('api', 0), instance(role, 14_000)])).toEqual({ status: 'UP', detail: '1 works' });
+  });
+
+  it('are missed when only an api is there, and the one that was seen last is named', () => {
+    const { status, detail } = workersAmong([instance('api', 0), instance('worker', 16_000)]);
+    expect(status).toBe('DOWN');
+    expect(detail).toContain('not seen: worker east:7 for 16 s');
+  });
+
+  it('that stopped long ago are not named any more', () => {
+    expect(workersAmong([instance('all', 0), instance('worker', 16 * 60_000)]).detail).toBe('1 works');
+  });
+});
+
+describe('clocks', () => {
+  it('are right within two seconds', () => {
+    expect(clocksOf([instance('api', 0, -1999), instance('worker', 0, 2000)]).status).toBe('UP');
+  });
+
+  it('that are wrong are named by their process, whichever is asked', () => {
+    expect(clocksOf([instance('all', 0), instance('api', 0, -600_000)])).toEqual({
+      status: 'DOWN',
+      detail: "api east:7 is 600.0 s behind the database's clock; synchronise it (NTP)",
+    });
+  });
+
+  it('of processes that are gone say nothing', () => {
+    expect(clocksOf([instance('api', 20_000, -600_000)]).status).toBe('UP');
+  });
+});

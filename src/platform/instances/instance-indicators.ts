@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { Heartbeat } from './heartbeat.js';
+
+/** A process that was not seen for so long has stopped without a word, or cannot write. */
+export const MISSED_AFTER_MS = 15_000;
+/** So long it is named as missed; an operator who wanted it gone has seen to that by then. */
+const NAMED_FOR_MS = 15 * 60_000;
+/** Larger offsets show in times that people compare; ids of one process then sort before those of another. */
+const MAX_CLOCK_OFFSET_MS = 2000;
+const MAX_NAMED = 5;
+
+type Seen = ReturnType<Heartbeat['seen']>[number];
+
+/** Indicators about all processes of the service, by what they wrote of themselves: who works in the background, and whose clock is wrong. */
+@Injectable()
+export class InstanceIndicators {
+  constructor(
+    private readonly heartbeat: Heartbeat,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add('workers', async () => workersAmong(this.heartbeat.seen()));
+    indicators.add('clock', async () => clocksOf(this.heartbeat.seen()));
+  }
+}
+
+/** DOWN when nobody works in the background: what is asynchronous or scheduled waits. */
+export function workersAmong(seen: readonly Seen[]): Indication {
+  const working = seen.filter(({ role, agoMs }) => role !== 'api' && agoMs <= MISSED_AFTER_MS);
+  const missed = seen.filter(({ agoMs }) => agoMs > MISSED_AFTER_MS && agoMs <= NAMED_FOR_MS);
+  const names = missed.slice(0, MAX_NAMED).map((one) => `${nameOf(one)} for ${Math.round(one.agoMs / 1000)} s`);
+  const tail = missed.length === 0 ? '' : `; not seen: ${names.join(', ')}`;
+  if (working.length > 0)
+    return { status: 'UP', detail: `${working.length} ${working.length === 1 ? 'works' : 'work'}${tail}` };
+  return {
+    status: 'DOWN',
+    detail: `no process works in the background (SVC_ROLE worker or all): what is asynchronous or scheduled waits${tail}`,
+  };
+}
+
+/** DOWN when the clock of a process differs from the database's by more than two seconds; the detail names the process. */
+export function clocksOf(seen: readonly Seen[]): Indication {
+  const present = seen.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
+  const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);
+  if (wrong.length === 0)
+    return { status: 'UP', detail: `all within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database's clock` };
+  const named = wrong.slice(0, MAX_NAMED).map((one) => `${nameOf(one)} is ${offset(one.clockOffsetMs)}`);
+  return { status: 'DOWN', detail: `${named.join(', ')} the database's clock; synchronise it (NTP)` };
+}
+
+function offset(ms: number): string {
+  return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms > 0 ? 'ahead of' : 'behind'}`;
+}
+
+function nameOf({ role, host, pid }: Seen): string {
+  return `${role} ${host}:${pid}`;
+}

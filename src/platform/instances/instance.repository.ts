@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Epoch } from './schema-fit.js';
+import type { InstanceRow } from './service-instance.entity.js';
+
+/** Rows that are read, at most: more processes than anybody runs. */
+const MAX_INSTANCES = 500;
+
+/** The database as one process sees it at one moment. */
+export interface DatabaseLook {
+  /** Of the database. */
+  readonly now: Date;
+  /** True for a standby, which takes no writes. */
+  readonly standby: boolean;
+  readonly epoch: Epoch | undefined;
+}
+
+@Injectable()
+export class InstanceRepository {
+  constructor(private readonly db: DataSource) {}
+
+  /** Runs `work` on one connection: what it measures does not contain the wait for a free one. */
+  async onOneConnection<Result>(work: (on: EntityManager) => Promise<Result>): Promise<Result> {
+    const runner = this.db.createQueryRunner();
+    try {
+      await runner.connect();
+      return await work(runner.manager);
+    } finally {
+      await runner.release();
+    }
+  }
+
+  async look(on: EntityManager): Promise<DatabaseLook> {
+    const [row] = (await on.query(
+      `SELECT clock_timestamp() AS now, pg_is_in_recovery() AS standby, e.min_reader AS "minReader", e.min_writer AS "minWriter"
+       FROM (VALUES (1)) one (id) LEFT JOIN schema_epoch e ON e.id = one.id`,
+    )) as (Omit<DatabaseLook, 'epoch'> & { readonly minReader: number | null; readonly minWriter: number | null })[];
+    if (row === undefined) throw new Error('the database answered nothing');
+    const { now, standby, minReader, minWriter } = row;
+    return { now, standby, epoch: minReader === null || minWriter === null ? undefined : { minReader, minWriter } };
+  }
+
+  /** Commits that the process is alive now. */
+  async write(on: EntityManager, row: Omit<InstanceRow, 'seenAt'>): Promise<void> {
+    await on.query(
+      `INSERT INTO service_instance (id, role, host, pid, version, schema, started_at, seen_at, clock_offset_ms)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8)
+       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms`,
+      [row.id, row.role, row.host, row.pid, row.version, row.schema, row.startedAt, row.clockOffsetMs],
+    );
+  }
+
+  /** The processes that were seen within the last day, the newest sign of life first; a day after its last, a row is deleted. */
+  async list(on: EntityManager = this.db.manager): Promise<InstanceRow[]> {
+    return (await on.query(
+      `SELECT id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"
+       FROM service_instance ORDER BY seen_at DESC LIMIT ${MAX_INSTANCES}`,
+    )) as InstanceRow[];
+  }
+
+  /** A process that ends in order takes its row with it; what is left belongs to one that died. */
+  async remove(id: string): Promise<void> {
+    await this.db.query('DELETE FROM service_instance WHERE id = $1', [id]);
+  }
+}

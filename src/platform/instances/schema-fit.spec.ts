@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { epochFault, MIGRATION_NAMES as ALL, NEWEST_MIGRATION, SCHEMA_EPOCH, schemaFault } from './schema-fit.js';
+
+const EPOCH = { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH };
+
+describe('a schema', () => {
+  it('fits when every migration of this version was applied', () => {
+    expect(schemaFault({ applied: ALL, epoch: EPOCH })).toBeUndefined();
+  });
+
+  it('fits when a later version has added to it', () => {
+    expect(schemaFault({ applied: [...ALL, 'Later9999999999999'], epoch: EPOCH })).toBeUndefined();
+  });
+
+  it.each([[undefined], [[]]])('that was never made is said so, with the command that makes it', (applied) => {
+    expect(schemaFault({ applied, epoch: undefined })).toMatch(/no schema yet.*migrate/);
+  });
+
+  it('that lacks a migration is said so by its name', () => {
+    const fault = schemaFault({ applied: ALL.slice(0, -1), epoch: EPOCH });
+    expect(fault).toContain(`1 migrations are missing, the first is ${NEWEST_MIGRATION}`);
+    expect(fault).toContain('migrate');
+  });
+
+  it.each([
+    { minReader: SCHEMA_EPOCH + 1, minWriter: SCHEMA_EPOCH },
+    { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH + 1 },
+  ])('that is past this version takes it out of service: %j', (epoch) => {
+    expect(schemaFault({ applied: ALL, epoch })).toMatch(/too old.*Deploy/);
+    expect(epochFault(epoch)).toMatch(/takes no work/);
+  });
+});

@@ -1,0 +1,61 @@
+import { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.js';
+import { operatorsWords, sqlState } from '../database/database-error.js';
+import { type Epoch, schemaFault, type SchemaState } from './schema-fit.js';
+
+const LOOK_EVERY_MS = 1000;
+const UNDEFINED_TABLE = '42P01';
+
+/**
+ * Waits until the database answers and its schema is the one that this version works on. Nothing of the service runs before: on another
+ * schema each part of it would fail in its own words.
+ *
+ * @param says gets the reason for the wait, once for each reason.
+ */
+export async function untilSchemaFits(config: Config, says: (reason: string) => void): Promise<void> {
+  for (let last: string | undefined; ; await sleep(LOOK_EVERY_MS)) {
+    const reason = await readSchemaFault(config).catch(
+      (error: unknown) => `Unable to connect to the database: ${operatorsWords(error)}`,
+    );
+    if (reason === undefined) return;
+    if (reason !== last) says(reason);
+    last = reason;
+  }
+}
+
+async function readSchemaFault({ databaseUrl, role }: Config): Promise<string | undefined> {
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: `sealwright-${role}`,
+    connectionTimeoutMillis: 2000,
+    query_timeout: 5000,
+  });
+  // A connection that is cut while nothing is asked.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return schemaFault(await readSchema(client));
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function readSchema(client: Client): Promise<SchemaState> {
+  const applied = await rowsOf<{ name: string }>(client, 'SELECT name FROM migrations');
+  const epochs = await rowsOf<Epoch>(
+    client,
+    'SELECT min_reader AS "minReader", min_writer AS "minWriter" FROM schema_epoch',
+  );
+  return { applied: applied?.map(({ name }) => name), epoch: epochs?.[0] };
+}
+
+/** Undefined when there is no such table. */
+async function rowsOf<Row extends object>(client: Client, text: string): Promise<Row[] | undefined> {
+  try {
+    return (await client.query<Row>(text)).rows;
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE) return undefined;
+    throw error;
+  }
+}

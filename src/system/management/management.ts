@@ -1,0 +1,68 @@
+import { type INestApplicationContext, Logger } from '@nestjs/common';
+import type { Config } from '../../platform/config/config.js';
+import { untilSchemaFits } from '../../platform/instances/schema-gate.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { type Health, isServing } from '../health/health.dto.js';
+import { HealthService } from '../health/health.service.js';
+import { json, type ManagementAnswers, waitingAnswers } from './management-answers.js';
+import { ManagementServer } from './management-server.js';
+
+/**
+ * The management address of a process, open from its first moment if SVC_MANAGEMENT_PORT is set. Until the schema fits, the address of the
+ * API says the same: an operator who opens the console reads there what to do.
+ */
+export class Management {
+  private readonly logger = new Logger('Start');
+  private reason = 'The service is starting.';
+  private readonly own = new ManagementServer(waitingAnswers(() => this.reason));
+
+  constructor(private readonly config: Config) {}
+
+  async open(): Promise<void> {
+    const { management } = this.config;
+    if (management === undefined) return;
+    const port = await this.own.listen(management.port, management.host);
+    this.logger.log(`health and metrics on http://${management.host}:${port}`);
+  }
+
+  /** Waits for the database and its schema. */
+  async untilSchemaFits(): Promise<void> {
+    const inPlace = new ManagementServer(waitingAnswers(() => this.reason));
+    let opened: Promise<boolean> | undefined;
+    await untilSchemaFits(this.config, (reason) => {
+      this.reason = reason;
+      this.logger.warn(reason);
+      if (this.config.answers) opened ??= this.openInPlace(inPlace);
+    });
+    if (await opened) await inPlace.close();
+    this.reason = 'The service is starting.';
+  }
+
+  /** The address may still be in use by the process that this one replaces. */
+  private async openInPlace(server: ManagementServer): Promise<boolean> {
+    try {
+      await server.listen(this.config.port, this.config.host);
+      return true;
+    } catch (error) {
+      this.logger.warn(`the reason is not answered on the port of the API: ${String(error)}`);
+      return false;
+    }
+  }
+
+  /** From here on the process answers for itself. */
+  serve(app: INestApplicationContext): void {
+    this.own.serve(answersOf(app.get(HealthService), app.get(Metrics)));
+  }
+}
+
+function answersOf(health: HealthService, { registry }: Metrics): ManagementAnswers {
+  const said = (state: Health) => json(isServing(state) ? 200 : 503, state);
+  return {
+    health: async () => said(await health.read()),
+    readiness: async () => said(await health.readiness()),
+    signing: async () => said(await health.signing()),
+    liveness: async () => json(200, { status: 'UP' }),
+    metrics: async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
+    other: async () => json(404, { status: 404, detail: 'Health and metrics are answered here, and nothing else.' }),
+  };
+}

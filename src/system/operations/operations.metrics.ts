@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
+import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
+import { NEWEST_MIGRATION } from '../../platform/instances/schema-fit.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { DatabasePool } from './database-pool.js';
+import { type OperationsState, OperationsService } from './operations.service.js';
+
+/** A value with its labels, in the order of their names. */
+type Sample = readonly [value: number, ...labels: string[]];
+
+/**
+ * Gauges for operators, read when they are scraped. Those about the tables are the same in every process: alert on the maximum. While the
+ * database does not answer they have no samples, and `sealwright_db_write_up` is 0.
+ */
+@Injectable()
+export class OperationsMetrics {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly operations: OperationsService,
+    heartbeat: Heartbeat,
+    vault: KeyVault,
+    pool: DatabasePool,
+  ) {
+    this.ofProcess(vault, pool);
+    this.ofInstances(heartbeat);
+    this.ofTables();
+  }
+
+  private ofProcess(vault: KeyVault, pool: DatabasePool): void {
+    this.add('build_info', 'Version of this process', ['version', 'schema'], () => [
+      [1, PRODUCT_VERSION, NEWEST_MIGRATION],
+    ]);
+    this.add('db_pool', 'Connections of this process to the database, and calls that wait for one', ['state'], () => {
+      const { used, idle, waiting } = pool.use();
+      return [
+        [used, 'used'],
+        [idle, 'idle'],
+        [waiting, 'waiting'],
+      ];
+    });
+    this.add('hsm_up', '1 while the key process of this process signs its canary', [], () => [
+      [vault.health().up ? 1 : 0],
+    ]);
+    this.add('hsm_respawns', 'How often the key process was replaced since this process started', [], () => [
+      [vault.health().respawns],
+    ]);
+    this.add('hsm_waiting', 'Orders of this process that wait for the HSM', [], () => [[vault.health().waiting]]);
+  }
+
+  private ofInstances(heartbeat: Heartbeat): void {
+    const count = (isCounted: (agoMs: number) => boolean) => (): Sample[] =>
+      (['all', 'api', 'worker'] as const).map((role) => [
+        heartbeat.seen().filter((one) => one.role === role && isCounted(one.agoMs)).length,
+        role,
+      ]);
+    this.add(
+      'instances',
+      'Processes that were seen within 15 seconds',
+      ['role'],
+      count((ms) => ms <= MISSED_AFTER_MS),
+    );
+    this.add(
+      'instances_missed',
+      'Processes that stopped without a word within the last day',
+      ['role'],
+      count((ms) => ms > MISSED_AFTER_MS),
+    );
+  }
+
+  private ofTables(): void {
+    this.fromState('queue_depth', 'Rows that wait for work, at most 10000', ['queue'], ({ backlogs }) =>
+      backlogs.map(({ queue, depth }) => [depth, queue]),
+    );
+    this.fromState('queue_oldest_seconds', 'How long the oldest row of a queue waits', ['queue'], ({ backlogs }) =>
+      backlogs.map(({ queue, oldestSeconds }) => [oldestSeconds, queue]),
+    );
+    this.fromState('job_last_success_seconds', 'Seconds since a job last succeeded', ['job'], ({ jobs }) =>
+      jobs.flatMap(({ name, ageSeconds }): Sample[] => (ageSeconds === null ? [] : [[ageSeconds, name]])),
+    );
+    this.fromState('job_failing', '1 when the last run of a job failed', ['job'], ({ jobs }) =>
+      jobs.map(({ name, lastError }) => [lastError === null ? 0 : 1, name]),
+    );
+    this.fromState('log_checkpoint_age_seconds', 'Age of the newest checkpoint of the log', [], ({ checkpointAge }) =>
+      checkpointAge === undefined ? [] : [[checkpointAge]],
+    );
+    this.fromState(
+      'certificate_expiry_days_min',
+      'Days until the first certificate of an active signing key ends',
+      ['of'],
+      ({ certificateDays }) => certificateDays.map(({ name, value }) => [value, name]),
+    );
+    this.fromState('rotation_targets', 'Open targets of SSH rotations', ['state'], ({ rotationTargets }) =>
+      rotationTargets.map(({ name, value }) => [value, name]),
+    );
+    this.fromState(
+      'db_oldest_transaction_seconds',
+      'How long the oldest open transaction of the database lasts',
+      [],
+      ({ oldestTransaction }) => [[oldestTransaction]],
+    );
+    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
+      (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
+    );
+  }
+
+  private fromState(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    samples: (state: OperationsState) => readonly Sample[],
+  ): void {
+    this.add(name, help, labels, async () => samples(await this.operations.read()));
+  }
+
+  private add(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly Sample[] | Promise<readonly Sample[]>,
+  ): void {
+    const gauge: Gauge = new Gauge({
+      name: `sealwright_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.metrics.registry],
+      collect: async () => {
+        const samples = await Promise.resolve()
+          .then(read)
+          .catch((): Sample[] => []);
+        gauge.reset();
+        for (const [value, ...labels] of samples)
+          gauge.set(Object.fromEntries(labelNames.map((label, place) => [label, labels[place] ?? ''])), value);
+        if (labelNames.length === 0 && samples.length === 0) gauge.remove();
+      },
+    });
+  }
+}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { type JobState, JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
+
+/** Scrapes of all processes and of several collectors share one reading. */
+const FRESH_MS = 10_000;
+/** Sizes of tables change slowly, and each costs a look at the disk. */
+const SIZES_FRESH_MS = 60_000;
+
+/** How the service is doing, from its tables. */
+export interface OperationsState {
+  readonly backlogs: readonly Backlog[];
+  readonly jobs: readonly JobState[];
+  readonly checkpointAge: number | undefined;
+  readonly certificateDays: readonly NamedNumber[];
+  readonly rotationTargets: readonly NamedNumber[];
+  readonly oldestTransaction: number;
+}
+
+/** Reads the state of the service at most every ten seconds, however often it is asked for. */
+@Injectable()
+export class OperationsService {
+  private readonly state = new Kept(FRESH_MS, () => this.readState());
+  private readonly sizes: Kept<NamedNumber[]>;
+
+  constructor(
+    private readonly reader: OperationsReader,
+    private readonly jobs: JobLeases,
+  ) {
+    this.sizes = new Kept(SIZES_FRESH_MS, () => reader.tableBytes());
+  }
+
+  /** Rejects while the database does not answer. */
+  read(): Promise<OperationsState> {
+    return this.state.get();
+  }
+
+  tableBytes(): Promise<readonly NamedNumber[]> {
+    return this.sizes.get();
+  }
+
+  /** One after the other: what watches the service takes one connection of it. */
+  private async readState(): Promise<OperationsState> {
+    const backlogs = await this.reader.backlogs();
+    const jobs = await this.jobs.list();
+    const checkpointAge = await this.reader.checkpointAge();
+    const certificateDays = await this.reader.certificateDays();
+    const rotationTargets = await this.reader.rotationTargets();
+    const oldestTransaction = await this.reader.oldestTransaction();
+    return { backlogs, jobs, checkpointAge, certificateDays, rotationTargets, oldestTransaction };
+  }
+}
+
+/** A value that is read again when it is older than `ms`; one that could not be read is not kept. */
+class Kept<Value> {
+  private value: Promise<Value> | undefined;
+  private readAt = -Infinity;
+
+  constructor(
+    private readonly ms: number,
+    private readonly read: () => Promise<Value>,
+  ) {}
+
+  get(): Promise<Value> {
+    if (this.value !== undefined && performance.now() - this.readAt < this.ms) return this.value;
+    this.readAt = performance.now();
+    const value = this.read();
+    this.value = value;
+    value.catch(() => {
+      if (this.value === value) this.value = undefined;
+    });
+    return value;
+  }
+}

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { OldRows, type OldRowsRule } from '../../platform/database/old-rows.js';
+
+/**
+ * How long the operator keeps what the service has found out and does not need any more. Nothing of this is deleted unless a setting says so, and
+ * never what is in use: the newest document of a source, documents that others may link to, results that are still waited for, open alerts.
+ * What was signed, approved and done is not here: the audit log and its requests stay.
+ */
+@Injectable()
+export class Retention {
+  constructor(old: OldRows, { keptDays }: Config) {
+    // An id is made when its row is, and is in the order of time (UUIDv7): the primary key finds old rows.
+    const forget = (days: number, rule: Omit<OldRowsRule, 'since' | 'days'>) => {
+      if (days > 0) old.forget({ ...rule, since: 'id', days });
+    };
+    forget(keptDays.documents, {
+      table: 'inventory_document',
+      where: `t.serial_number IS NULL AND t.received_at < now() - interval '${keptDays.documents} days'
+        AND NOT EXISTS (SELECT FROM inventory_source s WHERE s.id = t.source_id AND s.document_id = t.id)`,
+    });
+    forget(keptDays.scanResults, { table: 'scan_result', where: `t.outcome <> 'PENDING'` });
+    forget(keptDays.alerts, {
+      table: 'alert',
+      where: `t.status = 'RESOLVED' AND t.resolved_at < now() - interval '${keptDays.alerts} days'`,
+    });
+    forget(keptDays.alerts, {
+      table: 'alert_notification',
+      where: 'NOT EXISTS (SELECT FROM alert a WHERE a.id = t.alert_id)',
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+  const names = Array.from({ length: 50 }, (_, index) => `RSA-${1024 + index}`);
+  const assets = names.map((name) => ({
+    component: { type: 'cryptographic-asset', name, cryptoProperties: { assetType: 'algorithm' } },
+  }));
+  await service.call('POST', '/api/ingest', { key: apiKey, body: { source: 'counted', complete: true, assets } });
+});
+afterAll(() => stage.close());
+
+interface Ended {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** `cli reconcile-counts` */
+async function reconcile(): Promise<Ended> {
+  const env = { ...process.env, ...stage.settings };
+  const cli = join(import.meta.dirname, '../../dist/cli.js');
+  return promisify(execFile)(process.execPath, [cli, 'reconcile-counts'], { env }).then(
+    ({ stdout }) => ({ code: 0, said: stdout }),
+    ({ code, stdout }: { code: number; stdout: string }) => ({ code, said: stdout }),
+  );
+}
+
+const tally = () =>
+  stage.sql(
+    `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,
+  );
+const ofSource = () =>
+  stage.sql(
+    `SELECT c.total, c.levels, c.unjudged FROM inventory_source_count c JOIN inventory_source s ON s.id = c.source_id WHERE s.name = 'counted'`,
+  );
+
+it('counts that are right are left alone', async () => {
+  await until('the source is counted', 30, async () => (await ofSource()).length === 1);
+  expect(await reconcile()).toEqual({ code: 0, said: expect.stringContaining('All counts are right.') });
+});
+
+it('counts that are wrong are found, told and repaired, whether too few, too many or of nothing', async () => {
+  const [right, rightOfSource] = [await tally(), await ofSource()];
+  await stage.sql(`DELETE FROM inventory_tally WHERE dimension = 'kind'`);
+  await stage.sql(`UPDATE inventory_tally SET count = count + 500 WHERE dimension = 'verdict'`);
+  await stage.sql(`INSERT INTO inventory_tally VALUES ('owner', 'nobody', 0, 3, 7)`);
+  await stage.sql(`UPDATE inventory_source_count SET total = 1`);
+  const { code, said } = await reconcile();
+  expect(code).toBe(1);
+  expect(said).toMatch(/kind: \d+ counts were wrong/);
+  expect(said).toMatch(/owner: 1 counts were wrong, by 7 in all/);
+  expect(said).toMatch(/verdict: \d+ counts were wrong/);
+  expect(said).toMatch(/sources were wrong/);
+  expect(await tally()).toEqual(right);
+  await until('the source is counted again', 30, async () => {
+    const found = await ofSource();
+    return JSON.stringify(found) === JSON.stringify(rightOfSource);
+  });
+  const entries = await stage.sql(
+    `SELECT action, actor_kind FROM audit_entry WHERE action = 'inventory.counts-repaired'`,
+  );
+  expect(entries).toEqual([{ action: 'inventory.counts-repaired', actor_kind: 'system' }]);
+  expect((await reconcile()).code).toBe(0);
+});
+
+it('counts that documents move meanwhile stay right', async () => {
+  await stage.sql(`UPDATE inventory_tally SET count = count + 3 WHERE dimension = 'state'`);
+  const assets = (part: number) =>
+    Array.from({ length: 20 }, (_, index) => ({
+      component: {
+        type: 'cryptographic-asset',
+        name: `AES-${part}-${index}`,
+        cryptoProperties: { assetType: 'algorithm' },
+      },
+    }));
+  const pushes = Array.from({ length: 20 }, (_, part) =>
+    service.call('POST', '/api/ingest', {
+      key: apiKey,
+      body: { source: `part ${part}`, complete: true, assets: assets(part) },
+    }),
+  );
+  const [first] = await Promise.all([reconcile(), ...pushes]);
+  expect(first.code).toBe(1);
+  await until(
+    'all sources are counted',
+    30,
+    async () => (await stage.sql('SELECT 1 FROM inventory_recount')).length === 0,
+  );
+  expect((await reconcile()).said).toContain('All counts are right.');
+});

@@ -1,0 +1,134 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { ROOT, walk } from './product-sources.js';
+
+/** Migrations before this one were released under other rules, and are never changed. */
+const FIRST = 1_798_000_000_000;
+/** Tables that have no more rows than people make by hand: whatever is done to them is done at once. */
+const SMALL = new Set([
+  'schema_epoch',
+  'job_lease',
+  'service_instance',
+  'risk_rule_set',
+  'alert_rule',
+  'identity_provider',
+]);
+
+interface Migration {
+  readonly name: string;
+  /** The docstring of the class. */
+  readonly says: string;
+  readonly isOneTransaction: boolean;
+  /** Statements of `up`, in one line each. */
+  readonly statements: readonly string[];
+  /** Tables of indexes that `up` makes concurrently. */
+  readonly concurrently: readonly string[];
+}
+
+function read(name: string, text: string): Migration {
+  const tree = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
+  const found = { says: '', isOneTransaction: !/transaction = false/.test(text) };
+  const statements: string[] = [];
+  const concurrently: string[] = [];
+  walk(tree, (node) => {
+    if (ts.isClassDeclaration(node)) found.says = text.slice(node.getFullStart(), node.getStart(tree));
+    if (!ts.isMethodDeclaration(node) || node.name.getText(tree) !== 'up') return;
+    walk(node, (inner) => {
+      if (!ts.isCallExpression(inner)) return;
+      const [first, , table] = inner.arguments;
+      if (inner.expression.getText(tree) === 'createIndexConcurrently' && table !== undefined)
+        concurrently.push(textOf(table));
+      if (inner.expression.getText(tree).endsWith('.query') && first !== undefined)
+        statements.push(textOf(first).replaceAll(/\s+/g, ' ').replaceAll('"', '').trim());
+    });
+  });
+  return { name, ...found, statements, concurrently };
+}
+
+function textOf(node: ts.Expression): string {
+  return node.getText().replaceAll(/^[`']|[`']$/g, '');
+}
+
+const migrations = globSync('src/platform/database/migrations/*.ts', { cwd: ROOT })
+  .filter((file) => Number(/^(\d{13})/.exec(basename(file))?.[1] ?? 0) >= FIRST)
+  .map((file) => read(basename(file), readFileSync(join(ROOT, file), 'utf8')));
+
+const BREAKING =
+  /\bDROP (?:TABLE|COLUMN|VIEW|CONSTRAINT|DEFAULT)\b|\bRENAME\b|\bALTER COLUMN \S+ (?:SET DATA )?TYPE\b|\bSET NOT NULL\b/i;
+const CONTRACT = /Contract: epoch (\d+)/;
+
+/** What keeps a migration from running beside the version before, and beside its load. */
+function faultsOf({ says, statements, isOneTransaction, concurrently }: Migration): string[] {
+  const made = statements.flatMap((one) => /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/i.exec(one)?.[1] ?? []);
+  const isFree = (table: string) => made.includes(table) || SMALL.has(table);
+  const epoch = CONTRACT.exec(says)?.[1];
+  const raises = statements.some((one) => /UPDATE schema_epoch SET/i.test(one));
+  const faults = statements.flatMap((one) => {
+    const table =
+      /(?:ALTER TABLE(?: ONLY)?|UPDATE|DELETE FROM|INDEX \w+ ON(?: ONLY)?|VIEW) (\w+)/i.exec(one)?.[1] ?? '';
+    const is = (pattern: RegExp) => pattern.test(one) && !isFree(table);
+    return [
+      BREAKING.test(one) &&
+        !made.includes(table) &&
+        (epoch === undefined || !raises) &&
+        `takes away what the version before uses: ${one}`,
+      is(/\bADD (?:COLUMN )?(?!CONSTRAINT)\w+ .*NOT NULL/i) &&
+        !/DEFAULT/i.test(one) &&
+        `the version before does not fill this column: ${one}`,
+      is(/^CREATE (?:UNIQUE )?INDEX/i) && `locks the table: use createIndexConcurrently: ${one}`,
+      is(/^(?:UPDATE|DELETE FROM)/i) && `rewrites rows in one statement: do it by a job: ${one}`,
+      is(/\bADD CONSTRAINT .*(?:CHECK|FOREIGN KEY)/i) &&
+        !/NOT VALID/i.test(one) &&
+        `reads the table under a lock: NOT VALID, and validate later: ${one}`,
+    ].filter((fault): fault is string => typeof fault === 'string');
+  });
+  if (concurrently.length > 0 && isOneTransaction)
+    faults.push('an index cannot be made concurrently in a transaction: transaction = false');
+  return faults;
+}
+
+describe('a migration runs beside the version before and beside its load', () => {
+  it.each(migrations.map((migration) => [migration.name, migration] as const))('%s', (_, migration) => {
+    expect(migration.statements.length + migration.concurrently.length).toBeGreaterThan(0);
+    expect(faultsOf(migration)).toEqual([]);
+  });
+
+  const of = (says: string, ...statements: string[]) =>
+    faultsOf(
+      read(
+        'x.ts',
+        `/** ${says} */\nexport class X { async up(q) { ${statements.map((one) => `await q.query(\`${one}\`);`).join(' ')} } }`,
+      ),
+    );
+
+  it.each([
+    'ALTER TABLE "sensor" DROP COLUMN "old_api_key_id"',
+    'ALTER TABLE "asset" RENAME COLUMN "a" TO "b"',
+    'ALTER TABLE "asset" ALTER COLUMN "bits" TYPE bigint',
+    'ALTER TABLE "asset" ALTER COLUMN "bits" SET NOT NULL',
+    'ALTER TABLE "asset" ADD "colour" text NOT NULL',
+    'CREATE INDEX "x" ON "asset" ("name")',
+    'UPDATE "asset" SET "name" = lower("name")',
+    'ALTER TABLE "asset" ADD CONSTRAINT "c" CHECK (bits > 0)',
+    'DROP TABLE "sensor"',
+  ])('is not: %s', (statement) => {
+    expect(of('Something.', statement)).toHaveLength(1);
+  });
+
+  it.each([
+    ['ALTER TABLE "asset" ADD "colour" text'],
+    [`ALTER TABLE "asset" ADD "colour" text NOT NULL DEFAULT ''`],
+    ['CREATE TABLE "new" ("id" uuid NOT NULL)', 'CREATE INDEX "x" ON "new" ("id")', 'UPDATE "new" SET "id" = NULL'],
+  ])('is: %s', (...statements) => {
+    expect(of('Something.', ...statements)).toEqual([]);
+  });
+
+  it('may take away what no version uses any more, when it says so and raises the epoch', () => {
+    const drop = 'ALTER TABLE "sensor" DROP COLUMN "old_api_key_id"';
+    expect(of('Contract: epoch 2.', drop, 'UPDATE schema_epoch SET min_reader = 2, min_writer = 2')).toEqual([]);
+    expect(of('Contract: epoch 2.', drop)).toHaveLength(1);
+    expect(of('Something.', drop, 'UPDATE schema_epoch SET min_reader = 2, min_writer = 2')).toHaveLength(1);
+  });
+});
