@@ -1,16 +1,7 @@
 #!/bin/sh
 # Chooses what the container is: all (default), api, worker, cli COMMAND …, or init-token.
-# A secret may be given as a file, NAME_FILE instead of NAME, so that it is in no container description.
+# Every setting may be given as a file, NAME_FILE instead of NAME, so that secrets are in no container description.
 set -eu
-
-for name in SVC_JWT_SECRET SVC_DATABASE_URL SVC_REDIS_URL SVC_ADMIN_PASSWORD; do
-  eval "file=\${${name}_FILE:-}"
-  if [ -n "$file" ]; then
-    value=$(cat "$file")
-    export "$name=$value"
-    unset "${name}_FILE"
-  fi
-done
 
 role=${1:-all}
 [ $# -gt 0 ] && shift

@@ -1,14 +1,22 @@
 import { acceptLog } from './cli/accept-log.command.js';
+import { doctor } from './cli/doctor.command.js';
 import { migrate } from './cli/migrate.command.js';
 import { openapi } from './cli/openapi.command.js';
+import { restore } from './cli/restore.command.js';
+import { reseal, retryPin, rotateSealingKey } from './cli/secrets.commands.js';
 import { reconcileCounts } from './cli/reconcile-counts.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { start } from './start.js';
 
 const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
   'accept-log': acceptLog,
+  doctor,
   migrate,
   openapi,
+  reseal,
+  restore,
+  'retry-pin': retryPin,
+  'rotate-sealing-key': rotateSealingKey,
   'reconcile-counts': reconcileCounts,
   'seed-demo': seedDemo,
 };

@@ -20,6 +20,10 @@ const PEERS = {
   bouncycastle: 'that a BCFKS store of Bouncy Castle is read',
   gnupg: 'that OpenPGP keyrings of gpg are read',
   sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
+  haproxy: 'that the example for HAProxy works, and that restarts behind it are noticed by nobody',
+  nginx: 'that the example for nginx works, and that restarts behind it are noticed by nobody',
+  pgbouncer: 'that the service works behind pgbouncer, or says why not',
+  promtool: 'that the alert rules fire in the drills (promtool)',
   puttygen: 'that private keys of PuTTY (puttygen) are read',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };

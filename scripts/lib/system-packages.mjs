@@ -33,6 +33,10 @@ export const NEEDS = {
     present: () => existsSync('/usr/share/java/bcprov.jar'),
   },
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
+  haproxy: command('haproxy'),
+  nginx: command('nginx'),
+  pgbouncer: command('pgbouncer'),
+  promtool: command('promtool', 'prometheus', 'prometheus'),
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
 
@@ -97,7 +101,8 @@ function packageManager() {
 
 /** The words that make a command run as root; undefined when this account may not. */
 function privilege() {
-  const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1'];
+  // In runlevel 1 no server is started by its own installation: tests start their own.
+  const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1', 'RUNLEVEL=1'];
   if (process.getuid() === 0) return nonInteractive;
   const sudo = commandPath('sudo');
   if (sudo && spawnSync(sudo, ['-n', 'true'], { stdio: 'ignore' }).status === 0) return [sudo, '-n', ...nonInteractive];

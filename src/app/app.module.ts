@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ApprovalsModule, ApprovalsWorkerModule } from '../approvals/approvals.module.js';
 import { AlertsModule, AlertsWorkerModule } from '../alerts/alerts.module.js';
-import { AuditModule, AuditWorkerModule } from '../audit/audit.module.js';
+import { AuditModule, AuditWorkerModule, RestoreHoldModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { DiscoveryModule, DiscoveryWorkerModule } from '../discovery/discovery.module.js';
 import { HostsModule } from '../hosts/hosts.module.js';
@@ -42,10 +42,14 @@ const WORKING = [
   SensorsWorkerModule,
 ];
 
-/** SVC_ROLE=api */
+/** The command line: it also serves the operator of a database that no other process may serve. */
 @Module({ imports: ANSWERING })
+export class AdministrationModule {}
+
+/** SVC_ROLE=api */
+@Module({ imports: [RestoreHoldModule, ...ANSWERING] })
 export class ApiModule {}
 
 /** SVC_ROLE=worker and SVC_ROLE=all; whether HTTP is opened is up to the entry point. */
-@Module({ imports: [...ANSWERING, ...WORKING] })
+@Module({ imports: [RestoreHoldModule, ...ANSWERING, ...WORKING] })
 export class AppModule {}

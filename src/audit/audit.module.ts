@@ -1,6 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { KeyVault } from '../hsm/key-vault.js';
 import { HsmModule } from '../hsm/hsm.module.js';
+import { Config } from '../platform/config/config.js';
 import { ProblemFilter, Refusals } from '../platform/http/server/problem.filter.js';
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
@@ -15,6 +17,8 @@ import { LogExport } from './log/log-export.js';
 import { LogGaps } from './log/log-gaps.js';
 import { LogHealth } from './log/log-health.js';
 import { LogKeys } from './log/log-keys.js';
+import { LogRestore } from './log/log-restore.js';
+import { RestoreHold } from './log/restore-hold.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
@@ -37,6 +41,7 @@ import { VouchedEntries } from './log/vouched-entries.js';
     LogGaps,
     LogKeys,
     LogReader,
+    LogRestore,
     LogExport,
     LogHealth,
     VouchedEntries,
@@ -52,10 +57,27 @@ import { VouchedEntries } from './log/vouched-entries.js';
     LogExport,
     LogKeys,
     LogReader,
+    LogRestore,
     VouchedEntries,
   ],
 })
 export class AuditModule {}
+
+/** Lets a process begin only with a database and a token that belong together; the others of its modules wait for it. */
+@Module({
+  providers: [
+    {
+      provide: RestoreHold,
+      inject: [LogRestore, KeyVault, Config],
+      useFactory: async (...parts: ConstructorParameters<typeof RestoreHold>) => {
+        const hold = new RestoreHold(...parts);
+        await hold.pass();
+        return hold;
+      },
+    },
+  ],
+})
+export class RestoreHoldModule {}
 
 /** Numbers entries and signs checkpoints, in every process that works in the background. */
 @Module({ providers: [LogSequencer, LogSequencerSchedule] })

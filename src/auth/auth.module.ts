@@ -1,3 +1,6 @@
+import { LastingSeal } from '../platform/sealing/lasting-seal.js';
+import { columnSealOf, SealedColumns } from '../platform/sealing/sealed-columns.js';
+import { Seal } from '../platform/sealing/seal.js';
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -27,20 +30,20 @@ import { PasskeysController } from './second-factors/passkeys.controller.js';
 import { RecoveryCodes } from './second-factors/recovery-codes.js';
 import { SecondFactorCheck } from './second-factors/second-factor-check.js';
 import { SecondFactorsController } from './second-factors/second-factors.controller.js';
-import { SecondFactorsService } from './second-factors/second-factors.service.js';
+import { SEALED_SEED, SecondFactorsService } from './second-factors/second-factors.service.js';
 import { RightsModule } from './rights/rights.module.js';
 import { RefreshToken, Session } from './model/session.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
 import { CurrentSessionController, SessionsController } from './sign-in/sessions.controller.js';
 import { SessionCallers } from './sessions/session-callers.js';
-import { SessionsService } from './sessions/sessions.service.js';
+import { SEALED_LOGOUT_HINT, SessionsService } from './sessions/sessions.service.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
 import { ExternalIdentity, SsoTransaction, SamlMessageMark } from './sso/sign-in/sso.entity.js';
 import { IdentityProvider } from './sso/providers/identity-provider.entity.js';
 import { IdentityProviderCheck } from './sso/api/identity-provider-check.js';
 import { IdentityProvidersController } from './sso/api/identity-providers.controller.js';
-import { IdentityProvidersService } from './sso/providers/identity-providers.service.js';
+import { SEALED_PROVIDER_SECRET, IdentityProvidersService } from './sso/providers/identity-providers.service.js';
 import { OidcController } from './sso/api/oidc.controller.js';
 import { OidcLogout } from './sso/oidc/oidc-logout.js';
 import { OidcProviders } from './sso/oidc/oidc-providers.js';
@@ -179,4 +182,12 @@ const PEOPLE = [
   ],
   exports: [ApiKeyRenewalService, ApiKeysService, Credentials, RightsModule, SignInService, UsersService],
 })
-export class AuthModule {}
+export class AuthModule {
+  constructor(columns: SealedColumns, lasting: LastingSeal, seal: Seal) {
+    columns.add(
+      { ...SEALED_SEED, seal: lasting },
+      { ...SEALED_PROVIDER_SECRET, seal: lasting },
+      { ...SEALED_LOGOUT_HINT, seal: columnSealOf(seal) },
+    );
+  }
+}

@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
-import { ApiModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
@@ -11,7 +11,9 @@ import { StructuredLogger } from '../platform/log/structured-logger.js';
  */
 export async function acceptLog(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { leaves: { type: 'string' } } });
-  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(new Config()) });
+  const app = await NestFactory.createApplicationContext(AdministrationModule, {
+    logger: new StructuredLogger(new Config()),
+  });
   try {
     const acceptance = app.get(LogAcceptance);
     const standing = await acceptance.standing();

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { AppModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app/app.module.js';
 import { permissionMatrix } from '../access/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/server/configure.js';
@@ -12,7 +12,7 @@ import { ApiDocument } from '../platform/http/server/api-document.js';
 /** Writes the OpenAPI document of this build, and next to it who may call what; needs no store. */
 export async function openapi(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { out: { type: 'string', default: 'docs/openapi.json' } } });
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule, httpAdapter(new Config()), {
+  const app = await NestFactory.create<NestFastifyApplication>(AdministrationModule, httpAdapter(new Config()), {
     preview: true,
     logger: false,
   });

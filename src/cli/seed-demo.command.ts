@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { ApiModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app/app.module.js';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../access/caller.js';
 import { Credentials } from '../auth/callers/credentials.js';
@@ -33,7 +33,9 @@ export async function seedDemo(args: string[]): Promise<void> {
   });
   const config = new Config();
   if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
-  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(config) });
+  const app = await NestFactory.createApplicationContext(AdministrationModule, {
+    logger: new StructuredLogger(config),
+  });
   try {
     const known = await readFacts(values.out);
     const facts = (await stillGood(app, known))

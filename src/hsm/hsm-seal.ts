@@ -14,10 +14,19 @@ export class HsmSeal {
     return await this.vault.seal({ plain, associatedData: placeOf(purpose, place) });
   }
 
+  /** The first bytes of what is sealed now: they name the method and the key. */
+  async prefix(): Promise<Buffer> {
+    const sealed = await this.close('name of the sealing key', '', Buffer.alloc(1));
+    return sealed.subarray(0, KEY_NAME_BYTES);
+  }
+
   async open(purpose: string, place: string, sealed: Buffer): Promise<Buffer> {
     return await this.vault.unseal({ sealed, associatedData: placeOf(purpose, place) });
   }
 }
+
+/** Method and CKA_ID at the beginning of what the token sealed, see pkcs11/token-sealer.ts. */
+const KEY_NAME_BYTES = 17;
 
 function placeOf(purpose: string, place: string): Buffer {
   return Buffer.from(`${purpose}\0${place}`);

@@ -1,15 +1,36 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from '../platform/config/config.js';
+import { LastingSeal } from '../platform/sealing/lasting-seal.js';
+import { HsmLastingSeal } from './hsm-lasting-seal.js';
 import { HsmSeal } from './hsm-seal.js';
 import { KeyProcessVault } from './process/key-process-vault.js';
+import { RefusedPin } from './process/refused-pin.entity.js';
+import { RefusedPins } from './process/refused-pins.repository.js';
 import { KeyVault } from './key-vault.js';
 
-/** The key boundary: everything outside sees the KeyVault and what seals with it. Config comes from a global module. */
+/**
+ * The key boundary: everything outside sees the KeyVault and what seals with it. Global, because the platform seals the secrets of
+ * webhooks by it. Config comes from a global module.
+ */
+@Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([RefusedPin])],
   providers: [
-    { provide: KeyVault, inject: [Config], useFactory: (config: Config) => new KeyProcessVault(config) },
+    {
+      provide: RefusedPins,
+      inject: [DataSource, Config],
+      useFactory: (db: DataSource, config: Config) => new RefusedPins(db, config),
+    },
+    {
+      provide: KeyVault,
+      inject: [Config, RefusedPins],
+      useFactory: (config: Config, pins: RefusedPins) => new KeyProcessVault(config, pins),
+    },
     HsmSeal,
+    { provide: LastingSeal, useClass: HsmLastingSeal },
   ],
-  exports: [KeyVault, HsmSeal],
+  exports: [KeyVault, HsmSeal, LastingSeal],
 })
 export class HsmModule {}

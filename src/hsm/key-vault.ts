@@ -167,6 +167,13 @@ export interface AcceptedLog {
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
 }
 
+/** A key of this service that the token holds: a private key, or a secret one. */
+export interface HeldKey {
+  readonly ckaId: Uint8Array;
+  /** CKA_LABEL; see `labelsOf` in pkcs11/key-directory.ts. */
+  readonly label: string;
+}
+
 export const MAX_SEALED_BYTES = 65_536;
 
 export interface VaultHealth {
@@ -194,6 +201,9 @@ export interface VaultHealth {
  * - `hsm.not-authentic` (conflict): the bytes were not sealed by this token with this associated data.
  */
 export abstract class KeyVault {
+  /** Begins to reach for the HSM and waits a few seconds for its first word. Does nothing when it was called before. */
+  abstract start(): Promise<void>;
+
   /** Signs one digest. The signature was verified with `key.publicKey` before it is returned. */
   abstract sign(order: SignOrder): Promise<Buffer>;
 
@@ -218,6 +228,12 @@ export abstract class KeyVault {
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
+  /** Makes another sealing key, which seals from now on; those before it go on opening what they sealed. Answers its CKA_ID. */
+  abstract newSealingKey(): Promise<Buffer>;
+
+  /** Every key in the token whose label is one of this service, or of those the ones with this label. */
+  abstract holdings(label?: string): Promise<readonly HeldKey[]>;
+
   /** The anchor of the log of this origin in the token; undefined when there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
@@ -229,6 +245,9 @@ export abstract class KeyVault {
 
   /** Replaces the anchor by what an operator has accepted, or removes it. Answers the one that was there. */
   abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
+
+  /** Lets every process try the PIN in its file once more, although the token refused it before. Answers how many were refused. */
+  abstract retryPin(): Promise<number>;
 
   /** The last known state; cheap, never asks the HSM. */
   abstract health(): VaultHealth;

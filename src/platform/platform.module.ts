@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from './config/config.js';
 import { dataSourceOptions } from './database/data-source-options.js';
+import { DatabaseSessions } from './database/database-sessions.js';
 import { OldRows } from './database/old-rows.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-event.entity.js';
@@ -42,7 +43,13 @@ import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets } from './schedules/schedule-targets.js';
 import { ScheduledRuns } from './schedules/scheduled-runs.js';
+import { Resealer } from './sealing/resealer.js';
+import { ResealerSchedule } from './sealing/resealer.schedule.js';
 import { Seal } from './sealing/seal.js';
+import { SealFormatRow } from './sealing/seal-format.entity.js';
+import { SealFormat } from './sealing/seal-format.js';
+import { SealedColumns } from './sealing/sealed-columns.js';
+import { SealedColumnsHealth } from './sealing/sealed-columns.health.js';
 import { Clock } from './time/clock.js';
 
 const ENTITIES = [
@@ -53,6 +60,7 @@ const ENTITIES = [
   MailMessage,
   OutboxMessage,
   ScheduleRun,
+  SealFormatRow,
   SchemaEpoch,
   ServiceInstance,
   WebhookDelivery,
@@ -90,6 +98,7 @@ class ConfigModule {}
     Clock,
     GracefulShutdown,
     Cursors,
+    DatabaseSessions,
     EventBus,
     AlertEvents,
     Inbox,
@@ -111,7 +120,11 @@ class ConfigModule {}
     RateLimits,
     ScheduledRuns,
     ScheduleTargets,
+    Resealer,
     Seal,
+    SealedColumns,
+    SealedColumnsHealth,
+    SealFormat,
     Webhooks,
     WebhookSecrets,
   ],
@@ -139,7 +152,10 @@ class ConfigModule {}
     RateLimits,
     ScheduledRuns,
     ScheduleTargets,
+    Resealer,
     Seal,
+    SealedColumns,
+    SealFormat,
     Webhooks,
     WebhookSecrets,
   ],
@@ -147,5 +163,8 @@ class ConfigModule {}
 export class PlatformModule {}
 
 /** Sending mails and webhook messages, for processes that work in the background; every process may put them into their tables. */
-@Module({ providers: [MailSender, WebhookDeliveryRepository, WebhookSender], exports: [WebhookDeliveryRepository] })
+@Module({
+  providers: [MailSender, ResealerSchedule, WebhookDeliveryRepository, WebhookSender],
+  exports: [WebhookDeliveryRepository],
+})
 export class PlatformWorkerModule {}

@@ -2,6 +2,7 @@ import { base64Bytes, fromBase64 } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { GrowingRoot, HASH_BYTES, leafHash } from './merkle-tree.js';
 import { isConsistent } from './merkle-proof.js';
+import { type AcceptedRollback, acceptedRollbackIn, coveringRollback } from './accepted-rollback.js';
 import { type Checkpoint, openNote } from './signed-note.js';
 
 /**
@@ -47,6 +48,8 @@ export interface LogVerdict {
   /** Leaves that were there. */
   readonly size: number;
   readonly findings: readonly LogFinding[];
+  /** What an auditor must know although it is no fault: rollbacks that an operator accepted. */
+  readonly notes: readonly string[];
   /** The newest signed checkpoint, as it came; undefined when the key of the log did not sign it. */
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
@@ -70,6 +73,8 @@ export class LogVerifier {
   private head: { readonly note: string; readonly key: Buffer } | undefined;
   private checkpoint: Checkpoint | undefined;
   private older: Checkpoint | undefined;
+  private readonly rollbacks: AcceptedRollback[] = [];
+  private divergesFromOlder = false;
   /** How far the numbers on the lines are from their places: one missing line is said once. */
   private shift = 0;
 
@@ -88,10 +93,9 @@ export class LogVerifier {
     const { checkpoint, tree, head } = this;
     if (head === undefined) this.found('the export is empty');
     else if (checkpoint !== undefined) this.compareWith(checkpoint);
-    if (this.older !== undefined && this.older.size > tree.size)
-      this.found(`an older checkpoint is over ${this.older.size} leaves: the log was rolled back`);
+    const notes = this.older === undefined ? [] : this.judgeOlder(this.older);
     const signed = checkpoint && head && { origin: checkpoint.origin, note: head.note, publicKey: head.key };
-    return { size: tree.size, findings: this.findings, checkpoint: signed };
+    return { size: tree.size, findings: this.findings, notes, checkpoint: signed };
   }
 
   private begin(text: string): void {
@@ -105,8 +109,6 @@ export class LogVerifier {
     if (this.trusted.olderNote === undefined) return;
     this.older = openNote(this.trusted.olderNote, key);
     if (this.older === undefined) this.found('the older checkpoint is not signed by the key of the log');
-    else if (this.checkpoint !== undefined && this.older.origin !== this.checkpoint.origin)
-      this.found(`the older checkpoint is of another log, ${this.older.origin}`);
     this.compareWithOlder();
   }
 
@@ -126,6 +128,7 @@ export class LogVerifier {
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
       this.found(`its entry ${entryId} is not what was numbered`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
+    else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
   }
 
@@ -135,8 +138,20 @@ export class LogVerifier {
   }
 
   private compareWithOlder(): void {
-    if (this.older?.size === this.tree.size && !this.older.root.equals(this.tree.root()))
-      this.found(`the first ${this.older.size} leaves are not those of the older checkpoint`);
+    if (this.older?.size === this.tree.size && !this.older.root.equals(this.tree.root())) this.divergesFromOlder = true;
+  }
+
+  /** Compares with the older checkpoint after all leaves. A rollback that the log itself says was accepted is a note, any other a finding. */
+  private judgeOlder(older: Checkpoint): string[] {
+    const now = this.checkpoint?.origin;
+    const accepted = coveringRollback(this.rollbacks, older, now, this.divergesFromOlder);
+    if (accepted !== undefined) return [accepted];
+    if (now !== undefined && older.origin !== now)
+      this.found(`the older checkpoint is of another log, ${older.origin}`);
+    if (this.divergesFromOlder) this.found(`the first ${older.size} leaves are not those of the older checkpoint`);
+    if (older.size > this.tree.size)
+      this.found(`an older checkpoint is over ${older.size} leaves: the log was rolled back`);
+    return [];
   }
 
   private found(detail: string, index?: number): void {

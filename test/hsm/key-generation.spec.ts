@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, randomBytes } from 'node:crypto';
-import { Test, type TestingModule } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HsmModule } from '../../src/hsm/hsm.module.js';
-import { KeyVault, TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
-import { Config } from '../../src/platform/config/config.js';
-import { createToken, newIdentity, newKey, useToken } from '../support/hsm.js';
+import { TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
+import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
 /** What OpenSSL must say of the public key. */
 const DETAILS: Record<TokenKeyType, object> = {
@@ -17,29 +15,17 @@ const DETAILS: Record<TokenKeyType, object> = {
   'ec-p521': { namedCurve: 'secp521r1' },
 };
 const token = createToken();
-let module: TestingModule;
-let vault: KeyVault;
+let vault: KeyProcessVault;
 
 const SECRET = 'a-setting-of-the-service-that-is-secret';
 
-class SettingsModule {}
-
 beforeAll(async () => {
-  useToken(token);
   process.env['SVC_JWT_SECRET'] = SECRET;
-  const settings = {
-    module: SettingsModule,
-    global: true,
-    providers: [{ provide: Config, useValue: new Config(token.settings) }],
-    exports: [Config],
-  };
-  module = await Test.createTestingModule({ imports: [settings, HsmModule] }).compile();
-  await module.init();
-  vault = module.get(KeyVault);
+  vault = await openVault(token);
 });
 
 afterAll(async () => {
-  await module.close();
+  await vault.onApplicationShutdown();
   token.remove();
 });
 

@@ -117,12 +117,22 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
 
-/** Number of sealing calls by file, without `HsmSeal` itself and the files below it. */
+/** What seals for others, and what seals anew what was sealed for them. */
+const DOORS = new Set([
+  'hsm/hsm-seal.ts',
+  'hsm/hsm-lasting-seal.ts',
+  'hsm/pkcs11/token-sealer.ts',
+  'hsm/process/key-process.ts',
+  'platform/sealing/resealer.ts',
+  'platform/sealing/sealed-columns.ts',
+]);
+
+/** Number of sealing calls by file, without those doors. */
 function sealingCalls(): Record<string, number> {
   const found = sources
-    .filter((file) => !['hsm/hsm-seal.ts', 'hsm/pkcs11/token-sealer.ts', 'hsm/process/key-process.ts'].includes(file))
+    .filter((file) => !DOORS.has(file))
     .map((file) => [file, read(`src/${file}`)] as const)
-    .filter(([, text]) => /(?:sealing\/seal|hsm-seal|token-sealer)\.js'/.test(text))
+    .filter(([, text]) => /(?:sealing\/(?:lasting-)?seal|hsm-seal|token-sealer)\.js'/.test(text))
     .map(([file, text]) => [file, (text.match(/\bseal(?:s|er)?\.(?:close|seal)\(/g) ?? []).length] as const);
   return Object.fromEntries(found.filter(([, calls]) => calls > 0));
 }

@@ -48,6 +48,8 @@ export class WebhookEndpointsService {
     await this.assertTarget(order.url);
     const id = use?.resource ?? newId();
     const secret = order.format === 'standard' ? newWebhookSecret() : undefined;
+    const target = await this.target(id, order.url, order.format);
+    const sealed = secret === undefined ? null : await this.secrets.closeSecret(id, secret);
     const row = await this.write(order.name, async (tx) => {
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, (made) => `/api/webhooks/${made}`);
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
@@ -57,8 +59,8 @@ export class WebhookEndpointsService {
         name: order.name,
         format: order.format,
         events: [...order.events],
-        ...this.target(id, order.url, order.format),
-        secret: secret === undefined ? null : this.secrets.closeSecret(id, secret),
+        ...target,
+        secret: sealed,
       });
       await this.record(tx, caller, 'webhook.created', id, { ...order, url: shownUrl(order.url, order.format) });
       return tx.findOneByOrFail(WebhookEndpoint, { id });
@@ -84,7 +86,7 @@ export class WebhookEndpointsService {
       ...(name === undefined ? {} : { name }),
       ...(events === undefined ? {} : { events: [...events] }),
       ...(enabled === undefined ? {} : { enabled, disabledReason: null }),
-      ...(url === undefined ? {} : this.target(id, url, format)),
+      ...(url === undefined ? {} : await this.target(id, url, format)),
     };
     return this.write(name ?? present, async (tx) => {
       const { affected } = await tx.update(WebhookEndpoint, { id, version }, { ...next, version: version + 1 });
@@ -106,13 +108,14 @@ export class WebhookEndpointsService {
     overlapHours: number,
   ): Promise<{ row: WebhookEndpoint; secret: string }> {
     const secret = newWebhookSecret();
+    const sealed = await this.secrets.closeSecret(id, secret);
     const row = await this.db.transaction(async (tx) => {
       const before = await tx.findOne(WebhookEndpoint, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (before === null) throw missing();
       if (before.secret === null)
         throw new Problem('conflict', 'webhook.no-secret', 'Messages to Slack and Teams are not signed.');
       await keepOldSecret(tx, id, before.secret, overlapHours);
-      const next = { secret: this.secrets.closeSecret(id, secret), version: before.version + 1 };
+      const next = { secret: sealed, version: before.version + 1 };
       await tx.update(WebhookEndpoint, { id }, next);
       await this.record(tx, caller, 'webhook.secret-rotated', id, { overlapHours });
       return tx.findOneByOrFail(WebhookEndpoint, { id });
@@ -131,8 +134,8 @@ export class WebhookEndpointsService {
     });
   }
 
-  private target(id: string, url: string, format: WebhookFormat) {
-    return { url: this.secrets.closeUrl(id, url), shownUrl: shownUrl(url, format) };
+  private async target(id: string, url: string, format: WebhookFormat) {
+    return { url: await this.secrets.closeUrl(id, url), shownUrl: shownUrl(url, format) };
   }
 
   /** Refuses an unreachable address early; each connection is checked again. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 
 /** The sealed fields: everything of an entry but its time, which the database sets. */
 export interface SealedFields {
@@ -19,7 +20,7 @@ export interface SealedFields {
   readonly record: string | null;
 }
 
-const KEY_BYTES = 32;
+const SEAL_BYTES = 32;
 
 /**
  * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET: who can write to the database,
@@ -27,20 +28,19 @@ const KEY_BYTES = 32;
  */
 @Injectable()
 export class AuditSeals {
-  private readonly key: Buffer;
+  private readonly keys: readonly [Buffer, ...Buffer[]];
 
   constructor(config: Config) {
-    this.key = Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright audit entry', KEY_BYTES));
+    this.keys = derivedKeys(config, 'sealwright audit entry');
   }
 
   sealOf(entry: SealedFields): Buffer {
-    return createHmac('sha256', this.key).update(textOf(entry)).digest();
+    return createHmac('sha256', this.keys[0]).update(textOf(entry)).digest();
   }
 
   /** Whether the seal is right; false for an entry without one. */
   verifies(entry: SealedFields, seal: Buffer | null): boolean {
-    if (seal?.length !== KEY_BYTES) return false;
-    return timingSafeEqual(seal, this.sealOf(entry));
+    return seal?.length === SEAL_BYTES && isMadeByOneOf(this.keys, textOf(entry), seal);
   }
 }
 

@@ -74,7 +74,7 @@ export class LogAcceptance {
   }
 
   /** Removes checkpoints that are not of this log. @returns the note of the newest of them */
-  private async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
+  async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
     const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
       `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,
     );

@@ -4,13 +4,14 @@ import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Seal } from '../../platform/sealing/seal.js';
+import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../access/caller.js';
 import { AccountNotices } from '../model/account-notices.js';
 import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
 
 const SEAL = 'totp seed';
+export const SEALED_SEED = { table: 'second_factor', column: 'seed', purpose: SEAL, place: 't.id::text' } as const;
 /** One time step to either side: clocks differ, and typing takes a moment. */
 const TOLERANCE_SECONDS = 30;
 const MAX_AUTHENTICATORS = 5;
@@ -22,7 +23,7 @@ export class SecondFactorsService {
 
   constructor(
     private readonly db: DataSource,
-    private readonly seal: Seal,
+    private readonly seal: LastingSeal,
     private readonly recovery: RecoveryCodes,
     private readonly notices: AccountNotices,
     audit: AuditService,
@@ -36,7 +37,7 @@ export class SecondFactorsService {
     const secret = generateSecret();
     await this.assertBelowLimit(caller.id);
     await this.db.manager.delete(SecondFactor, { userId: caller.id, confirmedAt: IsNull() });
-    const seed = this.seal.close(SEAL, id, Buffer.from(secret));
+    const seed = await this.seal.close(SEAL, id, Buffer.from(secret));
     await this.db.manager.insert(SecondFactor, { id, userId: caller.id, name, seed });
     return { id, secret, uri: generateURI({ issuer: 'Sealwright', label: caller.name, secret }) };
   }
@@ -122,7 +123,7 @@ export class SecondFactorsService {
   /** Stores the time step by compare-and-set: of concurrent uses of one code only one succeeds (RFC 6238 section 5.2). */
   private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
     if (seed === null || !/^\d{6}$/.test(code)) return false;
-    const secret = this.seal.open(SEAL, id, seed).toString();
+    const secret = (await this.seal.open(SEAL, id, seed)).toString();
     const result = verifySync({ secret, token: code, epochTolerance: TOLERANCE_SECONDS });
     if (!result.valid || !('timeStep' in result)) return false;
     const [taken]: [unknown[], number] = await this.db.query(

@@ -37,6 +37,12 @@ export interface NewSession {
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
 const SEAL = 'id token';
+export const SEALED_LOGOUT_HINT = {
+  table: 'auth_session',
+  column: 'logout_hint',
+  purpose: SEAL,
+  place: 't.id::text',
+} as const;
 
 /** A step-up: the person authenticated again within a session. */
 export interface Renewal {

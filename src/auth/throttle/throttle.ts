@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 
 interface Rule {
   /** Attempts without a wait. */
@@ -52,7 +53,7 @@ export class Throttle {
     private readonly db: DataSource,
     config: Config,
   ) {
-    this.key = Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright throttle', 32));
+    [this.key] = derivedKeys(config, 'sealwright throttle');
   }
 
   /** Counts an attempt, or refuses it with the time to wait. Does the same whether or not the subject exists. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { SignJWT } from 'jose';
-import { hkdfSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
+import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Session } from '../model/session.entity.js';
 
@@ -10,9 +11,9 @@ export const AUDIENCE = 'sealwright-api';
 /** RFC 9068: tokens of other types are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
-/** HS256 with a key derived from SVC_JWT_SECRET for access tokens alone. */
-export function accessTokenKey(config: Config): Buffer {
-  return Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright access token', 32));
+/** HS256 with keys derived for access tokens alone: the first signs, all of them verify. */
+export function accessTokenKeys(config: Config): readonly [Buffer, ...Buffer[]] {
+  return derivedKeys(config, 'sealwright access token');
 }
 
 /** Issues access tokens: JWTs (RFC 9068) that name their session. JwtStrategy reads them. */
@@ -26,7 +27,7 @@ export class AccessTokens {
     config: Config,
     private readonly clock: Clock,
   ) {
-    this.key = new Uint8Array(accessTokenKey(config));
+    this.key = new Uint8Array(accessTokenKeys(config)[0]);
     this.signInSeconds = config.jwtExpirationHours * 3600;
   }
 

@@ -5,11 +5,15 @@ import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
+import { fromBase64Url } from '../../formats/encoding/base64.js';
 import type { Caller } from '../../access/caller.js';
 import { SessionCallers } from '../sessions/session-callers.js';
-import { accessTokenKey, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
+import { accessTokenKeys, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
 
 export const ACCESS_TOKEN = 'access-token';
+/** Length of an HMAC-SHA-256. */
+const HS256_BYTES = 32;
 
 /** The part of a request that the strategy reads. */
 export interface Presented {
@@ -32,9 +36,10 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     config: Config,
     private readonly sessions: SessionCallers,
   ) {
+    const keys = accessTokenKeys(config);
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
-      secretOrKey: accessTokenKey(config),
+      secretOrKeyProvider: (_request, token: string, done) => done(null, keyOf(token, keys)),
       algorithms: ['HS256'],
       issuer: ISSUER,
       audience: AUDIENCE,
@@ -52,6 +57,14 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     if (caller === undefined || caller.id !== sub) throw badToken();
     return caller;
   }
+}
+
+/** The key that signed this token; the present one when none did, which the library then finds out. */
+function keyOf(token: string, keys: readonly [Buffer, ...Buffer[]]): Buffer {
+  const end = token.lastIndexOf('.');
+  const signature = fromBase64Url(token.slice(end + 1));
+  if (signature?.length !== HS256_BYTES) return keys[0];
+  return keys.find((key) => isMadeByOneOf([key], token.slice(0, end), signature)) ?? keys[0];
 }
 
 export function badToken(cause?: unknown): Problem {

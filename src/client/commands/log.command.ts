@@ -13,6 +13,7 @@ const EXPORT = '/api/v1/audit/log/export';
 interface Verdict {
   readonly size: number;
   readonly findings: readonly LogFinding[];
+  readonly notes: readonly string[];
   /** State to remember when no fault was found. */
   readonly seen: LogState | undefined;
 }
@@ -53,13 +54,13 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
       : createReadStream(place)
     : await (await api(url)).stream(EXPORT);
   for await (const lines of linesOf(source, place ?? 'the log')) for (const line of lines) verifier.line(line);
-  const { size, findings, checkpoint } = verifier.end();
+  const { size, findings, notes, checkpoint } = verifier.end();
   const seen = checkpoint && {
     log: checkpoint.origin,
     publicKey: checkpoint.publicKey.toString('base64'),
     checkpoint: checkpoint.note,
   };
-  return { size, findings, seen };
+  return { size, findings, notes, seen };
 }
 
 /** Checks only that the log extends the one that was seen last, by a consistency proof (RFC 6962 section 2.1.2). */
@@ -74,29 +75,38 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
   const client = await api(place);
   const { note } = (await client.call('GET', '/api/v1/audit/log/checkpoint')) as { note: string };
   const now = openNote(note, publicKey);
-  if (now === undefined)
-    return { size: 0, findings: [{ detail: 'the checkpoint is not signed by the key of the log' }], seen: undefined };
+  if (now === undefined) return broken('the checkpoint is not signed by the key of the log', 0);
   const { size } = now;
-  const broken = (detail: string): Verdict => ({ size, findings: [{ detail }], seen: undefined });
+  if (now.origin !== before.origin)
+    return broken(`the log is called ${now.origin} now, and was ${before.origin}: verify it without --quick`, size);
   if (size < before.size)
     return broken(
       `an older checkpoint is over ${before.size} leaves, the newest over ${size}: the log was rolled back`,
+      size,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);
   const hashes = (path as string[]).map((hash) => base64Bytes(hash));
-  if (now.origin !== before.origin || !provesGrowth(before, now, hashes))
-    return broken(`the log of ${size} leaves is not the continuation of the one with ${before.size}: it was forked`);
-  return { size, findings: [], seen: { ...state, checkpoint: note } };
+  if (!provesGrowth(before, now, hashes))
+    return broken(
+      `the log of ${size} leaves is not the continuation of the one with ${before.size}: it was forked`,
+      size,
+    );
+  return { size, findings: [], notes: [], seen: { ...state, checkpoint: note } };
+}
+
+function broken(detail: string, size: number): Verdict {
+  return { size, findings: [{ detail }], notes: [], seen: undefined };
 }
 
 async function printed({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
-  const { size, findings, seen } = verdict;
+  const { size, findings, notes, seen } = verdict;
   const valid = findings.length === 0;
   const firstWrong = findings.find(({ index }) => index !== undefined)?.index;
   if (valid && stateFile !== undefined && seen !== undefined) await writeState(stateFile, seen);
   const sum = firstWrong === undefined ? 'NOT VALID' : `NOT VALID: the first wrong entry is number ${firstWrong}`;
-  print({ valid, log: seen?.log, size, firstWrong, findings, checkpoint: seen?.checkpoint }, [
+  print({ valid, log: seen?.log, size, firstWrong, findings, notes, checkpoint: seen?.checkpoint }, [
     ...findings.map(({ index, detail }) => `BAD ${index === undefined ? '' : `${index}: `}${detail}`),
+    ...notes.map((note) => `NOTE ${note}`),
     valid ? `valid: ${size} entries` : sum,
   ]);
   return valid ? EXIT.done : EXIT.failed;

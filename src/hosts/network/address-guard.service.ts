@@ -104,16 +104,10 @@ export class HostAddressGuard {
   }
 
   private async storeAddresses(port: number): Promise<string[]> {
-    const stores = [
-      { url: this.config.databaseUrl, usual: '5432' },
-      { url: this.config.redisUrl, usual: '6379' },
-    ];
     const found: string[] = [];
-    for (const { url, usual } of stores) {
-      const { hostname, port: given } = new URL(url);
-      if (Number(given || usual) !== port) continue;
-      const name = hostname.replace(/^\[|\]$/g, '');
-      found.push(name, ...(await systemAddresses(name).catch(() => [])));
+    for (const store of [...this.config.database.hosts, ...this.config.redis.hosts]) {
+      if (store.port !== port) continue;
+      found.push(store.host, ...(await systemAddresses(store.host).catch(() => [])));
     }
     return found;
   }

@@ -1,6 +1,6 @@
 import { CKA, CKO, isStaleHandle } from './pkcs11-codes.js';
 import type { Handle, Pkcs11Token } from './pkcs11-token.js';
-import type { TokenKey, KeyType, KeyIdentity } from '../key-vault.js';
+import type { HeldKey, TokenKey, KeyType, KeyIdentity } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { isCurve } from '../signatures/ecdsa.js';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from '../signatures/spki.js';
@@ -116,6 +116,19 @@ export class KeyDirectory {
     return this.token.findLabelled(this.session, objectClass, label);
   }
 
+  /** Every private and secret key whose label begins as ours do, or of those the ones with this label. */
+  holdings(wanted?: string): HeldKey[] {
+    const keys = [CKO.privateKey, CKO.secretKey].flatMap((objectClass) =>
+      this.token.findAll(this.session, objectClass, wanted),
+    );
+    // A key that another process made may not be seen by one that made another.
+    if (keys.length === 0) this.assertSeesAll();
+    return keys
+      .map((object) => ({ label: this.attribute(object, CKA.label).toString(), object }))
+      .filter(({ label }) => label.startsWith(LABEL_STEM))
+      .map(({ label, object }) => ({ label, ckaId: this.attribute(object, CKA.id) }));
+  }
+
   /** CKA_ID of each object of a class with this CKA_LABEL. */
   idsLabelled(objectClass: number, label: string): Buffer[] {
     return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.id));
@@ -136,6 +149,8 @@ export function publicKeyInfoOf(directory: KeyDirectory, object: Handle, type: K
   return rsaPublicKeyInfo(directory.attribute(object, CKA.modulus), directory.attribute(object, CKA.publicExponent));
 }
 
+/** Every CKA_LABEL of this service begins with it. */
+const LABEL_STEM = 'sealwright';
 /** CKA_LABEL of the key of the log. */
 export const LOG_LABEL = 'sealwright-log';
 

@@ -118,6 +118,22 @@ export class Pkcs11Token {
     ]);
   }
 
+  /** Every object of a class (CKO_…), or every one with this CKA_LABEL. */
+  findAll(session: Handle, objectClass: number, label?: string): Handle[] {
+    const found: Handle[] = [];
+    const labelled = label === undefined ? [] : [{ type: CKA.label, value: label }];
+    this.library.C_FindObjectsInit(session, [{ type: CKA.class, value: objectClass }, ...labelled]);
+    try {
+      for (;;) {
+        const more = this.library.C_FindObjects(session, FIND_AT_MOST);
+        found.push(...more);
+        if (more.length < FIND_AT_MOST) return found;
+      }
+    } finally {
+      this.library.C_FindObjectsFinal(session);
+    }
+  }
+
   private search(session: Handle, template: Template): Handle[] {
     this.library.C_FindObjectsInit(session, template);
     try {

@@ -14,6 +14,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + ID_BYTES + NONCE_BYTES;
 const AES_KEY_BYTES = 32;
+const LAST_MS = 2 ** 48 - 1;
+/** Another process may have made a newer key. */
+const LOOK_EVERY_MS = 60_000;
 
 /**
  * Encrypts and decrypts with AES keys that never leave the token. Sealed bytes name their key: method (1 byte) ‖ CKA_ID
@@ -24,6 +27,7 @@ export class TokenSealer {
   private readonly parts: SigningParts;
   /** CKA_ID of the key that seals; others only open what they sealed. */
   private sealingId?: Promise<Buffer>;
+  private foundAt = -Infinity;
 
   constructor(parts: SigningParts) {
     this.parts = parts;
@@ -60,7 +64,18 @@ export class TokenSealer {
     }
   }
 
+  /** Makes the key that seals from now on, in every process within a minute. Answers its CKA_ID. */
+  async newKey(): Promise<Buffer> {
+    const id = await this.create();
+    this.sealingId = undefined;
+    return id;
+  }
+
   private async currentId(): Promise<Buffer> {
+    if (performance.now() - this.foundAt > LOOK_EVERY_MS) {
+      this.foundAt = performance.now();
+      this.sealingId = undefined;
+    }
     this.sealingId ??= this.findOrCreate();
     try {
       return await this.sealingId;
@@ -71,11 +86,14 @@ export class TokenSealer {
   }
 
   private async findOrCreate(): Promise<Buffer> {
+    const [known] = this.parts.directory.idsLabelled(CKO.secretKey, LABEL).sort((one, other) => one.compare(other));
+    return known ?? (await this.create());
+  }
+
+  private async create(): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
-    const [known] = directory.idsLabelled(CKO.secretKey, LABEL).sort((one, other) => one.compare(other));
-    if (known) return known;
     if (!token.mechanisms().has(CKM.aesGcm)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
-    const id = randomBytes(ID_BYTES);
+    const id = newKeyId();
     const session = token.openSession(true);
     directory.noteCreation();
     try {
@@ -85,6 +103,17 @@ export class TokenSealer {
       token.closeSession(session);
     }
   }
+}
+
+/**
+ * A CKA_ID that sorts before those of all sealing keys made earlier: the first of them seals, in versions before too. Two zero bytes, the
+ * milliseconds that are left of 48 bits (6), random (8). Ids of versions before are random.
+ */
+function newKeyId(): Buffer {
+  const id = randomBytes(ID_BYTES);
+  id.writeUInt16BE(0, 0);
+  id.writeUIntBE(LAST_MS - Date.now(), 2, 6);
+  return id;
 }
 
 function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer } {

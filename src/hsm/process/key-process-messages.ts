@@ -7,6 +7,7 @@ import type {
   AcceptedLog,
   CheckpointAnswer,
   CheckpointOrder,
+  HeldKey,
   LogAnchor,
   NewLogOrder,
 } from '../key-vault.js';
@@ -24,6 +25,11 @@ export interface KeyProcessCalls {
   readonly logAnchor: { readonly order: { readonly origin: string }; readonly answer: { readonly anchor?: LogAnchor } };
   readonly signCheckpoint: { readonly order: CheckpointOrder; readonly answer: CheckpointAnswer };
   readonly acceptLog: { readonly order: AcceptedLog; readonly answer: { readonly anchor?: LogAnchor } };
+  readonly newSealingKey: { readonly order: object; readonly answer: { readonly ckaId: Uint8Array } };
+  readonly holdings: {
+    readonly order: { readonly label?: string | undefined };
+    readonly answer: { readonly keys: readonly HeldKey[] };
+  };
   readonly unseal: { readonly order: UnsealOrder; readonly answer: Uint8Array };
 }
 export type CallName = keyof KeyProcessCalls;

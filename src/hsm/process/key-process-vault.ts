@@ -13,6 +13,7 @@ import {
   type AcceptedLog,
   type CheckpointAnswer,
   type CheckpointOrder,
+  type HeldKey,
   type LogAnchor,
   type NewLogOrder,
   DIGEST_BYTES,
@@ -27,6 +28,7 @@ import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage 
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
+import type { RefusedPins } from './refused-pins.repository.js';
 import { vaultProblem } from './vault-problem.js';
 
 /** Orders that may wait in this process; further callers get `hsm.busy`. */
@@ -66,24 +68,39 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly unseen: Pending[] = [];
   private lastId = 0;
   private flushing = false;
+  private started = false;
   /** Runs while callers may wait for a process that is not up. */
   private grace?: NodeJS.Timeout;
   private firstMessage: () => void = () => undefined;
 
-  constructor(config: Config) {
+  /** Without `pins` only this process remembers which PIN the token refused. */
+  constructor(
+    config: Config,
+    private readonly pins?: RefusedPins,
+  ) {
     super();
     this.deadlineMs = config.pkcs11DeadlineMs;
     this.window = Math.max(MIN_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
-    this.supervisor = new KeyProcessSupervisor(config, {
-      ready: () => this.onReady(),
-      results: (block) => this.onResults(block),
-      onReply: (message) => this.onReply(message),
-      lost: (why, wasUp) => this.onLost(why, wasUp),
-    });
+    this.supervisor = new KeyProcessSupervisor(
+      config,
+      {
+        ready: () => this.onReady(),
+        results: (block) => this.onResults(block),
+        onReply: (message) => this.onReply(message),
+        lost: (why, wasUp) => this.onLost(why, wasUp),
+      },
+      pins,
+    );
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.start();
   }
 
   /** Starts the key process and waits a few seconds for its first message; the service starts without an HSM as well. */
-  async onModuleInit(): Promise<void> {
+  async start(): Promise<void> {
+    if (this.started) return;
+    this.started = true;
     const news = new Promise<void>((resolve) => (this.firstMessage = resolve));
     this.supervisor.start();
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
@@ -128,6 +145,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return Buffer.from(await this.run('unseal', order));
   }
 
+  async newSealingKey(): Promise<Buffer> {
+    return Buffer.from((await this.run('newSealingKey', {})).ckaId);
+  }
+
+  async holdings(label?: string): Promise<readonly HeldKey[]> {
+    return (await this.run('holdings', { label })).keys;
+  }
+
   async generateLogKey(order: NewLogOrder): Promise<GeneratedKey> {
     const { publicKey, evidence } = await this.run('generateLogKey', order);
     return { publicKey: Buffer.from(publicKey), evidence };
@@ -143,6 +168,10 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   async acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined> {
     return (await this.run('acceptLog', order)).anchor;
+  }
+
+  async retryPin(): Promise<number> {
+    return (await this.pins?.forgetAll()) ?? 0;
   }
 
   health(): VaultHealth {

@@ -8,6 +8,8 @@ import { SETTINGS } from '../../platform/config/settings.js';
 import { backOff, jittered } from '../../platform/jobs/lease.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from '../key-vault.js';
+import { PinWatch } from './pin-watch.js';
+import type { RefusedPins } from './refused-pins.repository.js';
 
 /** Compiled or as source: the key process lies beside this file and has the same extension. */
 const OWN_FILE = fileURLToPath(import.meta.url);
@@ -32,25 +34,33 @@ export interface SupervisorListener {
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
-/** Keeps one key process running: starts, watches, kills and replaces it. Only a refused PIN is final. */
+/** Keeps one key process running: starts, watches, kills and replaces it. Only a refused PIN ends that, until there is another. */
 export class KeyProcessSupervisor {
   private readonly log = new Logger('KeyVault');
   private child?: ChildProcess;
   private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
   private detail = 'the key process was not started';
   private respawns = 0;
+  /** The PIN of the attempt under way, until it is known whether the token takes it. */
+  private refusable?: string;
   private failures = 0;
   private startedAt = 0;
   private lastMessageAt = 0;
   private timer?: NodeJS.Timeout;
   private watch?: NodeJS.Timeout;
+  private readonly pinWatch: PinWatch;
 
   constructor(
     private readonly config: Config,
     private readonly listener: SupervisorListener,
-  ) {}
+    pins: RefusedPins | undefined,
+  ) {
+    this.pinWatch = new PinWatch(() => readPin(config), pins);
+  }
 
+  /** Does nothing when it was started already. */
   start(): void {
+    if (this.watch !== undefined) return;
     this.watch = setInterval(() => this.checkSilence(), WATCH_EVERY_MS);
     this.spawn();
   }
@@ -59,7 +69,7 @@ export class KeyProcessSupervisor {
     return this.state === 'up';
   }
 
-  /** True when no further start will be tried. */
+  /** True when no further start will be tried, as far as is known now. */
   get final(): boolean {
     return this.state === 'halted' || this.state === 'stopped';
   }
@@ -75,6 +85,7 @@ export class KeyProcessSupervisor {
   stop(): void {
     clearInterval(this.watch);
     clearTimeout(this.timer);
+    this.pinWatch.stop();
     this.state = 'stopped';
     this.detail = 'the service is stopping';
     this.release()?.kill('SIGKILL');
@@ -91,8 +102,19 @@ export class KeyProcessSupervisor {
       this.lose('fatal', 'the PIN file cannot be read');
       return;
     }
+    void this.pinWatch.isRefused(pin).then((isRefused) => {
+      if (this.state !== 'starting') return;
+      if (isRefused) {
+        this.halt(pin, 'the token refused this PIN to another process');
+        this.listener.lost('login', false);
+      } else this.launch(pin);
+    });
+  }
+
+  private launch(pin: string): void {
     const child = this.forkChild();
     this.child = child;
+    this.refusable = pin;
     child.on('message', (message) => {
       if (child === this.child) this.readSafely(message as FromKeyProcess);
     });
@@ -144,6 +166,8 @@ export class KeyProcessSupervisor {
         return;
       case 'ready':
         this.state = 'up';
+        if (this.refusable !== undefined) this.pinWatch.accepted(this.refusable);
+        this.refusable = undefined;
         this.detail = `token "${message.tokenLabel}", ${message.sessions} sessions`;
         this.log.log(`The key process ${this.child?.pid} is up: ${this.detail}`);
         this.listener.ready();
@@ -181,7 +205,7 @@ export class KeyProcessSupervisor {
     this.release()?.kill('SIGKILL');
     const news = wasUp || this.detail !== detail;
     this.detail = detail;
-    if (why === 'login') this.halt();
+    if (why === 'login') this.halt(this.refusable ?? '', detail);
     else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
     // Only now, since the receiver of a result may send the next order at once.
     if (last) this.listener.results(bufferOf(last.results));
@@ -189,11 +213,17 @@ export class KeyProcessSupervisor {
     this.listener.lost(why, wasUp);
   }
 
-  /** A token locks its PIN after a few wrong attempts, so there is no second one before an operator steps in. */
-  private halt(): void {
+  /** A token locks its PIN after a few wrong attempts, so there is no second one with the same PIN before an operator steps in. */
+  private halt(pin: string, detail: string): void {
     this.state = 'halted';
-    this.detail += '; no further attempt is made: correct the PIN, then restart the service';
+    this.refusable = undefined;
+    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin (npm run cli -- retry-pin) when the PIN of the token was changed to it`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
+    void this.pinWatch.begin(pin, () => {
+      if (this.state !== 'halted') return;
+      this.log.log('There is another PIN: one further attempt is made');
+      this.spawn();
+    });
   }
 
   private respawnAfter(delayMs: number, news: boolean): void {

@@ -181,6 +181,8 @@ function callHandlers(parts: SigningParts, signer: TokenSigner): CallHandlers {
     signSealed: (order) => software.sign(order),
     seal: (order) => sealer.seal(order),
     unseal: (order) => sealer.unseal(order),
+    newSealingKey: async () => ({ ckaId: await sealer.newKey() }),
+    holdings: ({ label }) => Promise.resolve({ keys: parts.directory.holdings(label) }),
     generateLogKey: (order) => log.generateKey(order),
     logAnchor: (order) => log.anchor(order),
     signCheckpoint: (order) => log.sign(order),

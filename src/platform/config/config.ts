@@ -1,4 +1,7 @@
 import { isAddressBlock, isLoopback } from '../../formats/addresses/address.js';
+import { type DatabaseAddress, isLocal, readDatabaseUrl } from './database-address.js';
+import { readRedisUrl, type RedisAddress } from './redis-address.js';
+import { type Environment, SettingFiles } from './setting-files.js';
 import { isMountPath, SETTINGS, type SettingName } from './settings.js';
 import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
@@ -22,8 +25,9 @@ const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9
 
 /** A century. */
 const MAX_KEPT_DAYS = 36_500;
-
-type Environment = Record<string, string | undefined>;
+const MIN_SECRET_LENGTH = 32;
+/** Load balancers look every few seconds. */
+const USUAL_DRAIN_SECONDS = 5;
 
 /**
  * Every setting, typed and validated once at start. The only reader of the environment.
@@ -42,7 +46,8 @@ export class Config {
   readonly corsOrigins: string[];
   readonly trustProxy: string[];
   readonly logLevel: LogLevel;
-  readonly jwtSecret: string;
+  /** The present secret, then those that it replaced or that will replace it: the first makes, all of them open and verify. */
+  readonly jwtSecrets: readonly [string, ...string[]];
   readonly jwtExpirationHours: number;
   readonly browserIdleMinutes: number;
   readonly browserSessionHours: number;
@@ -52,38 +57,34 @@ export class Config {
   readonly smtpHost: string;
   readonly smtpPort: number;
   readonly smtpUsername: string;
-  readonly smtpPassword: string;
   readonly smtpTls: 'required' | 'never';
-  readonly mailFrom: string;
   readonly alertEmailEnabled: boolean;
   /** Recipients of alerts whose rule names none. */
   readonly alertEmailTo: string[];
   /** Addresses and blocks in CIDR notation. */
   readonly outboundAllow: string[];
-  readonly databaseUrl: string;
   readonly databasePool: number;
   /** Days for which these are kept after nobody needs them any more; 0: for ever. */
   readonly keptDays: { readonly documents: number; readonly scanResults: number; readonly alerts: number };
-  readonly redisUrl: string;
+  readonly redis: RedisAddress;
   readonly redisPrefix: string;
   readonly pkcs11Library: string;
   readonly pkcs11TokenLabel: string;
   readonly pkcs11PinFile: string;
   readonly pkcs11Sessions: number;
   readonly pkcs11DeadlineMs: number;
-  readonly defaultKey: string;
   readonly sshKeyMaxAgeDays: number;
   readonly sshRotationLeaseSeconds: number;
   readonly stopSeconds: number;
+  /** At most half of `stopSeconds`. */
+  readonly drainSeconds: number;
   readonly ingestStallSeconds: number;
   readonly sshRotationConcurrency: number;
   readonly signingMaxAgeHours: number;
-  readonly tsaKey: string;
   /** Dotted object identifier. */
   readonly tsaPolicy: string;
   /** `own`, or an address. */
   readonly tsaAuthorities: string[];
-  readonly tsaTrustFile: string;
   readonly tsaTimeoutMs: number;
   readonly tsaAccuracySeconds: number;
   readonly tsaNtpServers: string[];
@@ -95,9 +96,13 @@ export class Config {
   readonly dnsServers: string[];
   readonly allowLoopback: boolean;
 
-  private readonly faults: string[] = [];
+  private readonly files: SettingFiles;
+  private readonly faults: string[];
+  private lastDatabase: { readonly text: string; readonly address: DatabaseAddress } | undefined;
 
-  constructor(private readonly environment: Environment = process.env) {
+  constructor(environment: Environment = process.env) {
+    this.files = new SettingFiles(environment);
+    this.faults = [...this.files.faults];
     this.profile = this.oneOf('SVC_PROFILE', ['dev', 'prod']);
     this.role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
     this.host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
@@ -108,7 +113,7 @@ export class Config {
     this.corsOrigins = this.list('SVC_CORS_ORIGINS');
     this.trustProxy = this.list('SVC_TRUST_PROXY');
     this.logLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
-    this.jwtSecret = this.text('SVC_JWT_SECRET');
+    this.jwtSecrets = [this.text('SVC_JWT_SECRET'), ...this.lines('SVC_JWT_SECRET_PREVIOUS')];
     this.jwtExpirationHours = this.whole('SVC_JWT_EXPIRATION_HOURS', 1, 24 * 30);
     this.browserIdleMinutes = this.whole('SVC_BROWSER_IDLE_MINUTES', 1, 24 * 60);
     this.browserSessionHours = this.whole('SVC_BROWSER_SESSION_HOURS', 1, 24 * 30);
@@ -118,33 +123,29 @@ export class Config {
     this.smtpHost = this.text('SVC_SMTP_HOST');
     this.smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
     this.smtpUsername = this.text('SVC_SMTP_USERNAME');
-    this.smtpPassword = this.text('SVC_SMTP_PASSWORD');
     this.smtpTls = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
-    this.mailFrom = this.text('SVC_MAIL_FROM');
     this.alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
     this.alertEmailTo = this.list('SVC_ALERT_EMAIL_TO');
     this.outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
-    this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
+    this.assertDatabase(this.oneOf('SVC_DATABASE_TLS', ['required', 'off']));
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
     this.ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
     this.keptDays = this.daysThatAreKept();
-    this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
+    this.redis = this.redisAddress();
     this.redisPrefix = this.text('SVC_REDIS_PREFIX');
     this.pkcs11Library = this.text('SVC_PKCS11_LIBRARY');
     this.pkcs11TokenLabel = this.text('SVC_PKCS11_TOKEN_LABEL');
     this.pkcs11PinFile = this.text('SVC_PKCS11_PIN_FILE');
     this.pkcs11Sessions = this.whole('SVC_PKCS11_SESSIONS', 1, 64);
     this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
-    this.defaultKey = this.text('SVC_DEFAULT_KEY');
     this.stopSeconds = this.whole('SVC_STOP_SECONDS', 2, 600);
+    this.drainSeconds = this.drain();
     this.sshRotationLeaseSeconds = this.whole('SVC_SSH_ROTATION_LEASE_SECONDS', 2, 600);
     this.sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
     this.sshKeyMaxAgeDays = this.whole('SVC_SSH_KEY_MAX_AGE_DAYS', 1, 36_500);
     this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
-    this.tsaKey = this.text('SVC_TSA_KEY');
     this.tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
     this.tsaAuthorities = this.authorities('SVC_TSA_AUTHORITIES');
-    this.tsaTrustFile = this.text('SVC_TSA_TRUST_FILE');
     this.tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
     this.tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
     this.tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
@@ -153,7 +154,66 @@ export class Config {
     this.transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
     this.dnsServers = this.list('SVC_DNS_SERVERS');
     this.allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
-    this.refuseFaults();
+    this.assertSound();
+  }
+
+  /** Read anew at each use when it is in a file, as are the two passwords: a new connection takes what is there then. */
+  get database(): DatabaseAddress {
+    const text = this.text('SVC_DATABASE_URL');
+    if (text !== this.lastDatabase?.text) {
+      const address = readDatabaseUrl(text);
+      // A file that is half written leaves the address that was known.
+      if (typeof address !== 'string') this.lastDatabase = { text, address };
+    }
+    if (this.lastDatabase === undefined) throw new ConfigError(['SVC_DATABASE_URL cannot be read']);
+    return this.lastDatabase.address;
+  }
+
+  /** Takes the place of the password in the URL; empty when there is none. */
+  get databasePassword(): string {
+    return this.text('SVC_DATABASE_PASSWORD');
+  }
+
+  /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
+  get databaseCaFile(): string {
+    return this.text('SVC_DATABASE_CA_FILE');
+  }
+
+  get redisCaFile(): string {
+    return this.text('SVC_REDIS_CA_FILE');
+  }
+
+  get mailFrom(): string {
+    return this.text('SVC_MAIL_FROM');
+  }
+
+  get defaultKey(): string {
+    return this.text('SVC_DEFAULT_KEY');
+  }
+
+  get tsaKey(): string {
+    return this.text('SVC_TSA_KEY');
+  }
+
+  get tsaTrustFile(): string {
+    return this.text('SVC_TSA_TRUST_FILE');
+  }
+
+  get smtpPassword(): string {
+    return this.text('SVC_SMTP_PASSWORD');
+  }
+
+  private drain(): number {
+    const usual = this.isProd ? USUAL_DRAIN_SECONDS : 0;
+    const wanted = this.text('SVC_DRAIN_SECONDS') === '' ? usual : this.whole('SVC_DRAIN_SECONDS', 0, 300);
+    return Math.min(wanted, this.stopSeconds / 2);
+  }
+
+  private assertSound(): void {
+    this.refuseWeakSecrets();
+    this.refuseTrials();
+    this.namesThatAreUnknown();
+    if (this.faults.length > 0) throw new ConfigError(this.faults);
   }
 
   get isProd(): boolean {
@@ -181,7 +241,7 @@ export class Config {
   }
 
   private raw(name: SettingName): string {
-    const given = this.environment[name];
+    const given = this.files.read(name);
     return given === undefined || given === '' ? SETTINGS[name].default : given;
   }
 
@@ -194,6 +254,13 @@ export class Config {
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '');
+  }
+
+  private lines(name: SettingName): string[] {
+    return this.raw(name)
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
   }
 
   private whole(name: SettingName, least: number, most: number): number {
@@ -210,13 +277,27 @@ export class Config {
     return allowed[0];
   }
 
-  private url(name: SettingName, protocols: string[]): string {
-    const value = this.text(name);
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-      // The value may hold a password, so it is not quoted.
-      this.faults.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
-    }
-    return value;
+  /** In prod what leaves this machine is encrypted, unless the operator says that it need not be. */
+  private assertDatabase(tls: 'required' | 'off'): void {
+    const address = readDatabaseUrl(this.text('SVC_DATABASE_URL'));
+    if (typeof address === 'string') this.faults.push(`SVC_DATABASE_URL ${address}`);
+    else if (
+      this.isProd &&
+      tls === 'required' &&
+      !isLocal(address) &&
+      !address.isEncrypted &&
+      this.databaseCaFile === ''
+    )
+      this.faults.push(
+        'SVC_DATABASE_URL leads to another machine without TLS: add sslmode=verify-full (and SVC_DATABASE_CA_FILE for an own authority), or say SVC_DATABASE_TLS=off',
+      );
+  }
+
+  private redisAddress(): RedisAddress {
+    const address = readRedisUrl(this.text('SVC_REDIS_URL'));
+    if (typeof address !== 'string') return address;
+    this.faults.push(`SVC_REDIS_URL ${address}`);
+    return readRedisUrl(SETTINGS.SVC_REDIS_URL.default) as RedisAddress;
   }
 
   private publicAddress(): string {
@@ -281,20 +362,16 @@ export class Config {
     return value;
   }
 
-  /** Tells all faults together, also those of settings that are right one by one. */
-  private refuseFaults(): void {
-    this.refuseWeakSecrets();
-    this.refuseTrials();
-    this.namesThatAreUnknown();
-    if (this.faults.length > 0) throw new ConfigError(this.faults);
-  }
-
   private refuseWeakSecrets(): void {
-    if (this.jwtSecret.length < 32) this.faults.push('SVC_JWT_SECRET must have at least 32 characters');
+    const [present, ...earlier] = this.jwtSecrets;
+    if (present.length < MIN_SECRET_LENGTH)
+      this.faults.push(`SVC_JWT_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
+    if (earlier.some((secret) => secret.length < MIN_SECRET_LENGTH))
+      this.faults.push(`SVC_JWT_SECRET_PREVIOUS must have at least ${MIN_SECRET_LENGTH} characters a line`);
     if (this.adminPassword !== '' && this.adminPassword.length < 12) {
       this.faults.push('SVC_ADMIN_PASSWORD must have at least 12 characters');
     }
-    if (this.isProd && this.jwtSecret === DEVELOPMENT_JWT_SECRET) {
+    if (this.isProd && present === DEVELOPMENT_JWT_SECRET) {
       this.faults.push('SVC_JWT_SECRET is the development default; make one with: openssl rand -base64 48');
     }
   }
@@ -306,9 +383,7 @@ export class Config {
 
   /** A misspelt setting would silently do nothing. */
   private namesThatAreUnknown(): void {
-    for (const name of Object.keys(this.environment)) {
-      if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
-    }
+    for (const name of this.files.unknown) this.faults.push(`${name} is not a setting`);
   }
 }
 

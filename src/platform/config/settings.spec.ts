@@ -25,6 +25,6 @@ describe('.env.example', () => {
 
 function valuesOf(config: Config): object {
   const values = JSON.parse(JSON.stringify(config));
-  delete values.environment;
+  delete values.files;
   return values;
 }

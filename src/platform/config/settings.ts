@@ -36,6 +36,10 @@ export const SETTINGS = {
     '',
     'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
   ),
+  SVC_DRAIN_SECONDS: setting(
+    '',
+    'A process that is told to stop is not ready at once and goes on answering for so long, so that load balancers see it; at most half of SVC_STOP_SECONDS; when empty 5 in prod and 0 in dev',
+  ),
   SVC_STOP_SECONDS: setting(
     '20',
     'A process that is told to stop ends within this time; less than what its supervisor waits before it kills',
@@ -44,6 +48,10 @@ export const SETTINGS = {
   SVC_JWT_SECRET: setting(
     'sealwright-development-secret-change-me',
     'Signs access tokens; at least 32 characters; prod refuses the default',
+  ),
+  SVC_JWT_SECRET_PREVIOUS: setting(
+    '',
+    'Secrets, one a line, that SVC_JWT_SECRET has replaced or will replace: what was made with them is still opened and verified (docs/operations.md)',
   ),
   SVC_JWT_EXPIRATION_HOURS: setting('24', 'Life of an access token from sign-in'),
   SVC_BROWSER_IDLE_MINUTES: setting('30', "A browser's session ends after so long without a call"),
@@ -63,7 +71,19 @@ export const SETTINGS = {
     '',
     'Addresses and blocks, comma-separated, that webhooks and OpenID Connect providers may have although they are not of the internet, and over plain HTTP',
   ),
-  SVC_DATABASE_URL: setting('postgresql://sealwright@127.0.0.1:5432/sealwright', 'PostgreSQL 15 or later'),
+  SVC_DATABASE_URL: setting(
+    'postgresql://sealwright@127.0.0.1:5432/sealwright',
+    'PostgreSQL 15 or later; several hosts, comma-separated, are tried in turn for one that takes writes; sslmode=verify-full encrypts',
+  ),
+  SVC_DATABASE_PASSWORD: setting('', 'Password of the database user, in place of that of SVC_DATABASE_URL'),
+  SVC_DATABASE_CA_FILE: setting(
+    '',
+    'PEM file with the authorities that certify the database; with it every connection is encrypted and verified',
+  ),
+  SVC_DATABASE_TLS: setting(
+    'required',
+    'required, or off for a network that is trusted: prod refuses a database on another machine without TLS otherwise',
+  ),
   SVC_DATABASE_POOL: setting(
     '12',
     'Connections to PostgreSQL per process; an api process opens up to 12 more for exports, and one for documents that come in',
@@ -78,7 +98,11 @@ export const SETTINGS = {
   ),
   SVC_KEEP_SCAN_RESULTS_DAYS: setting('0', 'Days for which results of network scans are kept; 0 for ever'),
   SVC_KEEP_ALERTS_DAYS: setting('0', 'Days for which alerts are kept after they were resolved; 0 for ever'),
-  SVC_REDIS_URL: setting('redis://127.0.0.1:6379', 'Redis 6.2 or later with maxmemory-policy noeviction'),
+  SVC_REDIS_URL: setting(
+    'redis://127.0.0.1:6379',
+    'Redis 6.2 or later with maxmemory-policy noeviction; rediss:// for TLS, redis+sentinel://HOST1,HOST2/MASTER for Sentinel',
+  ),
+  SVC_REDIS_CA_FILE: setting('', 'PEM file with the authorities that certify Redis and its sentinels'),
   SVC_REDIS_PREFIX: setting('sealwright', 'First part of every Redis key'),
   SVC_PKCS11_LIBRARY: setting('/usr/lib/softhsm/libsofthsm2.so', 'The PKCS#11 module of the HSM'),
   SVC_PKCS11_TOKEN_LABEL: setting('sealwright', 'The token, found by its label (slot numbers change)'),
@@ -145,6 +169,7 @@ export function envExample(): string {
   ]);
   return [
     '# Every setting with its default; take the # away where yours differs. Written by `npm run env-example`.',
+    '# Each may also be given as NAME_FILE, the path of a file that holds the value.',
     ...lines,
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
-import { Client, type ClientConfig } from 'pg';
 import { type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import type { Config } from '../config/config.js';
+import { databaseClient } from './database-client.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 
 /**
@@ -10,7 +10,8 @@ import { MIGRATIONS } from './migrations/migrations.js';
 export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { type: 'postgres' }> {
   return {
     type: 'postgres',
-    url: config.databaseUrl,
+    // Where connections go, DatabaseClient reads for each of them.
+    database: config.database.database,
     applicationName: `sealwright-${config.role}`,
     namingStrategy: new SnakeNaming(),
     synchronize: false,
@@ -21,7 +22,7 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
     poolSize: config.databasePool,
     poolErrorHandler: () => undefined, // an idle connection that was cut is replaced by the next query
     extra: {
-      Client: DatabaseClient,
+      Client: databaseClient(config),
       connectionTimeoutMillis: 2000,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
@@ -29,7 +30,6 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
       statement_timeout: 10_000,
       lock_timeout: 5000,
       idle_in_transaction_session_timeout: 15_000,
-      options: '-c tcp_user_timeout=10000 -c synchronous_commit=on',
     },
   };
 }
@@ -47,16 +47,4 @@ class SnakeNaming extends DefaultNamingStrategy {
 
 function snake(text: string): string {
   return text.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
-}
-
-/**
- * A connection that may be lost at any time. Pool and TypeORM each listen for its errors for a part of its life, and for a moment after
- * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
- * process. The next query on it fails, and the pool removes it.
- */
-export class DatabaseClient extends Client {
-  constructor(config?: ClientConfig) {
-    super(config);
-    this.on('error', () => undefined);
-  }
 }

@@ -1,11 +1,12 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { type Observable, tap } from 'rxjs';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
-import { base64UrlBytes } from '../../formats/encoding/base64.js';
+import { base64UrlBytes, fromBase64Url } from '../../formats/encoding/base64.js';
 import { Problem } from '../errors/problem.js';
+import { derivedKeys, isMadeByOneOf } from '../sealing/derived-keys.js';
 
 export interface Page<Item> {
   readonly items: Item[];
@@ -14,6 +15,7 @@ export interface Page<Item> {
 }
 
 export const DEFAULT_LIMIT = 50;
+const SEAL_BYTES = 16;
 
 /**
  * Cursors are signed, so that a page can only be asked for as it was offered: keyset position and list name are inside.
@@ -21,10 +23,10 @@ export const DEFAULT_LIMIT = 50;
  */
 @Injectable()
 export class Cursors {
-  private readonly key: Buffer;
+  private readonly keys: readonly [Buffer, ...Buffer[]];
 
   constructor(config: Config) {
-    this.key = Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright cursor', 32));
+    this.keys = derivedKeys(config, 'sealwright cursor');
   }
 
   /** `list` names the list and its filters: a cursor of another list is refused. */
@@ -69,13 +71,12 @@ export class Cursors {
   }
 
   private isOurs(body: string, seal: string): boolean {
-    const expected = Buffer.from(this.seal(body));
-    const given = Buffer.from(seal);
-    return expected.length === given.length && timingSafeEqual(expected, given);
+    const given = fromBase64Url(seal);
+    return given?.length === SEAL_BYTES && isMadeByOneOf(this.keys, body, given);
   }
 
   private seal(body: string): string {
-    return createHmac('sha256', this.key).update(body).digest().subarray(0, 16).toString('base64url');
+    return createHmac('sha256', this.keys[0]).update(body).digest().subarray(0, SEAL_BYTES).toString('base64url');
   }
 }
 

@@ -1,7 +1,8 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Config } from '../config/config.js';
+import { newRedis } from '../queue/redis-connection.js';
 import { Problem } from '../errors/problem.js';
 
 const WINDOW_SECONDS = 60;
@@ -33,7 +34,7 @@ export class RateLimits implements OnApplicationShutdown {
   private failing = false;
 
   constructor(private readonly config: Config) {
-    this.redis = new Redis(config.redisUrl, {
+    this.redis = newRedis(config, {
       lazyConnect: true,
       enableOfflineQueue: false,
       commandTimeout: SHARE_EVERY_MS,

@@ -1,6 +1,7 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
+import { databaseClient } from '../database/database-client.js';
 import { operatorsWords, sqlState } from '../database/database-error.js';
 import { type Epoch, schemaFault, type SchemaState } from './schema-fit.js';
 
@@ -15,7 +16,7 @@ const UNDEFINED_TABLE = '42P01';
  */
 export async function untilSchemaFits(config: Config, says: (reason: string) => void): Promise<void> {
   for (let last: string | undefined; ; await sleep(LOOK_EVERY_MS)) {
-    const reason = await readSchemaFault(config).catch(
+    const reason = await schemaFaultOf(config).catch(
       (error: unknown) => `Unable to connect to the database: ${operatorsWords(error)}`,
     );
     if (reason === undefined) return;
@@ -24,15 +25,13 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
   }
 }
 
-async function readSchemaFault({ databaseUrl, role }: Config): Promise<string | undefined> {
-  const client = new Client({
-    connectionString: databaseUrl,
-    application_name: `sealwright-${role}`,
+/** Why this version cannot work on the schema; undefined when it can. Rejects when the database does not answer. */
+export async function schemaFaultOf(config: Config): Promise<string | undefined> {
+  const client = new (databaseClient(config))({
+    application_name: `sealwright-${config.role}`,
     connectionTimeoutMillis: 2000,
     query_timeout: 5000,
   });
-  // A connection that is cut while nothing is asked.
-  client.on('error', () => undefined);
   try {
     await client.connect();
     return schemaFault(await readSchema(client));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac, randomBytes } from 'node:crypto';
-import { Seal } from '../sealing/seal.js';
+import { LastingSeal } from '../sealing/lasting-seal.js';
+import { SealedColumns } from '../sealing/sealed-columns.js';
 
 const URL_SEAL = 'webhook url';
 const SECRET_SEAL = 'webhook secret';
@@ -8,22 +9,32 @@ const SECRET_SEAL = 'webhook secret';
 /** Seals the confidential columns of an endpoint: its address and its signing secret. */
 @Injectable()
 export class WebhookSecrets {
-  constructor(private readonly seal: Seal) {}
+  constructor(
+    private readonly seal: LastingSeal,
+    columns: SealedColumns,
+  ) {
+    const [endpoint, oldSecret] = ['webhook_endpoint', 'webhook_old_secret'];
+    columns.add(
+      { table: endpoint, column: 'url', purpose: URL_SEAL, place: 't.id::text', seal },
+      { table: endpoint, column: 'secret', purpose: SECRET_SEAL, place: 't.id::text', seal },
+      { table: oldSecret, column: 'secret', purpose: SECRET_SEAL, place: 't.endpoint_id::text', seal },
+    );
+  }
 
-  closeUrl(endpoint: string, url: string): Buffer {
+  closeUrl(endpoint: string, url: string): Promise<Buffer> {
     return this.seal.close(URL_SEAL, endpoint, Buffer.from(url));
   }
 
-  openUrl(endpoint: string, sealed: Buffer): string {
-    return this.seal.open(URL_SEAL, endpoint, sealed).toString();
+  async openUrl(endpoint: string, sealed: Buffer): Promise<string> {
+    return (await this.seal.open(URL_SEAL, endpoint, sealed)).toString();
   }
 
-  closeSecret(endpoint: string, secret: string): Buffer {
+  closeSecret(endpoint: string, secret: string): Promise<Buffer> {
     return this.seal.close(SECRET_SEAL, endpoint, Buffer.from(secret));
   }
 
-  openSecret(endpoint: string, sealed: Buffer): string {
-    return this.seal.open(SECRET_SEAL, endpoint, sealed).toString();
+  async openSecret(endpoint: string, sealed: Buffer): Promise<string> {
+    return (await this.seal.open(SECRET_SEAL, endpoint, sealed)).toString();
   }
 }
 

@@ -66,12 +66,12 @@ export class WebhookSender implements BeforeApplicationShutdown {
     if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
   }
 
-  private post(delivery: ClaimedDelivery, at: Date): Promise<OutboundAnswer> {
+  private async post(delivery: ClaimedDelivery, at: Date): Promise<OutboundAnswer> {
     const { id, endpointId, body } = delivery;
-    const secrets = delivery.secrets.map((sealed) => this.secrets.openSecret(endpointId, sealed));
+    const secrets = await Promise.all(delivery.secrets.map((sealed) => this.secrets.openSecret(endpointId, sealed)));
     return this.client.send({
       method: 'POST',
-      url: this.secrets.openUrl(endpointId, delivery.url),
+      url: await this.secrets.openUrl(endpointId, delivery.url),
       headers: {
         'content-type': 'application/json',
         'user-agent': 'Sealwright',

@@ -1,9 +1,10 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis, ReplyError } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { Config } from '../config/config.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { WORKER_ID } from '../jobs/lease.js';
 import { Metrics } from '../metrics/metrics.js';
+import { newRedis } from './redis-connection.js';
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 1000;
@@ -27,7 +28,7 @@ export class QueueHealth implements OnApplicationShutdown {
     private readonly metrics: Metrics,
   ) {
     this.key = `${config.redisPrefix}:writable:${WORKER_ID}`;
-    this.redis = new Redis(config.redisUrl, {
+    this.redis = newRedis(config, {
       lazyConnect: true,
       enableOfflineQueue: false,
       commandTimeout: PATIENCE_MS,

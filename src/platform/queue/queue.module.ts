@@ -3,6 +3,7 @@ import { Global, Module } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { Config } from '../config/config.js';
 import { QueueHealth } from './queue-health.js';
+import { newRedis } from './redis-connection.js';
 
 /** A command that Redis does not answer fails soon, instead of hanging until it comes back. */
 const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, maxRetriesPerRequest: 1 };
@@ -26,13 +27,14 @@ class QueueConnection extends Redis {
   }
 }
 
-function connectToRedis(url: string, use: RedisUse): Redis {
-  const redis = new QueueConnection(url, {
+function connectToRedis(config: Config, use: RedisUse): Redis {
+  const options: RedisOptions = {
     ...(use === 'client' ? ASKING : LISTENING),
     connectTimeout: 2000,
     disconnectTimeout: 500, // so long a stop waits for a Redis that does not hang up
     retryStrategy: (times) => Math.min(1000, 50 * times),
-  });
+  };
+  const redis = newRedis(config, options, QueueConnection);
   redis.on('error', () => undefined); // Bull and QueueHealth report
   return redis;
 }
@@ -45,7 +47,7 @@ function connectToRedis(url: string, use: RedisUse): Redis {
       inject: [Config],
       useFactory: (config: Config) => ({
         prefix: `{${config.redisPrefix}}`,
-        createClient: (use: RedisUse) => connectToRedis(config.redisUrl, use),
+        createClient: (use: RedisUse) => connectToRedis(config, use),
         settings: { lockDuration: 30_000, stalledInterval: 5000, maxStalledCount: 1000, retryProcessDelay: 500 },
       }),
     }),

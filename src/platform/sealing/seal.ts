@@ -1,37 +1,83 @@
 import { Injectable } from '@nestjs/common';
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Config } from '../config/config.js';
+import { Problem } from '../errors/problem.js';
+import { derivedKeys } from './derived-keys.js';
+import { SealFormat } from './seal-format.js';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const KEY_ID_BYTES = 8;
+/** What names its key begins with this. Versions before began with a random nonce, of which none in 2^64 looks so. */
+export const KEY_MARK = Buffer.from('sealkey1');
 
 /**
- * Encrypts small secrets for the database: AES-256-GCM, nonce ‖ tag ‖ ciphertext. Each purpose has a key of its own, derived
- * from SVC_JWT_SECRET with HKDF (RFC 5869), so that setting and the database together are enough to read them; a copy of the database
- * alone is not enough. What is sealed for one purpose and place cannot be opened as another.
+ * Encrypts secrets that live for a short time: AES-256-GCM, `sealkey1` ‖ id of the key (8 bytes) ‖ nonce (12) ‖ tag (16) ‖ ciphertext;
+ * versions before had no mark and no id. Each purpose has a key of its own, derived from SVC_JWT_SECRET, so that setting and the database
+ * together are enough to read them; a copy of the database alone is not. What is sealed for one purpose and place cannot be opened as another.
  */
 @Injectable()
 export class Seal {
-  constructor(private readonly config: Config) {}
+  private readonly ids: readonly [Buffer, ...Buffer[]];
+
+  constructor(
+    private readonly config: Config,
+    private readonly format: SealFormat,
+  ) {
+    const [present, ...earlier] = derivedKeys(config, 'sealwright seal key id');
+    const idOf = (key: Buffer) => key.subarray(0, KEY_ID_BYTES);
+    this.ids = [idOf(present), ...earlier.map(idOf)];
+  }
+
+  /** The first bytes of what is sealed now; undefined while seals do not name their key. */
+  get prefix(): Buffer | undefined {
+    return this.format.namesKeys ? Buffer.concat([KEY_MARK, this.ids[0]]) : undefined;
+  }
+
+  /** The first bytes of what this process opens, where they name a key. */
+  get knownPrefixes(): Buffer[] {
+    return this.ids.map((id) => Buffer.concat([KEY_MARK, id]));
+  }
 
   /** `place` is bound to the ciphertext, for example the id of the row. */
   close(purpose: string, place: string, plain: Buffer): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.key(purpose), nonce).setAAD(Buffer.from(place));
+    const cipher = createCipheriv('aes-256-gcm', this.keys(purpose)[0], nonce).setAAD(Buffer.from(place));
     const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+    return Buffer.concat([this.prefix ?? Buffer.alloc(0), nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** Throws when the bytes, the purpose or the place are not those of `close`, or the secret is another. */
+  /** Problem `secret.not-openable` when no secret that this process knows opens the bytes for this purpose and place. */
   open(purpose: string, place: string, sealed: Buffer): Buffer {
-    const nonce = sealed.subarray(0, NONCE_BYTES);
-    const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', this.key(purpose), nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.from(place)).setAuthTag(tag);
-    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+    const at = this.knownPrefixes.findIndex((prefix) => sealed.subarray(0, prefix.length).equals(prefix));
+    const keys = this.keys(purpose);
+    const named = keys[at];
+    const body = named === undefined ? sealed : sealed.subarray(KEY_MARK.length + KEY_ID_BYTES);
+    for (const key of named === undefined ? keys : [named]) {
+      const plain = opened(key, place, body);
+      if (plain !== undefined) return plain;
+    }
+    throw notOpenable();
   }
 
-  private key(purpose: string): Buffer {
-    return Buffer.from(hkdfSync('sha256', this.config.jwtSecret, '', `sealwright seal ${purpose}`, 32));
+  private keys(purpose: string): readonly [Buffer, ...Buffer[]] {
+    return derivedKeys(this.config, `sealwright seal ${purpose}`);
   }
+}
+
+function opened(key: Buffer, place: string, sealed: Buffer): Buffer | undefined {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+function notOpenable(): Problem {
+  const detail =
+    'A stored secret does not open: it was sealed under a SVC_JWT_SECRET that this process does not know, or was changed. An operator adds the earlier secret to SVC_JWT_SECRET_PREVIOUS.';
+  return new Problem('unavailable', 'secret.not-openable', detail);
 }

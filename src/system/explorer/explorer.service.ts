@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -11,41 +11,38 @@ import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApiDocument } from '../../platform/http/server/api-document.js';
+import { derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 import { isId } from '../../platform/database/new-id.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 
 /** Life of a pass, at the longest. */
 const PASS_SECONDS = 3600;
+const MAC_BYTES = 32;
 
 /**
  * Makes and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, in base64url where it is not plain. It names the session or API key
  * that asked for it and says nothing secret, so it is good for nothing but these pages, and only while that session or key is.
  */
 class ExplorerPass {
-  private readonly key: Buffer;
+  private readonly keys: readonly [Buffer, ...Buffer[]];
 
-  constructor(secret: string) {
-    this.key = Buffer.from(hkdfSync('sha256', secret, '', 'sealwright explorer pass', 32));
+  constructor(config: Config) {
+    this.keys = derivedKeys(config, 'sealwright explorer pass');
   }
 
   for({ kind, id }: Bearer): string {
     const text = `${kind}.${id}.${Math.floor(Date.now() / 1000) + PASS_SECONDS}`;
-    return `${text}.${this.macOf(text).toString('base64url')}`;
+    return `${text}.${createHmac('sha256', this.keys[0]).update(text).digest('base64url')}`;
   }
 
   /** Answers the holder of a pass; undefined when it is not ours, or too old. */
   holderOf(pass: string | undefined): Bearer | undefined {
     const [kind, id = '', end = '', mac = '', ...rest] = (pass ?? '').split('.');
     const shown = fromBase64Url(mac);
-    const right = this.macOf(`${kind}.${id}.${end}`);
-    if (rest.length > 0 || shown === undefined || shown.length !== right.length || !timingSafeEqual(shown, right))
-      return undefined;
+    if (rest.length > 0 || shown?.length !== MAC_BYTES) return undefined;
+    if (!isMadeByOneOf(this.keys, `${kind}.${id}.${end}`, shown)) return undefined;
     if (Number(end) * 1000 <= Date.now() || !isId(id)) return undefined;
     return kind === 'session' || kind === 'api-key' ? { kind, id } : undefined;
-  }
-
-  private macOf(text: string): Buffer {
-    return createHmac('sha256', this.key).update(text).digest();
   }
 }
 
@@ -71,7 +68,7 @@ export class ExplorerService {
     private readonly credentials: Credentials,
     private readonly document: ApiDocument,
   ) {
-    this.pass = new ExplorerPass(config.jwtSecret);
+    this.pass = new ExplorerPass(config);
   }
 
   /** True with a credential in the header, or with a pass in the explorer's cookie. */

@@ -32,7 +32,8 @@ export class IdentityProviderCheck {
     try {
       const metadata = (await this.oidc.discover(provider)).serverMetadata();
       const { end_session_endpoint: logout, token_endpoint_auth_methods_supported: methods } = metadata;
-      const used = clientAuthenticationFor(settings, metadata, this.providers.secretOf(provider) !== undefined);
+      const secret = await this.providers.secretOf(provider);
+      const used = clientAuthenticationFor(settings, metadata, secret !== undefined);
       return [
         { check: 'discovery', ok: true, detail: `It calls itself ${metadata.issuer}.` },
         { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },

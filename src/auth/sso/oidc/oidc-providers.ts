@@ -49,7 +49,7 @@ export class OidcProviders {
   async discover(provider: IdentityProvider): Promise<oidc.Configuration> {
     const settings = provider.settings as OidcSettings;
     const metadata = await readMetadata(settings.issuer, (url) => this.read(url));
-    const secret = this.providers.secretOf(provider);
+    const secret = await this.providers.secretOf(provider);
     const method = clientAuthenticationFor(settings, metadata, secret !== undefined);
     const authentication = await clientAuthenticationOf(method, settings, secret);
     const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
@@ -84,7 +84,7 @@ export class OidcProviders {
 
   /** Whether the provider signed an ID token whose claims openid-client has checked: with a key of its own, or with the client secret where it announces that. */
   async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
-    const secret = this.providers.secretOf(provider);
+    const secret = await this.providers.secretOf(provider);
     const isSecret = (provider.settings as OidcSettings).clientAuthentication !== 'private_key_jwt';
     if (isSignedBySecret(idToken) && isSecret && secret !== undefined) await verifyWithSecret(idToken, secret);
     else await this.verified(provider, idToken);

@@ -5,7 +5,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
-import { Seal } from '../../../platform/sealing/seal.js';
+import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { assertMayGrant } from '../../users/user-administration.service.js';
@@ -21,6 +21,12 @@ import {
 import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
 const SEAL = 'identity provider secret';
+export const SEALED_PROVIDER_SECRET = {
+  table: 'identity_provider',
+  column: 'secret',
+  purpose: SEAL,
+  place: 't.id::text',
+} as const;
 
 export interface IdentityProviderOrder {
   readonly name: string;
@@ -43,7 +49,7 @@ export class IdentityProvidersService {
 
   constructor(
     private readonly db: DataSource,
-    private readonly seal: Seal,
+    private readonly seal: LastingSeal,
     private readonly outbound: OutboundClient,
     audit: AuditService,
   ) {
@@ -107,8 +113,8 @@ export class IdentityProvidersService {
   }
 
   /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */
-  secretOf({ id, secret }: IdentityProvider): string | undefined {
-    return secret === null ? undefined : this.seal.open(SEAL, id, secret).toString();
+  async secretOf({ id, secret }: IdentityProvider): Promise<string | undefined> {
+    return secret === null ? undefined : (await this.seal.open(SEAL, id, secret)).toString();
   }
 
   /** Makes the key before the transaction, since that takes a while. */
@@ -151,7 +157,7 @@ export class IdentityProvidersService {
       label,
       enabled,
       settings: settingsOf(order, key, known),
-      secret: this.sealedSecret(id, key?.privateKey ?? order.clientSecret, order, known),
+      secret: await this.sealedSecret(id, key?.privateKey ?? order.clientSecret, order, known),
       rules: [...rules],
       defaultRoles: defaultRoles === null ? null : [...defaultRoles],
       updatedAt: new Date(),
@@ -164,12 +170,12 @@ export class IdentityProvidersService {
   }
 
   /** The new secret, sealed; without one the stored secret stays. */
-  private sealedSecret(
+  private async sealedSecret(
     id: string,
     given: string | undefined,
     { settings }: IdentityProviderOrder,
     known: IdentityProvider | null,
-  ): Buffer | null {
+  ): Promise<Buffer | null> {
     const kept = known !== null && keepsSecret(known.settings, settings) ? known.secret : null;
     if ('issuer' in settings) assertSecretThere(settings, given !== undefined || kept !== null);
     return given === undefined ? kept : this.seal.close(SEAL, id, Buffer.from(given));

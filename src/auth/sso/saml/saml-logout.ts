@@ -37,7 +37,7 @@ export class SamlLogout {
   /** URL for the browser; undefined if the provider has no logout URL. */
   async redirectTo(provider: IdentityProvider, hint: string): Promise<string | undefined> {
     const { logoutUrl } = provider.settings as SamlSettings;
-    const privateKey = this.providers.secretOf(provider);
+    const privateKey = await this.providers.secretOf(provider);
     if (typeof logoutUrl !== 'string' || privateKey === undefined) return undefined;
     const { who, sessionIndex } = JSON.parse(hint) as SamlLogoutHint;
     const envelope = this.envelopeTo(logoutUrl);
@@ -52,7 +52,7 @@ export class SamlLogout {
       const { provider, message } = await this.verified(arrived);
       if (arrived.kind === 'LogoutResponse') return await this.answered(provider, message);
       await this.end(provider, message, origin);
-      return this.answerTo(provider, message, arrived.relayState);
+      return await this.answerTo(provider, message, arrived.relayState);
     } catch (error) {
       this.logger.warn(
         `a message about signing out was refused: ${error instanceof Error ? error.message : 'unknown'}`,
@@ -84,9 +84,13 @@ export class SamlLogout {
     for (const session of message.sessions) await this.sessions.endExternal(actor, { ...what, session });
   }
 
-  private answerTo(provider: IdentityProvider, { id }: LogoutMessage, relayState: string | undefined): string {
+  private async answerTo(
+    provider: IdentityProvider,
+    { id }: LogoutMessage,
+    relayState: string | undefined,
+  ): Promise<string> {
     const { logoutUrl } = provider.settings as SamlSettings;
-    const privateKey = this.providers.secretOf(provider);
+    const privateKey = await this.providers.secretOf(provider);
     if (typeof logoutUrl !== 'string' || privateKey === undefined) return '/';
     const xml = logoutResponse(this.envelopeTo(logoutUrl), id);
     return signedRedirect(logoutUrl, 'SAMLResponse', { xml, relayState, privateKey });

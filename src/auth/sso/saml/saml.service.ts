@@ -55,7 +55,7 @@ export class SamlService {
       forBrowser,
       sessionId: order.stepUp ?? null,
     });
-    const url = await requestUrl(this.configFor(provider, requestId, order.stepUp !== undefined));
+    const url = await requestUrl(await this.configFor(provider, requestId, order.stepUp !== undefined));
     return { url, browser };
   }
 
@@ -98,7 +98,7 @@ export class SamlService {
       const { entityId } = provider.settings as SamlSettings;
       if (response.isEncrypted)
         throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
-      const profile = await profileIn(this.configFor(provider, response.inResponseTo), response.encoded);
+      const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       if (!profile.nameID || profile.nameIDFormat === TRANSIENT) throw new Error('the NameID is transient or empty');
       return profile;
@@ -110,7 +110,7 @@ export class SamlService {
     }
   }
 
-  private configFor(provider: IdentityProvider, requestId: string, forceAuthn = false): SamlConfig {
+  private async configFor(provider: IdentityProvider, requestId: string, forceAuthn = false): Promise<SamlConfig> {
     const settings = provider.settings as SamlSettings;
     const idpCert = usableCertificates(settings.certificates);
     if (idpCert.length === 0) {
@@ -118,7 +118,7 @@ export class SamlService {
       throw new Problem('unavailable', 'sso.provider-away', detail);
     }
     const us = ourSamlAddresses(this.config);
-    const privateKey = settings.signRequests === true ? this.providers.secretOf(provider) : undefined;
+    const privateKey = settings.signRequests === true ? await this.providers.secretOf(provider) : undefined;
     return {
       issuer: us.entityId,
       audience: us.entityId,

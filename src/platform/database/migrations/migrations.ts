@@ -48,6 +48,7 @@ import { OwnNames1798000040100 } from './1798000040100-own-names.js';
 import { ClaimsOfHosts1797200000010 } from './1797200000010-claims-of-hosts.js';
 import { SourceOwners1797200000060 } from './1797200000060-source-owners.js';
 import { RightsThatEnd1797200000000 } from './1797200000000-rights-that-end.js';
+import { SealFormat1798000039500 } from './1798000039500-seal-format.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -64,6 +65,7 @@ import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js'
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 
 /** Every migration, oldest first. */
+
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FirstSchema1763600000000,
   SignIn1795177509268,
@@ -127,5 +129,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ServiceInstances1798000039100,
   JobLeases1798000039101,
   FailedRequests1798000039102,
+  SealFormat1798000039500,
   ExpiringKeys1798000039103,
 ];

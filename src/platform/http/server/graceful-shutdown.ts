@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Config } from '../../config/config.js';
 import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 
 /** A busy client calls again well within this time and hears that its connection ends. */
@@ -12,7 +13,8 @@ const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /**
  * The first moments of a stop. Calls are still answered, each on a connection that ends with its answer, and load
- * readiness fails, so that balancers send calls elsewhere; the server hangs up when nobody is connected any more, or after three seconds.
+ * readiness fails, so that balancers send calls elsewhere. For SVC_DRAIN_SECONDS the server stays open whoever is connected, since a balancer
+ * that looks every few seconds sends calls until then; after that it hangs up when nobody is connected any more, or after three seconds.
  * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
  * then are refused: some may take minutes.
  */
@@ -21,7 +23,10 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
   private server: Server | undefined;
   private started = false;
 
-  constructor(private readonly bodies: ArrivingBodies) {}
+  constructor(
+    private readonly bodies: ArrivingBodies,
+    private readonly config: Config,
+  ) {}
 
   /** True from the first moment of a stop. */
   get begun(): boolean {
@@ -40,10 +45,11 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
   async beforeApplicationShutdown(): Promise<void> {
     if (this.server === undefined) return;
     const connections = promisify(this.server.getConnections.bind(this.server));
-    const until = performance.now() + LINGER_MS;
+    const drained = performance.now() + this.config.drainSeconds * 1000;
+    const until = Math.max(drained, performance.now() + LINGER_MS);
     // Even with nobody connected one look later: a load balancer may be about to call.
     do await sleep(LOOK_EVERY_MS);
-    while (performance.now() < until && (await connections()) > 0);
+    while (performance.now() < drained || (performance.now() < until && (await connections()) > 0));
     this.bodies.allow(LAST_PACE);
     this.bodies.refuse();
   }

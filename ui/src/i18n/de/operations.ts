@@ -72,6 +72,7 @@ export const operations: Record<keyof typeof english, string> = {
   'component.mail': 'E-Mail',
   'component.queue': 'Warteschlange',
   'component.redis': 'Redis',
+  'component.secrets': 'Gespeicherte Geheimnisse',
   'component.tsa': 'Zeitstempeldienst',
   'component.workers': 'Hintergrundprozesse',
 

@@ -71,6 +71,7 @@ export const operations = {
   'component.mail': 'E-mail',
   'component.queue': 'Queue',
   'component.redis': 'Redis',
+  'component.secrets': 'Stored secrets',
   'component.tsa': 'Timestamp authority',
   'component.workers': 'Background workers',
 

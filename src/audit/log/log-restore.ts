@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { AuditService } from '../entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { LogAcceptance, type LogStanding } from './log-acceptance.js';
+import { logHeld } from './log-hold.js';
+import { LogKeys, type MadeLogKey } from './log-keys.js';
+import { SEQUENCER_LOCK } from './log-tiles.js';
+
+const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
+const LOG_LABEL = 'sealwright-log';
+const ACCEPT = 'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept (npm run cli -- restore accept)';
+
+/** What `accept` did. */
+export interface AcceptedRestore {
+  readonly standing: LogStanding;
+  /** Name of the log before and from now on. */
+  readonly origin: { readonly before: string; readonly after: string };
+}
+
+/**
+ * Finds out whether database and token belong together and are of the same time, and lets an operator accept a database that is behind.
+ * The log goes on under another name then, so that no two histories have the same one.
+ */
+@Injectable()
+export class LogRestore {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: LogKeys,
+    private readonly acceptance: LogAcceptance,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Why this database must not be served with this token; undefined when it may. Rejects while one of the two does not answer. */
+  async fault(): Promise<Problem | undefined> {
+    this.keys.forget();
+    const key = await this.keys.read();
+    if (key === undefined) return await this.faultWithoutLog();
+    if (!(await this.holds(key))) return withoutToken(key);
+    // Under the next name the log goes on after a restore that was accepted: this database is from before it.
+    const later = await this.vault.logAnchor(nextName(key.origin));
+    const { fault, size } = await this.acceptance.standing();
+    return fault ?? (later === undefined ? undefined : logHeld('rolled-back', later, size));
+  }
+
+  /** Reads about the database that is to be accepted. */
+  inspect<Answer>(work: (tx: EntityManager) => Promise<Answer>): Promise<Answer> {
+    return work(this.db.manager);
+  }
+
+  /**
+   * Accepts the database as it is, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The newest
+   * checkpoint that is not of this log is kept in the entry.
+   */
+  async accept(changes: (tx: EntityManager) => Promise<Record<string, unknown>>): Promise<AcceptedRestore> {
+    return this.db.transaction(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK})`);
+      const key = await this.keys.read();
+      const isHeld = key !== undefined && (await this.holds(key));
+      const standing = await this.acceptance.standing(tx);
+      const superseded = await this.acceptance.supersede(tx, standing.size);
+      const before = standing.anchor?.origin ?? key?.origin ?? this.keys.origin;
+      const origin = { before, after: await this.free(before) };
+      const detail = { ...factsOf(standing), origin, superseded, ...(await changes(tx)) };
+      const target = { kind: 'audit-log', id: before };
+      await this.audit.append(tx, [
+        { action: 'log.rolled-back', actor: OPERATOR, target, correlation: newId(), detail },
+      ]);
+      const next = isHeld ? { ...key, id: newId(), origin: origin.after } : await this.newKey(origin.after);
+      await tx.query(`INSERT INTO log_key (id, cka_id, origin, public_key, evidence) VALUES ($1, $2, $3, $4, $5)`, [
+        next.id,
+        next.ckaId,
+        next.origin,
+        next.publicKey,
+        JSON.stringify(next.evidence),
+      ]);
+      const { size, root } = standing;
+      await this.vault.acceptLog({ origin: next.origin, state: { ckaId: next.ckaId, size, root } });
+      return { standing, origin };
+    });
+  }
+
+  /** An empty database is that of a new installation, unless the token has signed for it before. */
+  private async faultWithoutLog(): Promise<Problem | undefined> {
+    const anchor = await this.vault.logAnchor(this.keys.origin);
+    return anchor === undefined || anchor.size === 0 ? undefined : withoutDatabase(anchor);
+  }
+
+  private async holds({ ckaId }: MadeLogKey): Promise<boolean> {
+    const held = await this.vault.holdings(LOG_LABEL);
+    return held.some((key) => ckaId.equals(key.ckaId));
+  }
+
+  private async newKey(origin: string): Promise<MadeLogKey> {
+    const id = newId();
+    const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
+    const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
+    return { id, ckaId, origin, publicKey, evidence, createdAt: new Date() };
+  }
+
+  /** The first of the names after this one that the token has not signed for. */
+  private async free(before: string): Promise<string> {
+    for (let origin = nextName(before); ; origin = nextName(origin)) {
+      const anchor = await this.vault.logAnchor(origin);
+      if (anchor === undefined || anchor.size === 0) return origin;
+    }
+  }
+}
+
+/** `host/log`, then `host/log/2`, `host/log/3`, …. */
+function nextName(origin: string): string {
+  const [, stem = origin, number = '1'] = /^(.*\/log)(?:\/(\d{1,6}))?$/.exec(origin) ?? [];
+  return `${stem}/${Number(number) + 1}`;
+}
+
+/** The two states of the log, as auditors compare them with what they kept. */
+function factsOf({ fault, anchor, size, root }: LogStanding) {
+  return {
+    code: fault?.code,
+    signed: anchor && { size: anchor.size, root: Buffer.from(anchor.root).toString('base64') },
+    accepted: { size, root: root.toString('base64') },
+  };
+}
+
+function withoutDatabase({ size, origin }: LogAnchor): Problem {
+  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, and this database has no audit log: it is empty or another one. Restore the database that belongs to this token, or correct SVC_DATABASE_URL; ${ACCEPT}.`;
+  return new Problem('unavailable', 'log.no-database', detail);
+}
+
+function withoutToken({ origin }: MadeLogKey): Problem {
+  const detail = `The HSM does not hold the key of the audit log ${origin}: it is not the token that belongs to this database. Restore the token from its backup, or correct SVC_PKCS11_TOKEN_LABEL; ${ACCEPT}.`;
+  return new Problem('unavailable', 'log.no-token', detail);
+}

@@ -1,0 +1,93 @@
+import { Logger } from '@nestjs/common';
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyVault } from '../../hsm/key-vault.js';
+import type { Config } from '../../platform/config/config.js';
+import type { Problem } from '../../platform/errors/problem.js';
+import type { LogRestore } from './log-restore.js';
+
+const LOOK_EVERY_MS = 2000;
+const RETRY_AFTER_SECONDS = 30;
+
+/**
+ * Restore mode: a process whose database and token are not of the same time does nothing, until an operator accepts it. It is asked before
+ * any module begins to work. Meanwhile every call is answered 503 with the reason, so that load balancers and people see it.
+ */
+export class RestoreHold {
+  private readonly logger = new Logger('Restore');
+
+  constructor(
+    private readonly restore: LogRestore,
+    private readonly vault: KeyVault,
+    private readonly config: Config,
+  ) {}
+
+  /** Resolves when this process may work. Without HSM or database that is not known: it resolves, and goes on asking. */
+  async pass(): Promise<void> {
+    await this.vault.start();
+    const fault = await this.ask();
+    if (fault === 'unknown') this.askOn();
+    else if (fault !== undefined) await this.hold(fault);
+  }
+
+  private async hold(first: Problem): Promise<void> {
+    const server = this.config.answers ? await this.answer(first) : undefined;
+    this.logger.error(`RESTORE MODE: nothing is served and nothing is done. ${first.code}: ${first.message}`);
+    let fault: Problem | 'unknown' | undefined = first;
+    while (fault !== undefined) {
+      await sleep(LOOK_EVERY_MS);
+      fault = await this.ask();
+    }
+    this.logger.log('the restored state was accepted: this process begins its work');
+    server?.closeAllConnections();
+    await new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())));
+  }
+
+  /** A process that began while the HSM was away ends as soon as it learns that it must not work; its successor holds. */
+  private askOn(): void {
+    this.logger.warn('it is not known yet whether database and token belong together: one of them does not answer');
+    const timer = setInterval(() => {
+      void this.ask().then((fault) => {
+        if (fault === 'unknown') return;
+        clearInterval(timer);
+        if (fault === undefined) return;
+        this.logger.fatal(`${fault.code}: ${fault.message}`);
+        process.kill(process.pid, 'SIGTERM');
+      });
+    }, LOOK_EVERY_MS);
+    timer.unref();
+  }
+
+  private ask(): Promise<Problem | 'unknown' | undefined> {
+    return this.restore.fault().catch(() => 'unknown' as const);
+  }
+
+  private async answer({ code, message }: Problem): Promise<Server> {
+    const problem = {
+      type: `urn:sealwright:problem:${code}`,
+      title: 'Service Unavailable',
+      status: 503,
+      detail: message,
+      code,
+    };
+    const server = createServer((request, response) => {
+      const isAlive = request.url === '/actuator/health/liveness';
+      const isHealth = request.url?.startsWith('/actuator/') === true;
+      const held = { status: 'OUT_OF_SERVICE', components: { log: { status: 'DOWN' } } };
+      const body = isAlive ? { status: 'UP' } : isHealth ? held : problem;
+      response.writeHead(isAlive ? 200 : 503, {
+        'content-type': isHealth ? 'application/json' : 'application/problem+json',
+        'cache-control': 'no-store',
+        'retry-after': String(RETRY_AFTER_SECONDS),
+        connection: 'close',
+      });
+      response.end(JSON.stringify(body));
+    });
+    const { port, host } = this.config;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, resolve);
+    });
+    return server;
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
+import { examineInstances } from './examinations.js';
+
+const NOW = new Date('2026-11-26T03:00:00Z');
+const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
+  id: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11',
+  role: 'api',
+  host: 'one',
+  pid: 7,
+  version: '1.0.0',
+  schema: 'x',
+  startedAt: NOW,
+  seenAt: NOW,
+  clockOffsetMs: 0,
+  ...given,
+});
+const states = (...instances: ServiceInstance[]) =>
+  Object.fromEntries(examineInstances(instances, NOW).map(({ what, state }) => [what, state]));
+
+describe('the processes', () => {
+  it('are well with one that answers and one that works', () => {
+    expect(states(process({}), process({ role: 'worker' }))).toEqual({
+      workers: 'ok',
+      api: 'ok',
+      missed: 'ok',
+      versions: 'ok',
+      clocks: 'ok',
+    });
+    expect(states(process({ role: 'all' }))).toMatchObject({ workers: 'ok', api: 'ok' });
+  });
+
+  it('are bad without a worker, and without an api', () => {
+    expect(states(process({}))).toMatchObject({ workers: 'bad', api: 'ok' });
+    expect(states(process({ role: 'worker' }))).toMatchObject({ workers: 'ok', api: 'bad' });
+    expect(states()).toMatchObject({ workers: 'bad', api: 'bad' });
+  });
+
+  it('that stopped without a word are named, and do not count', () => {
+    const gone = process({ role: 'worker', seenAt: new Date(NOW.getTime() - 20_000) });
+    expect(states(process({}), gone)).toMatchObject({ workers: 'bad', missed: 'warn' });
+  });
+
+  it('of several versions are a rolling update, and a clock that is wrong is bad', () => {
+    expect(states(process({}), process({ role: 'worker', version: '1.1.0' }))).toMatchObject({ versions: 'warn' });
+    expect(states(process({ clockOffsetMs: -1500 }))).toMatchObject({ clocks: 'bad' });
+  });
+});

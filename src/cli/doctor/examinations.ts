@@ -1,0 +1,167 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LogRestore } from '../../audit/log/log-restore.js';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { HealthIndicators } from '../../platform/health/health-indicators.js';
+import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
+import { InstanceRepository } from '../../platform/instances/instance.repository.js';
+import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
+import { QueueHealth } from '../../platform/queue/queue-health.js';
+import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
+import { OperationsService } from '../../system/operations/operations.service.js';
+import { bad, type Finding, ok, spanOf, warn } from './finding.js';
+
+/** Longer than a look at Redis takes. */
+const REDIS_PATIENCE_MS = 3000;
+const HSM_PATIENCE_MS = 10_000;
+const MAX_CLOCK_OFFSET_MS = 1000;
+const MAX_CHECKPOINT_AGE_SECONDS = 300;
+const MIN_CERTIFICATE_DAYS = 14;
+const MAX_TRANSACTION_SECONDS = 600;
+const MIN_DISK_SHARE = 0.2;
+/** Seconds after which work that waits is late; what people or hosts are waited for has no limit. */
+const LATE_SECONDS: Readonly<Record<string, number>> = {
+  signing: 30,
+  'signing-processing': 120,
+  timestamps: 120,
+  'audit-log': 60,
+  outbox: 60,
+  handover: 300,
+  'alert-events': 120,
+  mail: 600,
+  webhooks: 3600,
+  'approval-notices': 120,
+  imports: 3600,
+  'schedule-runs': 3600,
+};
+/** Jobs run at least once a day. */
+const LATE_JOB_SECONDS = 2 * 86_400;
+
+type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>;
+
+/** Everything that can be asked once database and schema are there; each by itself, so that one that fails hides no other. */
+export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
+  token: examineToken,
+  restore: async (app) => {
+    const fault = await app.get(LogRestore).fault();
+    if (fault === undefined) return [ok('database and token', 'belong together')];
+    return [
+      bad(
+        'database and token',
+        `${fault.code}: ${fault.message}`,
+        'docs/restore.md, then: sealwright-admin restore status',
+      ),
+    ];
+  },
+  redis: examineRedis,
+  instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
+  queues: examineQueues,
+  jobs: examineJobs,
+  secrets: async (app) => {
+    const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
+    if (notOpenable === 0) return [ok('stored secrets', `open (${looked} were tried)`)];
+    const detail = `${notOpenable} of ${looked} do not open: ${reason}`;
+    return [bad('stored secrets', detail, 'runbook: secrets. Add the earlier secret to SVC_JWT_SECRET_PREVIOUS')];
+  },
+  indicators: async (app) => {
+    const { log, tsa, mail } = await app.get(HealthIndicators).read();
+    return Object.entries({ log, tsa, mail }).flatMap(([name, indication]) => {
+      if (indication === undefined || indication.status === 'UNKNOWN') return [];
+      if (indication.status === 'UP') return [ok(name, indication.detail)];
+      return [bad(name, indication.detail, `runbook: ${name}`)];
+    });
+  },
+  disk: examineDisk,
+};
+
+async function examineToken(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const vault = app.get(KeyVault);
+  for (let waited = 0; !vault.health().up && waited < HSM_PATIENCE_MS; waited += 100) await sleep(100);
+  const { up, detail } = vault.health();
+  return up ? [ok('token', detail)] : [bad('token', detail, 'runbook: hsm')];
+}
+
+async function examineRedis(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const queue = app.get(QueueHealth);
+  for (let waited = 0; !queue.reachable && waited < REDIS_PATIENCE_MS; waited += 100) await sleep(100);
+  if (queue.reachable && queue.detail === 'ok') return [ok('Redis', 'takes writes')];
+  return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database meanwhile')];
+}
+
+/** `now` by the clock of this machine, which is only used to tell which processes are gone. */
+export function examineInstances(instances: readonly ServiceInstance[], now: Date): readonly Finding[] {
+  const present = instances.filter(({ seenAt }) => now.getTime() - seenAt.getTime() <= MISSED_AFTER_MS);
+  const missed = instances.filter((one) => !present.includes(one));
+  const versions = [...new Set(present.map(({ version }) => version))];
+  const names = (some: readonly ServiceInstance[]) =>
+    some.map(({ role, host, pid }) => `${role} ${host}:${pid}`).join(', ');
+  const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);
+  const [first] = wrong;
+  return [
+    present.some(({ role }) => role !== 'api')
+      ? ok('workers', names(present.filter(({ role }) => role !== 'api')))
+      : bad('workers', 'no process works in the background', 'runbook: workers'),
+    present.some(({ role }) => role !== 'worker')
+      ? ok('api', names(present.filter(({ role }) => role !== 'worker')))
+      : bad('api', 'no process answers calls', 'runbook: api'),
+    missed.length === 0
+      ? ok('missed', 'no process stopped without a word within a day')
+      : warn('missed', `stopped without a word: ${names(missed)}`, 'runbook: workers'),
+    versions.length <= 1
+      ? ok('versions', versions[0] ?? 'none')
+      : warn('versions', `several run: ${versions.join(', ')}`, 'docs/upgrade.md: end the rolling update'),
+    first === undefined
+      ? ok('clocks', `within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database's`)
+      : bad('clocks', `${names(wrong)} differ, the first by ${first.clockOffsetMs} ms`, 'runbook: clock'),
+  ];
+}
+
+async function examineQueues(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const { backlogs, checkpointAge, certificateDays, oldestTransaction } = await app.get(OperationsService).read();
+  const queues = backlogs.map(({ queue, depth, oldestSeconds }): Finding => {
+    const limit = LATE_SECONDS[queue.split('/', 1)[0] ?? ''];
+    const detail = depth === 0 ? 'empty' : `${depth} wait, the oldest for ${spanOf(oldestSeconds)}`;
+    const isLate = limit !== undefined && oldestSeconds > limit;
+    return isLate ? bad(`queue ${queue}`, detail, 'runbook: queues') : ok(`queue ${queue}`, detail);
+  });
+  const waits = backlogs.some(({ queue, depth }) => queue === 'audit-log' && depth > 0);
+  const isOld = waits && checkpointAge !== undefined && checkpointAge > MAX_CHECKPOINT_AGE_SECONDS;
+  const age = checkpointAge === undefined ? 'none was signed yet' : `signed ${spanOf(checkpointAge)} ago`;
+  return [
+    ...queues,
+    isOld ? bad('checkpoint', age, 'runbook: log') : ok('checkpoint', age),
+    ...certificateDays.map(({ name, value }) => {
+      const detail = `the first ends in ${Math.floor(value)} days`;
+      const what = `certificates of ${name}`;
+      return value < MIN_CERTIFICATE_DAYS ? warn(what, detail, 'runbook: certificates') : ok(what, detail);
+    }),
+    oldestTransaction > MAX_TRANSACTION_SECONDS
+      ? warn('transactions', `the oldest is open for ${spanOf(oldestTransaction)}`, 'runbook: transactions')
+      : ok('transactions', `the oldest is open for ${spanOf(oldestTransaction)}`),
+  ];
+}
+
+async function examineJobs(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const { jobs } = await app.get(OperationsService).read();
+  return jobs.map(({ name, ageSeconds, lastError }): Finding => {
+    const what = `job ${name}`;
+    const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
+    if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
+    return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
+  });
+}
+
+/** The disk of this machine; that of the database is for who runs the database. */
+async function examineDisk(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const { bavail, blocks, bsize } = await statfs(process.cwd());
+  const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);
+  const detail = `${gigabytes(bavail * bsize)} of ${gigabytes(blocks * bsize)} GB are free where this runs`;
+  const tables = [...(await app.get(OperationsService).tableBytes())].sort((one, other) => other.value - one.value);
+  const largest = tables.slice(0, 3).map(({ name, value }) => `${name} ${gigabytes(value)} GB`);
+  const sum = tables.reduce((bytes, { value }) => bytes + value, 0);
+  return [
+    bavail / blocks < MIN_DISK_SHARE ? warn('disk', detail, 'runbook: disk') : ok('disk', detail),
+    ok('tables', `${gigabytes(sum)} GB in the database; the largest: ${largest.join(', ')}`),
+  ];
+}

@@ -1,0 +1,63 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { isId } from '../../platform/database/new-id.js';
+import { LogVerifier } from '../../verifier/log-verifier.js';
+
+/** Who lost their rights after the backup, by the ids of the database. */
+export interface RevokedSince {
+  readonly apiKeys: readonly string[];
+  readonly people: readonly string[];
+  /** Actions after the backup, with how often each happened. */
+  readonly actions: ReadonlyMap<string, number>;
+  /** Faults of the export. */
+  readonly findings: readonly string[];
+}
+
+export const NOTHING_KNOWN: RevokedSince = { apiKeys: [], people: [], actions: new Map(), findings: [] };
+
+interface LoggedEntry {
+  readonly action?: unknown;
+  readonly target?: { readonly id?: unknown };
+  readonly detail?: { readonly disabled?: unknown };
+}
+
+/**
+ * Reads an export of the audit log that is newer than the database (`sealwright log`, GET /api/v1/audit/log/export), which an auditor kept.
+ *
+ * @param from leaves that the database has; what comes after them is lost there
+ * @param publicKey of the log, SubjectPublicKeyInfo in DER
+ */
+export async function readNewerLog(file: string, from: number, publicKey: Buffer | undefined): Promise<RevokedSince> {
+  const verifier = new LogVerifier(publicKey === undefined ? {} : { publicKey });
+  const apiKeys = new Set<string>();
+  const people = new Set<string>();
+  const actions = new Map<string, number>();
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    verifier.line(line);
+    const entry = entryIn(line, from);
+    if (entry === undefined || typeof entry.action !== 'string') continue;
+    actions.set(entry.action, (actions.get(entry.action) ?? 0) + 1);
+    const id = entry.target?.id;
+    if (typeof id !== 'string' || !isId(id)) continue;
+    if (entry.action === 'api-key.revoked') apiKeys.add(id);
+    if (entry.action === 'user.changed') remember(people, id, entry.detail?.disabled);
+  }
+  const findings = verifier.end().findings.map(({ index, detail }) => `${index ?? 'the log'}: ${detail}`);
+  return { apiKeys: [...apiKeys], people: [...people], actions, findings };
+}
+
+/** The last word about a person counts. */
+function remember(people: Set<string>, id: string, disabled: unknown): void {
+  if (disabled === true) people.add(id);
+  if (disabled === false) people.delete(id);
+}
+
+/** The entry of a leaf that the database does not have. */
+function entryIn(line: string, from: number): LoggedEntry | undefined {
+  try {
+    const { index, data } = JSON.parse(line) as { index?: unknown; data?: LoggedEntry | null };
+    return typeof index === 'number' && index >= from ? (data ?? undefined) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import type { EntityManager } from 'typeorm';
+import type { RevokedSince } from './newer-log.js';
+
+/** Serials of certificates that were issued after the backup are not known; no authority issued so many since. */
+const SERIALS_AHEAD = 2 ** 32;
+
+/** A key as the database has it. */
+export interface RecordedKey {
+  readonly ckaId: Buffer;
+  readonly what: string;
+}
+
+/** A row that was under way when the backup was made, and about which the world may know more than the database. */
+export interface OpenWork {
+  readonly what: string;
+  readonly count: number;
+}
+
+/** What an operator must know of a restored database, and what changes when it is accepted. */
+export class RestoredState {
+  /** Keys that the database expects in the token. */
+  async keys(tx: EntityManager): Promise<RecordedKey[]> {
+    return tx.query(
+      `SELECT v.cka_id AS "ckaId", 'signing key ' || k.name || ' v' || v.version AS what
+         FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE v.sealed IS NULL AND v.public_key IS NOT NULL AND v.destroyed_at IS NULL
+       UNION ALL SELECT cka_id, 'SSH authority ' || name FROM ssh_authority
+       UNION ALL SELECT cka_id, 'SSH key ' || key_id FROM ssh_key_secret WHERE cka_id IS NOT NULL
+       UNION ALL SELECT cka_id, 'key of the audit log ' || origin FROM log_key WHERE public_key IS NOT NULL`,
+    );
+  }
+
+  async openWork(tx: EntityManager): Promise<OpenWork[]> {
+    const rows: { what: string; count: string }[] = await tx.query(
+      `SELECT 'SSH rotations under way' AS what, count(*) FROM ssh_rotation WHERE finished_at IS NULL AND NOT dry_run
+       UNION ALL SELECT 'signing requests that will be signed, again if they were', count(*) FROM signing_request
+         WHERE status IN ('QUEUED', 'PROCESSING')
+       UNION ALL SELECT 'signing requests that wait for approval', count(*) FROM signing_request WHERE status = 'PENDING_APPROVAL'
+       UNION ALL SELECT 'mails that will be sent, again if they were', count(*) FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL
+       UNION ALL SELECT 'API keys that work again if they were revoked since', count(*) FROM api_key WHERE revoked_at IS NULL AND expiry > now()
+       UNION ALL SELECT 'people who can sign in again if they were disabled since', count(*) FROM user_account WHERE NOT disabled`,
+    );
+    return rows.map(({ what, count }) => ({ what, count: Number(count) }));
+  }
+
+  /** Time of the newest entry of the audit log: changes after it are lost. */
+  async newestEntry(tx: EntityManager): Promise<Date | undefined> {
+    const [row]: { at: Date | null }[] = await tx.query('SELECT max(at) AS at FROM audit_entry');
+    return row?.at ?? undefined;
+  }
+
+  /** Ends sessions, stops rotations, moves serials on, and revokes what was revoked since. The answer has the numbers of rows. */
+  async changes(tx: EntityManager, revoked: RevokedSince): Promise<Record<string, number>> {
+    return {
+      sessionsEnded: await affected(
+        tx,
+        `UPDATE auth_session SET ended_at = now(), ended_because = 'restored' WHERE ended_at IS NULL`,
+      ),
+      rotationsHalted: await affected(
+        tx,
+        `UPDATE ssh_rotation SET status = 'HALTED', failure_code = 'rotation.restored',
+           failure_detail = 'The database was restored from a backup: hosts may be further than it knows. Look at them before it goes on.'
+         WHERE finished_at IS NULL AND status IN ('SURVEYING', 'RUNNING')`,
+      ),
+      authoritiesMoved: await affected(tx, `UPDATE ssh_authority SET serial = serial + ${SERIALS_AHEAD}`),
+      apiKeysRevoked: await affected(
+        tx,
+        `UPDATE api_key SET revoked_at = now() WHERE revoked_at IS NULL AND id = ANY($1::uuid[])`,
+        [revoked.apiKeys],
+      ),
+      peopleDisabled: await affected(
+        tx,
+        `UPDATE user_account SET disabled = true WHERE NOT disabled AND id = ANY($1::uuid[])`,
+        [revoked.people],
+      ),
+    };
+  }
+}
+
+async function affected(tx: EntityManager, sql: string, values: unknown[] = []): Promise<number> {
+  const [, count]: [unknown[], number] = await tx.query(sql, values);
+  return count;
+}

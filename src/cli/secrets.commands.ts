@@ -1,0 +1,74 @@
+import { type INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { AdministrationModule } from '../app/app.module.js';
+import { AuditService } from '../audit/entries/audit.service.js';
+import { KeyVault } from '../hsm/key-vault.js';
+import type { Actor } from '../access/caller.js';
+import { Config } from '../platform/config/config.js';
+import { newId } from '../platform/database/new-id.js';
+import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { Resealer } from '../platform/sealing/resealer.js';
+import { SealFormat } from '../platform/sealing/seal-format.js';
+
+const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
+
+/** Seals every stored secret by the present key. To be run once no process of the version before runs any more: it does not open these. */
+export function reseal(): Promise<void> {
+  return inService(async (app) => {
+    await app.get(SealFormat).begin();
+    const done = await app.get(Resealer).run();
+    await record(app, 'secrets.resealed', { ...done });
+    print(`${done.resealed} secrets were sealed anew.`);
+    if (done.notOpenable === 0)
+      return print('Nothing needs an earlier secret any more, but mails and tokens that are under way.');
+    print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
+    process.exitCode = 1;
+  });
+}
+
+/** Makes another sealing key in the token and seals by it. Keys before it stay: they open what is not sealed anew. */
+export function rotateSealingKey(): Promise<void> {
+  return inService(async (app) => {
+    const id = await app.get(KeyVault).newSealingKey();
+    await record(app, 'sealing-key.rotated', { ckaId: id.toString('hex') });
+    const { resealed } = await app.get(Resealer).run();
+    print(`The key ${id.toString('hex')} seals from now on; ${resealed} secrets were sealed anew.`);
+    print(
+      'Other processes seal by it within a minute. Credentials of hosts and ML-DSA keys stay under the key that sealed them.',
+    );
+  });
+}
+
+/** Lets every process try its PIN once more, after the PIN of the token was changed to the one in the file. */
+export function retryPin(): Promise<void> {
+  return inService(async (app) => {
+    const count = await app.get(KeyVault).retryPin();
+    await record(app, 'hsm.pin-released', { count });
+    print(`${count} refused PINs were forgotten: each process tries the PIN in its file once, within seconds.`);
+  });
+}
+
+async function record(app: INestApplicationContext, action: string, detail: Record<string, unknown>): Promise<void> {
+  const target = { kind: 'service', id: 'secrets' };
+  await app
+    .get(DataSource)
+    .transaction((tx) =>
+      app.get(AuditService).append(tx, [{ action, actor: OPERATOR, target, correlation: newId(), detail }]),
+    );
+}
+
+async function inService(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
+  const app = await NestFactory.createApplicationContext(AdministrationModule, {
+    logger: new StructuredLogger(new Config()),
+  });
+  try {
+    await work(app);
+  } finally {
+    await app.close();
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

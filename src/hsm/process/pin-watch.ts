@@ -1,0 +1,66 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { RefusedPins } from './refused-pins.repository.js';
+
+const LOOK_EVERY_MS = 2000;
+
+/** After a refused PIN: finds out when a further attempt is justified, by another PIN in the file or by an operator's word. */
+export class PinWatch {
+  private readonly salt = randomBytes(32);
+  private timer?: NodeJS.Timeout;
+  /** Of the last PIN that the token took: the next key process need not ask the database about it. */
+  private taken?: Buffer;
+
+  /** Without `pins` this process knows of its own attempts only. `readPin` throws while the file cannot be read. */
+  constructor(
+    private readonly readPin: () => string,
+    private readonly pins: RefusedPins | undefined,
+  ) {}
+
+  /** Whether some process was refused this PIN. */
+  async isRefused(pin: string): Promise<boolean> {
+    if (this.taken?.equals(this.digestOf(pin)) === true) return false;
+    return (await this.pins?.isRefused(pin)) === true;
+  }
+
+  /** The token took this PIN. */
+  accepted(pin: string): void {
+    this.taken = this.digestOf(pin);
+  }
+
+  /** Watches until another PIN is in the file, or the database has forgotten this one; then calls `again`, once. */
+  async begin(pin: string, again: () => void): Promise<void> {
+    const refused = this.digestOf(pin);
+    this.stop();
+    this.taken = undefined;
+    const isShared = (await this.pins?.remember(pin)) === true;
+    this.timer = setInterval(() => void this.look(refused, isShared, again), LOOK_EVERY_MS);
+    this.timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private async look(refused: Buffer, isShared: boolean, again: () => void): Promise<void> {
+    const pin = this.present();
+    if (pin === undefined) return;
+    const isOther = !timingSafeEqual(this.digestOf(pin), refused);
+    if (!isOther && !(isShared && (await this.pins?.isRefused(pin)) === false)) return;
+    if (this.timer === undefined) return;
+    this.stop();
+    again();
+  }
+
+  private present(): string | undefined {
+    try {
+      return this.readPin() || undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private digestOf(pin: string): Buffer {
+    return createHmac('sha256', this.salt).update(pin).digest();
+  }
+}

@@ -1,0 +1,51 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../../platform/config/config.js';
+import { derivedKeys } from '../../platform/sealing/derived-keys.js';
+
+/** The HSM does not wait for the database. */
+const PATIENCE_MS = 500;
+
+/**
+ * PINs that the token refused, known to all processes: a token locks its PIN after a few wrong attempts, and each process that tried by
+ * itself would be one. Kept as HMACs, since a PIN is a few digits.
+ */
+export class RefusedPins {
+  private readonly key: Buffer;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+  ) {
+    [this.key] = derivedKeys(config, 'sealwright refused pin');
+  }
+
+  /** Undefined while the database does not answer. */
+  async isRefused(pin: string): Promise<boolean | undefined> {
+    const asked = this.db.query('SELECT 1 FROM hsm_refused_pin WHERE fingerprint = $1', [this.fingerprintOf(pin)]).then(
+      (rows: unknown[]) => rows.length > 0,
+      () => undefined,
+    );
+    return Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  }
+
+  /** Answers false while the database does not answer: this process alone knows then. */
+  async remember(pin: string): Promise<boolean> {
+    const sql = 'INSERT INTO hsm_refused_pin (fingerprint) VALUES ($1) ON CONFLICT DO NOTHING';
+    return this.db.query(sql, [this.fingerprintOf(pin)]).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Lets every PIN be tried once more. */
+  async forgetAll(): Promise<number> {
+    const [, count]: [unknown[], number] = await this.db.query('DELETE FROM hsm_refused_pin');
+    return count;
+  }
+
+  private fingerprintOf(pin: string): Buffer {
+    return createHmac('sha256', this.key).update(`${this.config.pkcs11TokenLabel}\0${pin}`).digest();
+  }
+}

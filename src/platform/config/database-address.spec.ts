@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { isLocal, readDatabaseUrl, type DatabaseAddress } from './database-address.js';
+
+const read = (text: string) => readDatabaseUrl(text) as DatabaseAddress;
+
+describe('the address of the database', () => {
+  it('has its parts decoded, and the usual port where it names none', () => {
+    expect(read('postgresql://ann:p%40ss:w%2Frd@db.example.com/seal%20wright?application_name=x')).toMatchObject({
+      hosts: [{ host: 'db.example.com', port: 5432 }],
+      user: 'ann',
+      password: 'p@ss:w/rd',
+      database: 'seal wright',
+      isEncrypted: false,
+      isWritable: false,
+      parameters: { application_name: 'x' },
+    });
+  });
+
+  it('may have several hosts, of which only one that takes writes is of use', () => {
+    expect(read('postgres://u@db1:5433,db2,[2001:db8::1]:5434/d')).toMatchObject({
+      hosts: [
+        { host: 'db1', port: 5433 },
+        { host: 'db2', port: 5432 },
+        { host: '2001:db8::1', port: 5434 },
+      ],
+      isWritable: true,
+    });
+    expect(read('postgres://db1,db2/d?target_session_attrs=any').isWritable).toBe(false);
+    expect(read('postgres://db1/d?target_session_attrs=read-write').isWritable).toBe(true);
+  });
+
+  it('may be a Unix socket', () => {
+    const address = read('postgresql:///d?host=/var/run/postgresql');
+    expect(address.hosts).toEqual([{ host: '/var/run/postgresql', port: 5432 }]);
+    expect(isLocal(address)).toBe(true);
+  });
+
+  it('is encrypted with a verified certificate, or not at all', () => {
+    const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
+    expect(modes.map((mode) => read(`postgres://db/d?sslmode=${mode}`).isEncrypted)).toEqual([false, true, true, true]);
+    expect(read('postgres://db/d?sslmode=verify-full&sslrootcert=/etc/ca.pem').files).toEqual({ ca: '/etc/ca.pem' });
+    for (const mode of ['prefer', 'allow', 'verify_full', 'full'])
+      expect(readDatabaseUrl(`postgres://db/d?sslmode=${mode}`)).toContain(
+        'must have sslmode=disable or sslmode=verify-full',
+      );
+  });
+
+  it.each([
+    ['mysql://db/d', 'must be a URL that starts with'],
+    ['postgres://db:port/d', 'must name hosts like'],
+    ['postgres://db:99999/d', 'must name hosts like'],
+    ['postgres://u:%zz@db/d', 'has a % that is not followed'],
+    ['postgres://db/d?target_session_attrs=standby', 'must have target_session_attrs=any or read-write'],
+  ])('is refused without being quoted: %s', (text, reason) => {
+    expect(readDatabaseUrl(text)).toContain(reason);
+  });
+
+  it('is local only when every host is', () => {
+    expect(isLocal(read('postgres://127.0.0.1,localhost/d'))).toBe(true);
+    expect(isLocal(read('postgres://127.0.0.1,db2/d'))).toBe(false);
+  });
+});

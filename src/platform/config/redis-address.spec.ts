@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { readRedisUrl } from './redis-address.js';
+
+describe('the address of Redis', () => {
+  it('is that of one server', () => {
+    expect(readRedisUrl('redis://:p%40ss@redis.example.com:6380/2')).toEqual({
+      hosts: [{ host: 'redis.example.com', port: 6380 }],
+      master: undefined,
+      isEncrypted: false,
+      user: '',
+      password: 'p@ss',
+      sentinelPassword: '',
+      database: 2,
+    });
+    expect(readRedisUrl('rediss://[2001:db8::1]')).toMatchObject({
+      hosts: [{ host: '2001:db8::1', port: 6379 }],
+      isEncrypted: true,
+      database: 0,
+    });
+  });
+
+  it('is that of sentinels, with the name of the master that they watch', () => {
+    expect(readRedisUrl('rediss+sentinel://seal:secret@s1,s2:26380/main/1?sentinelPassword=other')).toEqual({
+      hosts: [
+        { host: 's1', port: 26_379 },
+        { host: 's2', port: 26_380 },
+      ],
+      master: 'main',
+      isEncrypted: true,
+      user: 'seal',
+      password: 'secret',
+      sentinelPassword: 'other',
+      database: 1,
+    });
+  });
+
+  it.each([
+    'http://redis',
+    'redis://one,two',
+    'redis+sentinel://s1',
+    'redis://host:70000',
+    'redis://host/three',
+    'redis://:%zz@host',
+    'redis://',
+  ])('is refused: %s', (text) => {
+    expect(readRedisUrl(text)).toContain('must be redis://HOST:PORT');
+  });
+});

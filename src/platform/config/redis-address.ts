@@ -1,0 +1,67 @@
+export interface RedisHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where Redis is. */
+export interface RedisAddress {
+  /** One server, or the sentinels that know where the present master is. */
+  readonly hosts: readonly [RedisHost, ...RedisHost[]];
+  /** Name of the master that the sentinels watch; undefined without sentinels. */
+  readonly master: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly sentinelPassword: string;
+  readonly database: number;
+}
+
+const URL_SHAPE = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/;
+const [REDIS_PORT, SENTINEL_PORT, MAX_PORT] = [6379, 26_379, 65_535] as const;
+const EXPECTED =
+  'must be redis://HOST:PORT, rediss:// for TLS, or redis+sentinel://HOST1:PORT,HOST2:PORT/MASTER (rediss+sentinel:// for TLS)';
+
+/** Reads an address of Redis. Answers what is wrong with it, without quoting it: it may hold a password. */
+export function readRedisUrl(text: string): RedisAddress | string {
+  const match = URL_SHAPE.exec(text);
+  if (match === null) return EXPECTED;
+  const [, scheme, sentinel, login = '', authority = '', path = '', query = ''] = match;
+  const hosts = hostsIn(authority, sentinel !== undefined);
+  const place = placeIn(path, sentinel !== undefined);
+  const person = personIn(login);
+  if (hosts === undefined || place === undefined || person === undefined) return EXPECTED;
+  const sentinelPassword = new URLSearchParams(query).get('sentinelPassword') ?? '';
+  return { hosts, ...place, ...person, isEncrypted: scheme === 'rediss', sentinelPassword };
+}
+
+function hostsIn(authority: string, isSentinel: boolean): RedisAddress['hosts'] | undefined {
+  const hosts = authority.split(',').map((part) => hostIn(part, isSentinel ? SENTINEL_PORT : REDIS_PORT));
+  const [first, ...others] = hosts;
+  if (first === undefined || hosts.includes(undefined) || (!isSentinel && others.length > 0)) return undefined;
+  return [first, ...(others as RedisHost[])];
+}
+
+/** `MASTER/DB` of sentinels, `DB` of a server. */
+function placeIn(path: string, isSentinel: boolean): Pick<RedisAddress, 'master' | 'database'> | undefined {
+  const parts = path.split('/');
+  const master = isSentinel ? parts.shift() : undefined;
+  const database = parts.shift() ?? '';
+  if (master === '' || parts.length > 0 || !/^\d{0,4}$/.test(database)) return undefined;
+  return { master, database: Number(database) };
+}
+
+function personIn(login: string): Pick<RedisAddress, 'user' | 'password'> | undefined {
+  const [user = '', ...password] = login.split(':');
+  try {
+    return { user: decodeURIComponent(user), password: decodeURIComponent(password.join(':')) };
+  } catch {
+    return undefined;
+  }
+}
+
+function hostIn(text: string, usual: number): RedisHost | undefined {
+  const [, name, port = String(usual)] = HOST.exec(text) ?? [];
+  if (name === undefined || Number(port) > MAX_PORT) return undefined;
+  return { host: name.replaceAll(/[[\]]/g, ''), port: Number(port) };
+}

@@ -1,0 +1,121 @@
+import { Client, type ClientConfig } from 'pg';
+import type { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config/config.js';
+
+/** Limits of a session, in milliseconds; both ends give up on what takes longer. */
+const SESSION_LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'] as const;
+const READ_ONLY = '25006';
+
+type Connected = ((error: Error) => void) | ((error: null, client: Client) => void);
+
+/** A connection to the database, as a pool makes it. */
+export type DatabaseClient = new (given?: ClientConfig) => Client;
+
+/**
+ * The connections of a process. Each reads address, password and certificates anew, so that they can change while the process runs. Of
+ * several hosts the one that answered last is taken; when it does not answer, or takes no writes, the next connection goes to the next one.
+ *
+ * What a session needs is set by SET after it was opened: connection poolers refuse such parameters at the start of a session, or drop them.
+ */
+export function databaseClient(config: Config): DatabaseClient {
+  let turn = 0;
+  return class extends SafeClient {
+    private readonly turn = turn;
+    private readonly limits: ClientConfig;
+
+    constructor({ statement_timeout, lock_timeout, idle_in_transaction_session_timeout, ...given }: ClientConfig = {}) {
+      super({ ...given, ...serverOf(config, turn) });
+      this.limits = { statement_timeout, lock_timeout, idle_in_transaction_session_timeout };
+      (this as unknown as { connection: EventEmitter }).connection.on('errorMessage', ({ code }: { code?: string }) => {
+        if (code === READ_ONLY) this.leave();
+      });
+    }
+
+    override connect(): Promise<Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<Client> | undefined {
+      const opened = this.open();
+      if (callback === undefined) return opened;
+      const settle = callback as (error: Error | null, client?: Client) => void;
+      opened.then(
+        (client) => process.nextTick(settle, null, client),
+        (error: Error) => process.nextTick(settle, error),
+      );
+      return undefined;
+    }
+
+    private async open(): Promise<Client> {
+      try {
+        await super.connect();
+        await this.query(sessionSettings(this.limits));
+        if (config.database.isWritable) await this.assertWritable();
+        return this;
+      } catch (error) {
+        this.passOver();
+        throw error;
+      }
+    }
+
+    private async assertWritable(): Promise<void> {
+      const { rows } = await this.query<{ closed: boolean }>(
+        `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS closed`,
+      );
+      if (rows[0]?.closed === true) throw new Error('connection error: the server takes no writes');
+    }
+
+    /** After a fail-over the server of an open connection may have become a standby: the pool is to open another one. */
+    private leave(): void {
+      this.passOver();
+      setImmediate(() => void this.end().catch(() => undefined));
+    }
+
+    private passOver(): void {
+      if (turn === this.turn) turn = (turn + 1) % config.database.hosts.length;
+    }
+  };
+}
+
+/**
+ * A connection that may be lost at any time. Pool and TypeORM each listen for its errors for a part of its life, and for a moment after
+ * it opened neither does: a connection that the database ends in that moment (it is being stopped, or out of memory) would end the
+ * process. The next query on it fails, and the pool removes it.
+ */
+class SafeClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
+
+/** Where one connection goes to, and as whom. */
+function serverOf(config: Config, turn: number): ClientConfig {
+  const { hosts, user, password, database, isEncrypted, files, parameters } = config.database;
+  const { host, port } = hosts[turn] ?? hosts[0];
+  const { ca = config.databaseCaFile, cert, key } = files;
+  const isVerified = isEncrypted || config.databaseCaFile !== '';
+  return {
+    ...parameters,
+    host,
+    port,
+    database,
+    ...(user === '' ? {} : { user }),
+    password: config.databasePassword === '' ? password : config.databasePassword,
+    ssl: isVerified && {
+      rejectUnauthorized: true,
+      servername: host,
+      ...(ca === '' ? {} : { ca: readFileSync(ca, 'utf8') }),
+      ...(cert === undefined ? {} : { cert: readFileSync(cert, 'utf8') }),
+      ...(key === undefined ? {} : { key: readFileSync(key, 'utf8') }),
+    },
+  };
+}
+
+/** A commit counts once it is on disk; a peer that is gone is noticed within ten seconds. */
+function sessionSettings(limits: ClientConfig): string {
+  const given = SESSION_LIMITS.flatMap((name) => {
+    const value = limits[name];
+    return typeof value === 'number' ? [`SET ${name} = ${Math.trunc(value)}`] : [];
+  });
+  return [...given, 'SET tcp_user_timeout = 10000', 'SET synchronous_commit = on'].join('; ');
+}

@@ -1,0 +1,27 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config/config.js';
+
+type RedisClass = new (options: RedisOptions) => Redis;
+
+/** A connection to Redis, or to the master that the sentinels name: after a fail-over to the new one. */
+export function newRedis(config: Config, options: RedisOptions, Connection: RedisClass = Redis): Redis {
+  const { hosts, master, isEncrypted, user, password, sentinelPassword, database } = config.redis;
+  const [{ host, port }] = hosts;
+  const tls = isEncrypted ? { servername: host, ...authorities(config) } : undefined;
+  const login = { ...(user === '' ? {} : { username: user }), ...(password === '' ? {} : { password }) };
+  const sentinels = {
+    sentinels: hosts.map((sentinel) => ({ ...sentinel })),
+    name: master ?? '',
+    ...(sentinelPassword === '' ? {} : { sentinelPassword }),
+    ...(tls === undefined
+      ? {}
+      : { sentinelTLS: authorities(config), enableTLSForSentinelMode: true, tls: authorities(config) }),
+  };
+  const server = { host, port, ...(tls === undefined ? {} : { tls }) };
+  return new Connection({ ...login, db: database, ...(master === undefined ? server : sentinels), ...options });
+}
+
+function authorities({ redisCaFile }: Config): { ca?: string } {
+  return redisCaFile === '' ? {} : { ca: readFileSync(redisCaFile, 'utf8') };
+}

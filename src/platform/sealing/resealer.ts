@@ -1,0 +1,69 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { reasonNotToOpen, type SealedColumn, SealedColumns, type SealedRow } from './sealed-columns.js';
+import { SealFormat } from './seal-format.js';
+
+const BATCH = 100;
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+export interface Resealed {
+  readonly resealed: number;
+  readonly notOpenable: number;
+}
+
+/**
+ * Seals again what was sealed under an earlier secret, by an earlier key of the HSM, or in the form of a version before. A row is replaced
+ * by compare-and-set, so several processes may do it at once, and it may be stopped anywhere. When it finds nothing to do, earlier secrets can
+ * be forgotten.
+ */
+@Injectable()
+export class Resealer {
+  private readonly logger = new Logger(Resealer.name);
+
+  constructor(
+    private readonly columns: SealedColumns,
+    private readonly format: SealFormat,
+  ) {}
+
+  /** Problems are those of the KeyVault; what does not open is left and counted. */
+  async run(stopping: () => boolean = () => false): Promise<Resealed> {
+    const done = { resealed: 0, notOpenable: 0 };
+    if (!this.format.namesKeys) return done;
+    for (const column of this.columns.all) await this.resealColumn(column, done, stopping);
+    if (done.resealed > 0) this.logger.log(`${done.resealed} secrets were sealed by the present key`);
+    return done;
+  }
+
+  private async resealColumn(
+    column: SealedColumn,
+    done: { resealed: number; notOpenable: number },
+    stopping: () => boolean,
+  ): Promise<void> {
+    const prefix = await column.seal.prefix();
+    if (prefix === undefined) return;
+    for (let after = NO_ID; !stopping();) {
+      const rows = await this.columns.rows(column, prefix, after, BATCH);
+      for (const row of rows) {
+        if (await this.reseal(column, row)) done.resealed += 1;
+        else done.notOpenable += 1;
+        await nextTurn();
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < BATCH) return;
+      after = last.id;
+    }
+  }
+
+  /** False for a row that does not open. */
+  private async reseal(column: SealedColumn, row: SealedRow): Promise<boolean> {
+    if ((await reasonNotToOpen(column, row)) !== undefined) return false;
+    const { seal, purpose } = column;
+    const plain = await seal.open(purpose, row.place, row.sealed);
+    try {
+      await this.columns.replace(column, row, await seal.close(purpose, row.place, plain));
+    } finally {
+      plain.fill(0);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,44 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+
+const LOOK_EVERY_MS = 5000;
+
+/**
+ * Whether what is sealed may name its key and be sealed by the HSM. The version before opens neither, so until it runs nowhere any more
+ * secrets are sealed as it did: for a day after the migration, or until an operator says so (`sealwright-admin reseal`). One row of the database
+ * decides for all processes.
+ */
+@Injectable()
+export class SealFormat implements OnModuleInit {
+  private readonly logger = new Logger(SealFormat.name);
+  private named = false;
+
+  constructor(private readonly db: DataSource) {}
+
+  get namesKeys(): boolean {
+    return this.named;
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.look();
+  }
+
+  /** There is no way back: what names its key stays so. */
+  @Interval(LOOK_EVERY_MS)
+  async look(): Promise<void> {
+    if (this.named) return;
+    try {
+      const rows: unknown[] = await this.db.query('SELECT 1 FROM seal_format WHERE names_keys_from <= now()');
+      this.named = rows.length > 0;
+    } catch (error) {
+      this.logger.debug(`the form of seals is not known: ${String(error)}`);
+    }
+  }
+
+  /** Every process seals in the new form from now on. */
+  async begin(): Promise<void> {
+    await this.db.query('UPDATE seal_format SET names_keys_from = now() WHERE names_keys_from > now()');
+    await this.look();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Checkpoint } from './signed-note.js';
+
+interface LogState {
+  readonly size: number;
+  /** base64 */
+  readonly root: string;
+}
+
+/** A restore that an operator accepted, as the log itself records it (action `log.rolled-back`). */
+export interface AcceptedRollback {
+  readonly at: string;
+  /** Names of the log before and after. */
+  readonly before: string;
+  readonly after: string;
+  /** What the HSM had signed last; undefined when the token was a new one. */
+  readonly signed: LogState | undefined;
+  /** The leaves that were kept. */
+  readonly accepted: LogState;
+}
+
+/** The rollback that a leaf records; undefined for any other leaf. Leaves are data from outside: any member may be missing. */
+export function acceptedRollbackIn(data: object): AcceptedRollback | undefined {
+  const { action, at, detail } = data as Record<string, unknown>;
+  if (action !== 'log.rolled-back' || typeof detail !== 'object' || detail === null) return undefined;
+  const { origin, signed, accepted } = detail as Record<string, unknown>;
+  const { before, after } = (origin ?? {}) as Record<string, unknown>;
+  const kept = stateIn(accepted);
+  if (typeof before !== 'string' || typeof after !== 'string' || kept === undefined) return undefined;
+  return { at: String(at), before, after, signed: stateIn(signed), accepted: kept };
+}
+
+/**
+ * Why a log is the continuation of an older checkpoint although leaves of it are gone or it has another name: in the words for an auditor.
+ * Undefined when no accepted rollback leads from that checkpoint to the log of this name. `diverges`: the first leaves are not those of the
+ * checkpoint.
+ */
+export function coveringRollback(
+  rollbacks: readonly AcceptedRollback[],
+  older: Checkpoint,
+  now: string | undefined,
+  diverges: boolean,
+): string | undefined {
+  const first = rollbacks.findIndex(({ before }) => before === older.origin);
+  const chain = first < 0 ? [] : rollbacks.slice(first);
+  const [rollback] = chain;
+  if (rollback === undefined || chain.at(-1)?.after !== now) return undefined;
+  if (chain.some(({ before }, at) => at > 0 && chain[at - 1]?.after !== before)) return undefined;
+  // What both have must be the same; what was signed after the backup must not be more than the HSM says that it signed.
+  if (older.size <= rollback.accepted.size && diverges) return undefined;
+  if (older.size > rollback.accepted.size && !isOf(older, rollback.signed)) return undefined;
+  const lost = Math.max(0, older.size - rollback.accepted.size);
+  return `an operator accepted at ${rollback.at} that the log ${older.origin} goes on as ${now} from ${rollback.accepted.size} leaves: ${lost} of the leaves under your checkpoint are lost`;
+}
+
+function isOf(older: Checkpoint, signed: LogState | undefined): boolean {
+  if (signed === undefined || older.size > signed.size) return false;
+  return older.size < signed.size || older.root.toString('base64') === signed.root;
+}
+
+function stateIn(value: unknown): LogState | undefined {
+  const { size, root } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  return typeof size === 'number' && typeof root === 'string' ? { size, root } : undefined;
+}

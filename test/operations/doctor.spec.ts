@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/lib/ports.mjs';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warn' | 'bad';
+  readonly detail: string;
+  readonly next?: string;
+}
+
+let stage: Stage;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+});
+afterAll(() => stage.close());
+
+/** Runs `doctor --json`; a code of 1 is an answer, not a fault. */
+async function doctor(settings: Record<string, string> = {}): Promise<{ code: number; findings: Finding[] }> {
+  const cli = join(import.meta.dirname, '../../dist/cli.js');
+  const env = { ...process.env, ...stage.settings, ...settings };
+  const run = promisify(execFile)(process.execPath, [cli, 'doctor', '--json'], { env, timeout: 120_000 });
+  const { code, stdout } = await run.then(
+    ({ stdout: out }) => ({ code: 0, stdout: out }),
+    (error: { code: number; stdout: string }) => error,
+  );
+  return { code, findings: JSON.parse(stdout) as Finding[] };
+}
+
+const states = (findings: readonly Finding[]) => Object.fromEntries(findings.map(({ what, state }) => [what, state]));
+
+describe('doctor', () => {
+  it('finds nothing bad where everything runs', async () => {
+    const service = await stage.start();
+    await sign(service, { key: apiKey, body: { digest: digestOf('x'), algorithm: 'sha256' } });
+    await until('nothing waits', 45, async () => {
+      const rows = await stage.sql('SELECT 1 FROM log_waiting');
+      return rows.length === 0;
+    });
+    const { code, findings } = await doctor();
+    expect(findings.filter(({ state }) => state === 'bad')).toEqual([]);
+    expect(code).toBe(0);
+    expect(states(findings)).toMatchObject({
+      database: 'ok',
+      token: 'ok',
+      'database and token': 'ok',
+      Redis: 'ok',
+      workers: 'ok',
+      api: 'ok',
+      clocks: 'ok',
+      'queue signing': 'ok',
+      checkpoint: 'ok',
+      'stored secrets': 'ok',
+    });
+    await service.kill('SIGTERM');
+  });
+
+  it('says what is missing, and what to do next', async () => {
+    const { code, findings } = await doctor();
+    expect(code).toBe(1);
+    const bad = findings.filter(({ state }) => state === 'bad');
+    expect(bad.map(({ what }) => what)).toEqual(['workers', 'api']);
+    expect(bad.every(({ next }) => next?.startsWith('runbook: ') === true)).toBe(true);
+  });
+
+  it('says one thing where the database does not answer', async () => {
+    const closed = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
+    const { code, findings } = await doctor({ SVC_DATABASE_URL: closed });
+    expect(code).toBe(1);
+    expect(findings).toEqual([expect.objectContaining({ what: 'database', state: 'bad', next: 'runbook: database' })]);
+    expect(findings[0]?.detail).toContain('ECONNREFUSED');
+  });
+
+  it('finds a Redis that is away: nothing is lost by that, so it is no more than to be looked at', async () => {
+    const { findings } = await doctor({ SVC_REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    expect(states(findings)).toMatchObject({ Redis: 'warn', database: 'ok' });
+  });
+
+  it('finds a token that refuses the PIN', async () => {
+    const { findings } = await doctor({ SVC_PKCS11_PIN_FILE: '/dev/null' });
+    expect(states(findings)).toMatchObject({ token: 'bad' });
+  });
+});

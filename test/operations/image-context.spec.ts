@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../scripts/lib/ports.mjs';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/**
+ * The image without an engine: the files that .dockerignore lets in are copied to a folder, those that the Dockerfile copies to another one, and
+ * there they are built and started by the Dockerfile's own commands. Packages are those of this checkout instead of `npm ci`.
+ */
+const ROOT = join(import.meta.dirname, '../..');
+const dockerfile = readFileSync(join(ROOT, 'docker/Dockerfile'), 'utf8');
+const [build = '', run = ''] = dockerfile.split(/^FROM /m).slice(1);
+
+let stage: Stage;
+let place: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  place = mkdtempSync(join(tmpdir(), 'sealwright-image-'));
+});
+afterAll(async () => {
+  await stage.close();
+  rmSync(place, { recursive: true, force: true });
+});
+
+interface Rule {
+  readonly path: string;
+  readonly isLetIn: boolean;
+}
+
+const rules: Rule[] = readFileSync(join(ROOT, 'docker/Dockerfile.dockerignore'), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => ({ path: line.replace(/^!/, ''), isLetIn: line.startsWith('!') }));
+
+/** The last rule that a path or a folder above it meets decides. */
+function isLetIn(path: string): boolean {
+  const meets = ({ path: rule }: Rule) => rule === '*' || path === rule || path.startsWith(`${rule}/`);
+  return rules.findLast(meets)?.isLetIn ?? true;
+}
+
+function context(): string[] {
+  return rules
+    .filter((rule) => rule.isLetIn)
+    .flatMap(({ path }) => filesBelow(path))
+    .filter(isLetIn);
+}
+
+function filesBelow(path: string): string[] {
+  const full = join(ROOT, path);
+  if (!existsSync(full)) throw new Error(`${path} of .dockerignore is not there`);
+  const entries = readdirSync(full.endsWith(path) && isFolder(full) ? full : dirname(full), { withFileTypes: true });
+  if (!isFolder(full)) return [path];
+  return entries.flatMap((entry) => {
+    const inner = `${path}/${entry.name}`;
+    if (['node_modules', 'dist'].includes(entry.name)) return [];
+    return entry.isDirectory() ? filesBelow(inner) : [inner];
+  });
+}
+
+function isFolder(full: string): boolean {
+  try {
+    readdirSync(full);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** COPY lines of a stage, without those that come from another stage: sources and target. */
+function copies(text: string): { from: string[]; to: string }[] {
+  return [...text.matchAll(/^COPY (?!--from)(?:--\S+ )*(.+)$/gm)].map(([, line = '']) => {
+    const parts = line.split(' ');
+    return { from: parts.slice(0, -1), to: parts.at(-1) ?? '.' };
+  });
+}
+
+function copyInto(folder: string, text: string, files: ReadonlySet<string>): void {
+  for (const { from, to } of copies(text)) {
+    for (const source of from) {
+      const chosen = [...files].filter((file) => file === source || file.startsWith(`${source}/`));
+      if (chosen.length === 0) throw new Error(`COPY ${source}: .dockerignore lets none of it in`);
+      for (const file of chosen) {
+        const isWhole = file === source;
+        const target = to.startsWith('/')
+          ? join(folder, 'root', to, relative(dirname(source), file))
+          : join(folder, to, isWhole ? relative(dirname(source), file) : relative(source, file));
+        mkdirSync(dirname(target), { recursive: true });
+        cpSync(join(ROOT, file), target);
+      }
+    }
+  }
+}
+
+it('has what it needs to build the service and the console, and answers / with the console', async () => {
+  const files = new Set(context());
+  expect([...files].filter((file) => file.endsWith('.env') || file.includes('secrets/'))).toEqual([]);
+  const builder = join(place, 'build');
+  copyInto(builder, build, files);
+  symlinkSync(join(ROOT, 'node_modules'), join(builder, 'node_modules'));
+  symlinkSync(join(ROOT, 'ui/node_modules'), join(builder, 'ui/node_modules'));
+  expect(build).toContain('RUN npm run build && test -f dist/ui/index.html');
+  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: builder, stdio: 'pipe', maxBuffer: 64 * 1024 * 1024 });
+  expect(existsSync(join(builder, 'dist/ui/index.html'))).toBe(true);
+
+  const image = join(place, 'image');
+  copyInto(image, run, files);
+  for (const [, from = '', to = ''] of run.matchAll(/^COPY --from=build \/build\/(\S+) \.\/(\S+)$/gm)) {
+    if (from === 'node_modules') symlinkSync(join(ROOT, from), join(image, to));
+    else cpSync(join(builder, from), join(image, to), { recursive: true });
+  }
+  const port = await freePort();
+  const env = { ...process.env, ...stage.settings, NODE_ENV: 'production', SVC_PORT: String(port) };
+  const service = spawn('sh', [join(image, 'root/usr/local/bin/entrypoint.sh'), 'all'], {
+    cwd: image,
+    env,
+    stdio: 'pipe',
+  });
+  let log = '';
+  service.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  service.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const answer = await until(
+    'an answer at /',
+    60,
+    () =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        (response) => response.status < 500 && response,
+        () => undefined,
+      ),
+    200,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${log}`);
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toContain('text/html');
+  expect(await answer.text()).toContain('<title>Sealwright</title>');
+  service.kill('SIGTERM');
+});

@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/lib/ports.mjs';
+import { has } from '../support/peers.js';
+import { runToEnd } from '../support/service.js';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let apiKey: string;
+let directory: string;
+const poolers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  directory = mkdtempSync(join(tmpdir(), 'sealwright-pooler-'));
+});
+afterAll(async () => {
+  for (const child of poolers) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  await stage.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** pgbouncer in front of the database of the stage. Answers the address of the database behind it. */
+async function pooler(mode: 'session' | 'transaction'): Promise<string> {
+  const port = await freePort();
+  const { hostname, port: server, username, password, pathname } = new URL(stage.databaseUrl);
+  const database = pathname.slice(1);
+  const login = `user=${username}${password === '' ? '' : ` password=${password}`}`;
+  const file = join(directory, `${mode}.ini`);
+  writeFileSync(
+    file,
+    [
+      '[databases]',
+      `${database} = host=${hostname} port=${server} ${login}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'auth_type = any',
+      'unix_socket_dir =',
+      `pool_mode = ${mode}`,
+      'default_pool_size = 60',
+    ].join('\n'),
+  );
+  // It does not run as root.
+  const child = spawn('pgbouncer', ['-q', '-u', 'nobody', file], { stdio: 'ignore' });
+  poolers.push(child);
+  return `postgresql://${username}@127.0.0.1:${port}/${database}`;
+}
+
+describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
+  it('that keeps sessions the service works', async () => {
+    const url = await pooler('session');
+    const service = await stage.start({ settings: { SVC_DATABASE_URL: url } });
+    const { status, body } = await sign(service, {
+      key: apiKey,
+      body: { digest: digestOf('x'), algorithm: 'sha256', async: true },
+    });
+    expect(status).toBe(202);
+    await until('a worker signed it', 30, async () => {
+      const { body: request } = await service.call('GET', `/api/v1/sign/requests/${body.requestId}`, { key: apiKey });
+      return request.status === 'SIGNED';
+    });
+    expect(await runToEnd(['migrate'], { ...stage.settings, SVC_DATABASE_URL: url })).toContain('up to date');
+    await service.kill();
+  });
+
+  it('that gives out a server for a transaction only the service refuses to start, and says why', async () => {
+    const url = await pooler('transaction');
+    const refused = await stage.start({ settings: { SVC_DATABASE_URL: url } }).catch((error: Error) => error.message);
+    expect(refused).toContain('does not keep sessions (pgbouncer with pool_mode=transaction or statement)');
+    expect(refused).toContain('set pool_mode=session');
+  });
+});
+
+describe('of several hosts', () => {
+  it('the one that answers is taken, wherever it stands in the list', async () => {
+    const { host, username, password, pathname } = new URL(stage.databaseUrl);
+    const login = password === '' ? username : `${username}:${password}`;
+    const closed = `127.0.0.1:${await freePort()}`;
+    const service = await stage.start({
+      settings: { SVC_DATABASE_URL: `postgresql://${login}@${closed},${host}${pathname}` },
+    });
+    expect((await sign(service, { key: apiKey, body: { digest: digestOf('y'), algorithm: 'sha256' } })).status).toBe(
+      200,
+    );
+    await service.kill();
+  });
+});
