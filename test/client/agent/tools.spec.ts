@@ -90,7 +90,9 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     const name = named(key);
     const known: { id: string; publicKey: string; certificateId?: string } = await publishedKey(service, apiKey, name);
     const certificate = await service.call('GET', `/api/v1/certificates/${known.certificateId}`, { key: apiKey });
-    bench.keep('release.pem', (certificate.body.chain as string[]).join(''));
+    const chain = certificate.body.chain as string[];
+    bench.keep('release.pem', chain.join(''));
+    bench.keep('issuers.pem', chain.slice(1).join(''));
     bench.keep('release.pub', known.publicKey);
     bench.makeFiles();
     const before = voter.voted.length;
