@@ -108,6 +108,14 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     expect(votes[0]?.shown).toMatchObject({ metadata: { saidByClient: { program, protocol: 'pkcs11' } } });
   });
 
+  it('--pin: a tool that signs only after a login gets one, with any PIN', async () => {
+    bench.makeFiles();
+    const tool = `pkcs11-tool --module '{module}' --login --pin 1234 --sign --mechanism SHA256-RSA-PKCS -i app.bin -o app.sig`;
+    const run = await bench.run(`sealwright exec --key release-rs --pin -- ${tool}`);
+    expect(run).toMatchObject({ code: 0 });
+    expect((await bench.run(`sealwright exec --key release-rs --pin -- pkcs11-tool --module '{module}' -L`)).text).toContain('login required'); // prettier-ignore
+  });
+
   it('what people approved is the digest of the file', async () => {
     bench.makeFiles();
     const file = readFileSync(bench.at('app.bin'));
