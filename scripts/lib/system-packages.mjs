@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { commandPath, softhsmLibrary } from './commands.mjs';
 import { Failure } from './failure.mjs';
 import { run } from './run.mjs';
 
 const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
+
+/** A file of a package without a program, below /usr/lib or the folder of an architecture in it; Homebrew has none of them. */
+const library = (apt, file) => ({ name: path.basename(file), apt, brew: '', present: () => isInLib(file) });
 
 /** What no npm package carries: how to see that it is there, and the package that brings it. */
 export const NEEDS = {
@@ -19,6 +23,11 @@ export const NEEDS = {
   php: { ...command('php', 'php-cli php-xml php-mbstring', 'php'), present: () => hasPhp() },
   oathtool: command('oathtool', 'oathtool', 'oath-toolkit'),
   osslsigncode: command('osslsigncode'),
+  p11kit: library('p11-kit-modules', 'pkcs11/p11-kit-client.so'),
+  pkcs11engine: library('libengine-pkcs11-openssl', 'engines-3/pkcs11.so'),
+  sbsigntool: command('sbsign', 'sbsigntool', ''),
+  efi: library('systemd-boot-efi', 'systemd/boot/efi/systemd-bootx64.efi'),
+  apksigner: command('apksigner', 'apksigner', ''),
   opensc: command('pkcs11-tool', 'opensc'),
   msi: command('msibuild', 'msitools', 'msitools'),
   faketime: command('faketime', 'faketime', 'libfaketime'),
@@ -35,6 +44,13 @@ export const NEEDS = {
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
+
+/** Debian keeps the libraries of each architecture in a folder of its own. */
+function isInLib(file) {
+  if (!existsSync('/usr/lib')) return false;
+  const folders = readdirSync('/usr/lib').filter((name) => name.includes('-linux-gnu'));
+  return ['', ...folders].some((folder) => existsSync(path.join('/usr/lib', folder, file)));
+}
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
 const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;

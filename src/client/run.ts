@@ -4,7 +4,9 @@ import type { ClientCommand, OptionValues } from './api/command.js';
 import { readEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 import { bom } from './commands/bom.command.js';
+import { agent } from './commands/agent.command.js';
 import { evidence } from './commands/evidence.command.js';
+import { exec } from './commands/exec.command.js';
 import { keys } from './commands/keys.command.js';
 import { log } from './commands/log.command.js';
 import { login } from './commands/login.command.js';
@@ -13,7 +15,19 @@ import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
 
 /** In the order of the help. */
-export const COMMANDS: readonly ClientCommand[] = [login, sign, verify, keys, request, log, evidence, bom, sensor];
+export const COMMANDS: readonly ClientCommand[] = [
+  login,
+  sign,
+  verify,
+  exec,
+  agent,
+  keys,
+  request,
+  log,
+  evidence,
+  bom,
+  sensor,
+];
 
 const COMMON = {
   url: { type: 'string' },
@@ -22,7 +36,7 @@ const COMMON = {
 } as const;
 
 /** Runs one command of the program and answers how it is to end. */
-export async function run([name = 'help', ...args]: readonly string[]): Promise<ExitCode> {
+export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
     const command = COMMANDS.find((one) => one.name === name);
@@ -35,7 +49,7 @@ export async function run([name = 'help', ...args]: readonly string[]): Promise<
   }
 }
 
-async function runCommand(command: ClientCommand, args: string[]): Promise<ExitCode> {
+async function runCommand(command: ClientCommand, args: string[]): Promise<number> {
   const { values, positionals } = parsed(command, args);
   if (values['help'] === true) return help(command);
   const output = values['output'] ?? 'text';

@@ -1,5 +1,17 @@
 /** Purposes of the keys that sign for the service. The key of the audit log is not among them: no sign order reaches it. */
-export const SIGNER_PURPOSES = ['signing', 'timestamping', 'certificates', 'ssh-ca', 'ssh-key'] as const;
+export const SIGNER_PURPOSES = [
+  'signing',
+  'timestamping',
+  'certificates',
+  'ssh-ca',
+  'ssh-key',
+  'code-signing',
+  'documents',
+  'openpgp',
+  'ssh-login',
+  'ssh-signatures',
+  'tls-client',
+] as const;
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
 /**

@@ -32,7 +32,7 @@ export function read(service: Service, apiKey: string, requestId: string, second
 export async function createKey(
   service: Service,
   apiKey: string,
-  order: { name: string; type: string; constraints?: object },
+  order: { name: string; type: string; purpose?: string; constraints?: object },
 ): Promise<PublishedKey> {
   const { status, body } = await service.call('POST', '/api/v1/signing-keys', { key: apiKey, body: order });
   if (status !== 201) throw new Error(`no signing key was made: ${JSON.stringify(body)}`);

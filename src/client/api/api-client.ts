@@ -20,6 +20,8 @@ export interface CallOptions {
   readonly repeatable?: boolean;
   /** The answer is given up after so long. */
   readonly limitMs?: number;
+  /** Ends the call: nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 }
 
 interface Problem {
@@ -69,6 +71,7 @@ export class ApiClient {
     const { repeatable = method === 'GET' } = options;
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.send(method, path, options).catch((error: unknown) => error as Error);
+      options.signal?.throwIfAborted();
       const passing = response instanceof Error || PASSING.has(response.status);
       if (!passing || !repeatable || attempt === ATTEMPTS) {
         if (response instanceof Error) throw unreachable(this.credentials.url, response);
@@ -81,7 +84,7 @@ export class ApiClient {
   }
 
   private send(method: string, path: string, options: CallOptions): Promise<Response> {
-    const { body, json, headers, limitMs = CALL_MS } = options;
+    const { body, json, headers, limitMs = CALL_MS, signal } = options;
     const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
     return fetch(`${this.credentials.url}${path}`, {
       method,
@@ -91,7 +94,7 @@ export class ApiClient {
         ...headers,
       },
       body: text ?? null,
-      signal: AbortSignal.timeout(limitMs),
+      signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(signal === undefined ? [] : [signal])]),
       redirect: 'error',
     });
   }

@@ -1,7 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ApiClient } from './api-client.js';
 import type { ClientEnvironment } from './transport.js';
-import type { ExitCode } from './exit-codes.js';
 
 /** Values of the options that were given; options are strings or flags. */
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
@@ -25,7 +24,8 @@ export interface ClientCommand {
   readonly usage: string;
   readonly meaning: string;
   readonly options: ParseArgsOptionsConfig;
-  run(invocation: Invocation): Promise<ExitCode>;
+  /** Answers one of EXIT, with which the program ends; `exec` that of the program that it ran. */
+  run(invocation: Invocation): Promise<number>;
 }
 
 /** The option as text, when it was given. */

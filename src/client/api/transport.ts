@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isLoopback } from '../../formats/addresses/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
@@ -38,6 +38,10 @@ export interface ClientEnvironment {
   readonly credentialsFile: string;
   /** Directory in which the sensor keeps findings until they are delivered. */
   readonly spoolDirectory: string;
+  /** Directory of this user for sockets, empty after a restart: XDG_RUNTIME_DIR, else that for temporary files. */
+  readonly runtimeDirectory: string;
+  /** All variables, for programs that are started. */
+  readonly variables: NodeJS.ProcessEnv;
 }
 
 export function readEnvironment(): ClientEnvironment {
@@ -51,5 +55,7 @@ export function readEnvironment(): ClientEnvironment {
     allowsHttp,
     credentialsFile: join(directory, 'sealwright', 'credentials.json'),
     spoolDirectory: join(states, 'sealwright', 'sensor'),
+    runtimeDirectory: process.env['XDG_RUNTIME_DIR'] ?? tmpdir(),
+    variables: { ...process.env },
   };
 }

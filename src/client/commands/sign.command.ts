@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { base64Bytes } from '../../formats/encoding/base64.js';
+import { readAgentKeys } from '../agent/signer/agent-keys.js';
+import { type FileTool, fileToolFor } from '../agent/tools/file-tool.js';
+import { signFile } from '../agent/tools/signed-file.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
@@ -9,8 +12,10 @@ import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/fil
 
 export const sign: ClientCommand = {
   name: 'sign',
-  usage: 'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS] [--request ID]',
-  meaning: 'hashes the file here, has the digest signed, and writes the signature beside it',
+  usage:
+    'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS] [--request ID] [--authorities FILE]',
+  meaning:
+    'hashes the file here, has the digest signed, and writes the signature beside it; without --format it signs .exe, .jar and others in themselves, by the tool for them',
   options: {
     key: { type: 'string', short: 'k' },
     format: { type: 'string', short: 'f' },
@@ -21,16 +26,39 @@ export const sign: ClientCommand = {
     wait: { type: 'string' },
     out: { type: 'string' },
     request: { type: 'string' },
+    authorities: { type: 'string' },
   },
   async run(invocation) {
     const { options, positionals } = invocation;
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw usageError('sign takes one file.');
     const id = text(options, 'request');
+    const tool = text(options, 'format') === undefined && id === undefined ? fileToolFor(file) : undefined;
+    if (tool !== undefined) return inItself(invocation, file, tool);
     const request = id === undefined ? await asked(invocation, file) : await askedBefore(invocation, file, id);
     return finish(invocation, request, file);
   },
 };
+
+/** Files that hold their own signature are signed by the tool for their kind, under this key. */
+async function inItself(invocation: Invocation, file: string, tool: FileTool): Promise<ExitCode> {
+  const { options, environment, note, print } = invocation;
+  const name = text(options, 'key');
+  if (name === undefined) throw usageError(`${tool.program} signs by the key that you name: --key NAME.`);
+  const api = await invocation.api();
+  const [key] = await readAgentKeys(api, { protocol: 'pkcs11', purpose: 'code-signing', names: [name] });
+  if (key === undefined) throw usageError(`There is no key "${name}".`);
+  const { variables, runtimeDirectory } = environment;
+  const signed = await signFile(
+    tool,
+    { file, out: text(options, 'out') ?? file, key, authorities: text(options, 'authorities') },
+    { api, environment: variables, runtimeDirectory, note },
+  );
+  if (!signed.verified)
+    note(`${tool.program} did not check it: name your certificate authority by --authorities FILE.`);
+  print({ status: 'SIGNED', key: { name: key.name, version: key.version }, ...signed }, [signed.file]);
+  return EXIT.done;
+}
 
 async function asked(invocation: Invocation, file: string): Promise<Request> {
   const { options } = invocation;

@@ -17,6 +17,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
@@ -59,6 +60,12 @@ export class SignDigestBody {
   @IsIn(SCHEMES)
   scheme?: SignatureScheme;
 
+  /** What the signature is for: the key must be for it too. Absent: code or documents, and the key one for either. */
+  @ApiProperty({ enum: SIGNATURE_PURPOSES, required: false })
+  @IsOptional()
+  @IsIn(SIGNATURE_PURPOSES)
+  purpose?: SignaturePurpose;
+
   /** What the signature is wrapped in; raw is the bare signature. */
   @ApiProperty({ enum: SIGNATURE_FORMATS, required: false, default: 'raw' })
   @IsOptional()
@@ -88,6 +95,7 @@ export class SignDigestBody {
       algorithm: this.algorithm ?? 'sha256',
       key: this.key,
       scheme: this.scheme,
+      purpose: this.purpose,
       format: this.format ?? 'raw',
       content: this.content,
       timestamp: this.timestamp ?? false,

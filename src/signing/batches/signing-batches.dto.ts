@@ -16,6 +16,7 @@ import {
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
@@ -73,6 +74,12 @@ export class SignBatchBody {
   @IsIn(SCHEMES)
   scheme?: SignatureScheme;
 
+  /** What the signatures are for: the key must be for it too. Absent: code or documents, and the key one for either. */
+  @ApiProperty({ enum: SIGNATURE_PURPOSES, required: false })
+  @IsOptional()
+  @IsIn(SIGNATURE_PURPOSES)
+  purpose?: SignaturePurpose;
+
   /** authenticode and openpgp need more than a digest and are signed one by one. */
   @ApiProperty({ enum: BATCH_FORMATS, required: false, default: 'raw' })
   @IsOptional()
@@ -95,6 +102,7 @@ export class SignBatchBody {
       algorithm: this.algorithm ?? 'sha256',
       key: this.key,
       scheme: this.scheme,
+      purpose: this.purpose,
       format: this.format ?? 'raw',
       timestamp: this.timestamp ?? false,
       background,

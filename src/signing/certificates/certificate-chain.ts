@@ -106,7 +106,7 @@ export function refusedCertificate(code: string, detail: string, cause?: unknown
   return new Problem('refused', code, `The certificate is refused: ${detail}.`, { errors, cause });
 }
 
-const SIGNING = ['code-signing', 'email-protection', 'document-signing', 'any'];
+const DOCUMENTS = ['email-protection', 'document-signing', 'any'];
 
 /** Refuses a certificate that does not allow the use its key is for: verifiers would refuse the signatures. Problem `certificate.purpose`. */
 export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
@@ -114,13 +114,26 @@ export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
   if (fault !== undefined) throw refusedCertificate('certificate.purpose', fault);
 }
 
-const FAULTS: Record<KeyPurpose, (facts: CertificateFacts) => string | undefined> = {
-  signing({ keyUsage, purposes }) {
+type Check = (facts: CertificateFacts) => string | undefined;
+
+/** A certificate whose key may make digital signatures and, where it says for what, one of `usages`. */
+function signatures(usages?: readonly string[]): Check {
+  return ({ keyUsage, purposes }) => {
     if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';
-    if (purposes.length > 0 && !purposes.some((purpose) => SIGNING.includes(purpose)))
-      return `its extended key usage allows ${purposes.join(', ')}, none of ${SIGNING.join(', ')}`;
+    if (usages !== undefined && purposes.length > 0 && !purposes.some((purpose) => usages.includes(purpose)))
+      return `its extended key usage allows ${purposes.join(', ')}, none of ${usages.join(', ')}`;
     return undefined;
-  },
+  };
+}
+
+const FAULTS: Record<KeyPurpose, Check> = {
+  signing: signatures(['code-signing', ...DOCUMENTS]),
+  'code-signing': signatures(['code-signing', 'any']),
+  documents: signatures(DOCUMENTS),
+  'tls-client': signatures(['client-auth', 'any']),
+  openpgp: signatures(),
+  'ssh-login': signatures(),
+  'ssh-signatures': signatures(),
   /** RFC 3161 section 2.3: one purpose, critical; verifiers refuse a key that may do anything but sign. */
   timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
     if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)

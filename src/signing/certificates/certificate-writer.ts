@@ -66,11 +66,17 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
     const usages = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
     return [new BasicConstraintsExtension(true, undefined, true), new KeyUsagesExtension(usages, true), ski];
   }
-  const timestamping = purpose === 'timestamping';
-  const usage = timestamping ? PURPOSES['time-stamping'] : PURPOSES['code-signing'];
-  return [
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([usage], timestamping),
-    ski,
-  ];
+  const usage = USAGES[purpose];
+  const extended =
+    usage === undefined ? [] : [new ExtendedKeyUsageExtension([PURPOSES[usage]], usage === 'time-stamping')];
+  return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
+
+/** The extended key usage that the certificate of a key is to have. OpenPGP and SSH know none. */
+const USAGES: Partial<Record<KeyPurpose, keyof typeof PURPOSES>> = {
+  signing: 'code-signing',
+  'code-signing': 'code-signing',
+  documents: 'document-signing',
+  'tls-client': 'client-auth',
+  timestamping: 'time-stamping',
+};

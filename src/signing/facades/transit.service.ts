@@ -4,6 +4,7 @@ import type { Caller } from '../../access/caller.js';
 import { KEY_TYPES, type KeyType } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
+import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
 import { VerificationService } from '../verification/verification.service.js';
@@ -42,6 +43,9 @@ const TYPE: Partial<Record<KeyType, string>> = {
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MAX_LISTED = 200;
 
+/** Purposes of the keys that are shown: a client of Vault does not say what its digests are of. */
+const SERVED = keyPurposesFor(undefined);
+
 /** The transit engine of HashiCorp Vault. Every signature is a signing request like any other. */
 @Injectable()
 export class TransitService {
@@ -58,7 +62,7 @@ export class TransitService {
     for (let cursor: string | undefined; ;) {
       const { items, nextCursor } = await this.keys.list({ limit: MAX_LISTED, cursor });
       names.push(
-        ...items.filter(({ purpose, state }) => purpose === 'signing' && state !== 'FAILED').map(({ name }) => name),
+        ...items.filter(({ purpose, state }) => SERVED.includes(purpose) && state !== 'FAILED').map(({ name }) => name),
       );
       if (nextCursor === null) return names.sort();
       cursor = nextCursor;

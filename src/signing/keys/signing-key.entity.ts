@@ -29,12 +29,36 @@ export function statesBefore(next: SigningKeyState): SigningKeyState[] {
   return SIGNING_KEY_STATES.filter((state) => MOVES[state].includes(next));
 }
 
+/** What a caller can say that a signature is for. A digest does not tell a release from an SSH login or a TLS challenge. */
+export const SIGNATURE_PURPOSES = [
+  'code-signing',
+  'documents',
+  'openpgp',
+  'ssh-login',
+  'ssh-signatures',
+  'tls-client',
+] as const;
+export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
+
 /**
- * The purpose of a signing key, fixed when it is created. Only a key for `signing` signs the digests of callers: a digest that a caller
- * chooses, signed with the key of a timestamp authority or of a certificate authority, would be a forged timestamp or certificate.
+ * The purpose of a signing key, fixed when it is created and part of its label in the token. `signing` is for code and documents alike, as
+ * keys were before they could say more. Keys for timestamping and certificates sign no digests of callers: a digest that a caller chooses,
+ * signed with the key of a timestamp authority or of a certificate authority, would be a forged timestamp or certificate.
  */
-export const KEY_PURPOSES = ['signing', 'timestamping', 'certificates'] as const;
+export const KEY_PURPOSES = ['signing', 'timestamping', 'certificates', ...SIGNATURE_PURPOSES] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
+
+/** The purposes of keys that sign digests of callers. */
+export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
+
+/** The purposes of keys that sign a digest of which nothing is said: such requests have always been about code and documents. */
+const UNNAMED_PURPOSES: readonly KeyPurpose[] = ['signing', 'code-signing', 'documents'];
+
+/** The purposes of keys that may sign for this purpose; undefined when the caller named none. */
+export function keyPurposesFor(purpose: SignaturePurpose | undefined): readonly KeyPurpose[] {
+  if (purpose === undefined) return UNNAMED_PURPOSES;
+  return purpose === 'code-signing' || purpose === 'documents' ? [purpose, 'signing'] : [purpose];
+}
 
 /** A key as its users know it: a name. The key pairs in the token are its versions. */
 @Entity('signing_key')

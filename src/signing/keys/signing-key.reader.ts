@@ -9,7 +9,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
-import type { KeyPurpose, SigningKeyState } from './signing-key.entity.js';
+import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, type SigningKeyState } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
@@ -103,12 +103,12 @@ export class SigningKeyReader {
     private readonly clock: Clock,
   ) {}
 
-  /** The active key for this purpose with this name or id; without one, the configured key. */
-  async active(nameOrId: string | undefined, purpose: KeyPurpose = 'signing'): Promise<ActiveKey> {
+  /** The active key with this name or id, of one of these purposes; without a name, the configured key. */
+  async active(nameOrId: string | undefined, purposes = keyPurposesFor(undefined)): Promise<ActiveKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
     const key = isId(wanted) ? await this.readActive('k.id = $1', wanted) : await this.byName.find(wanted);
     if (key === null) throw await this.absence(wanted, nameOrId === undefined);
-    if (key.purpose !== purpose)
+    if (!purposes.includes(key.purpose))
       throw new Problem('forbidden', 'signing-key.purpose', `The key "${key.name}" is for ${key.purpose} alone.`);
     assertInDate(key, this.clock.now());
     return key;
@@ -147,8 +147,9 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
-    // Digests of callers are signed by keys for signing alone; the token compares this purpose with its label, whatever the row says.
-    return { ...vaultKeyOf(key, use.composed ? key.purpose : 'signing'), madeAt: key.madeAt };
+    // The token compares this purpose with its label: digests of callers are not signed by a key for timestamps, whatever the row says.
+    const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
+    return { ...vaultKey, madeAt: key.madeAt };
   }
 
   /** The uses of a key, as far as its quota and cap count them. */

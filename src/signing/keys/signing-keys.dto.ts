@@ -25,7 +25,7 @@ export class CreateSigningKeyBody {
   @IsIn(KEY_TYPES)
   type: KeyType;
 
-  /** `signing` keys sign what callers send; `timestamping` and `certificates` keys never do. It cannot be changed later. */
+  /** What it signs: `signing` code and documents alike; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed later. */
   @ApiProperty({ enum: KEY_PURPOSES, required: false, default: 'signing' })
   @IsOptional()
   @IsIn(KEY_PURPOSES)

@@ -9,7 +9,7 @@ import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
-import { type KeyPurpose, SigningKey, statesBefore } from './signing-key.entity.js';
+import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, SigningKey, statesBefore } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 
@@ -145,18 +145,17 @@ export function assertSpan(notBefore: Date | null, notAfter: Date | null): void 
   throw new Problem('malformed', 'signing-key.dates', '/notAfter: must be later than notBefore.', { errors });
 }
 
-/** Digests of keys for other purposes come from the service itself, which keeps to no constraints but its own. */
+/** What keys for timestamps and certificates sign comes from the service itself, which keeps to no constraints but its own. */
 export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstraints): void {
-  if (purpose === 'signing' || Object.keys(constraints).length === 0) return;
-  const errors = [{ pointer: '/constraints', detail: 'are for keys of the purpose signing alone' }];
-  throw new Problem('malformed', 'key-policy.purpose', '/constraints: are for keys of the purpose signing alone.', {
-    errors,
-  });
+  if (CALLER_PURPOSES.includes(purpose) || Object.keys(constraints).length === 0) return;
+  const detail = `are not for keys of the purpose ${purpose}`;
+  const errors = [{ pointer: '/constraints', detail }];
+  throw new Problem('malformed', 'key-policy.purpose', `/constraints: ${detail}.`, { errors });
 }
 
-/** Certificates and timestamps are composed with algorithms that their verifiers know. */
+/** ML-DSA is for what verifiers of code and documents know; certificates, timestamps, OpenPGP, SSH and TLS have no place for it yet. */
 function assertSuits(type: KeyType, purpose: KeyPurpose): void {
-  if (purpose === 'signing' || !isMlDsa(type)) return;
+  if (!isMlDsa(type) || keyPurposesFor(undefined).includes(purpose)) return;
   const errors = [{ pointer: '/type', detail: `does not suit keys of the purpose ${purpose}` }];
   throw new Problem('malformed', 'signing-key.type', `/type: does not suit keys of the purpose ${purpose}.`, {
     errors,

@@ -3,6 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
+import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
 import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
@@ -85,7 +86,8 @@ export class ApprovalRenewal {
 
   /** Binds a request to the version that signs now. */
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
-    const key = await this.keys.active(request.keyId);
+    // What the signature is for was checked when the request was accepted, and the purpose of a key never changes.
+    const key = await this.keys.active(request.keyId, CALLER_PURPOSES);
     const { version: keyVersion, certificateId } = key;
     const sealed = envelope === undefined ? undefined : await this.validator.rewrap(request, envelope, key);
     const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };

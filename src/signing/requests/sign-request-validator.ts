@@ -20,6 +20,7 @@ import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } fr
 import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
 import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { assertPermitted } from '../keys/key-constraints.js';
+import { keyPurposesFor, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
@@ -31,6 +32,8 @@ export interface SigningOrder {
   readonly algorithm: string;
   readonly key?: string;
   readonly scheme?: SignatureScheme;
+  /** What the signature is for; the key must be for it. */
+  readonly purpose?: SignaturePurpose;
   readonly format: SignatureFormat;
   /** Base64. `authenticode`: the output of `osslsigncode extract-data`; `openpgp`: the hashed part of the signature. */
   readonly content?: string;
@@ -65,7 +68,7 @@ export class SignRequestValidator {
   /** Reads an order and checks it against its key: what cannot be signed is refused before it is recorded. */
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
-    const key = await this.keys.active(order.key);
+    const key = await this.keys.active(order.key, keyPurposesFor(order.purpose));
     // Without an authority the request could never end well, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =

@@ -36,7 +36,7 @@ export class TimestampKeys {
 
   private async key(): Promise<ActiveKey> {
     try {
-      return await this.keys.active(this.config.tsaKey, 'timestamping');
+      return await this.keys.active(this.config.tsaKey, ['timestamping']);
     } catch (error) {
       if (error instanceof Problem && error.code === 'signing-key.unknown')
         throw notSetUp(`There is no key "${this.config.tsaKey}" with the purpose timestamping.`);

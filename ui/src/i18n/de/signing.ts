@@ -91,11 +91,17 @@ export const signing: Record<keyof typeof english, string> = {
   'keys.purpose.hint': 'Er lässt sich später nicht ändern.',
 
   'purpose.certificates': 'Zertifikate',
+  'purpose.code-signing': 'Code-Signatur',
+  'purpose.documents': 'Dokumente',
   'purpose.encryption': 'Verschlüsselung',
   'purpose.key-establishment': 'Schlüsselvereinbarung',
+  'purpose.openpgp': 'OpenPGP',
   'purpose.signature': 'Signaturen',
-  'purpose.signing': 'Signieren',
+  'purpose.signing': 'Code und Dokumente',
+  'purpose.ssh-login': 'SSH-Anmeldung',
+  'purpose.ssh-signatures': 'SSH-Signaturen',
   'purpose.timestamping': 'Zeitstempel',
+  'purpose.tls-client': 'TLS-Client',
   'purpose.unknown': 'Unbekannt',
 
   'request.course': 'Fortschritt des Auftrags',

@@ -89,11 +89,17 @@ export const signing = {
   'keys.purpose.hint': 'It cannot be changed later.',
 
   'purpose.certificates': 'Certificates',
+  'purpose.code-signing': 'Code signing',
+  'purpose.documents': 'Documents',
   'purpose.encryption': 'Encryption',
   'purpose.key-establishment': 'Key establishment',
+  'purpose.openpgp': 'OpenPGP',
   'purpose.signature': 'Signatures',
-  'purpose.signing': 'Signing',
+  'purpose.signing': 'Code and documents',
+  'purpose.ssh-login': 'SSH login',
+  'purpose.ssh-signatures': 'SSH signatures',
   'purpose.timestamping': 'Timestamping',
+  'purpose.tls-client': 'TLS client',
   'purpose.unknown': 'Unknown',
 
   'request.course': 'Request progress',

@@ -193,7 +193,11 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
           <span className="sw-muted">{named('shown', inner)}</span>{' '}
-          <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
+          {inner === 'saidByClient' ? (
+            <ShownValue name={inner} value={one} />
+          ) : (
+            <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
+          )}
         </ListItem>
       ))}
     </List>

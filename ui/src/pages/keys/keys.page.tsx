@@ -16,7 +16,17 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const TYPES = ['ec-p256', 'ec-p384', 'ec-p521', 'rsa-3072', 'rsa-4096', 'rsa-2048'];
-const PURPOSES = ['signing', 'timestamping', 'certificates'];
+const PURPOSES = [
+  'signing',
+  'code-signing',
+  'documents',
+  'openpgp',
+  'ssh-login',
+  'ssh-signatures',
+  'tls-client',
+  'timestamping',
+  'certificates',
+];
 
 export function KeysPage() {
   const { t, named } = useI18n();

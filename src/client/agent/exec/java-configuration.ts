@@ -1,0 +1,27 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+/** A configuration of the provider SunPKCS11 (Java PKCS #11 Reference Guide). */
+export function sunPkcs11Configuration(module: string): string {
+  return `name = Sealwright\nlibrary = ${module}\nslotListIndex = 0\n`;
+}
+
+/**
+ * Security properties that give the SunPKCS11 of this Java its configuration, for programs that cannot be told of a provider, as apksigner:
+ * `-Djava.security.properties` adds them to those of the installation. Undefined when there is no Java, or one without the provider.
+ */
+export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configuration: string): string | undefined {
+  const home = javaHome(environment);
+  const places = ['conf/security/java.security', 'lib/security/java.security', 'jre/lib/security/java.security'];
+  const file = places.map((place) => join(home ?? '/', place)).find((path) => home !== undefined && existsSync(path));
+  if (file === undefined) return undefined;
+  const place = /^security\.provider\.\d+(?==SunPKCS11)/m.exec(readFileSync(file, 'latin1'))?.[0];
+  return place === undefined ? undefined : `${place}=SunPKCS11 ${configuration}\n`;
+}
+
+/** JAVA_HOME, or where the `java` of the path is installed. */
+function javaHome({ JAVA_HOME: home, PATH: path = '' }: NodeJS.ProcessEnv): string | undefined {
+  if (home !== undefined && home !== '') return home;
+  const java = path.split(delimiter).map((directory) => join(directory, 'java')).find((file) => existsSync(file)); // prettier-ignore
+  return java === undefined ? undefined : dirname(dirname(realpathSync(java)));
+}

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { javaSecurityProperties, sunPkcs11Configuration } from './java-configuration.js';
+import { openSslModules, pkcs11Module } from './pkcs11-module.js';
+
+/** What a tool is started with, so that it finds the keys. */
+export interface ToolEnvironment {
+  readonly variables: NodeJS.ProcessEnv;
+  /** Words in the arguments of a tool, and what stands for them: paths that are known only when the tool is started. */
+  readonly words: Readonly<Record<string, string>>;
+}
+
+/** Credentials of this client: the tool needs none, so it gets none. */
+const OWN = ['SEALWRIGHT_TOKEN'];
+const OPENSSL_CONFIGURATIONS = ['/etc/ssl/openssl.cnf', '/etc/pki/tls/openssl.cnf', '/usr/lib/ssl/openssl.cnf'];
+
+/**
+ * The environment of a tool that finds the keys behind `socket`: the address for p11-kit's module, a configuration for OpenSSL where its
+ * engine or provider is installed, and one for Java. The files are written beside the socket, and go away with it.
+ */
+export async function toolEnvironment(
+  inherited: NodeJS.ProcessEnv,
+  { path, place }: { readonly path: string; readonly place: string },
+): Promise<ToolEnvironment> {
+  const module = pkcs11Module();
+  const java = join(place, 'java.cfg');
+  const security = join(place, 'java.security');
+  await writeFile(java, sunPkcs11Configuration(module), { mode: 0o600 });
+  await writeFile(security, javaSecurityProperties(inherited, java) ?? '', { mode: 0o600 });
+  const variables: NodeJS.ProcessEnv = { ...inherited, P11_KIT_SERVER_ADDRESS: `unix:path=${encoded(path)}` };
+  for (const name of OWN) delete variables[name];
+  const openSsl = openSslConfiguration(module, inherited['OPENSSL_CONF']);
+  if (openSsl !== undefined) {
+    variables['OPENSSL_CONF'] = join(place, 'openssl.cnf');
+    await writeFile(variables['OPENSSL_CONF'], openSsl, { mode: 0o600 });
+  }
+  const words = { '{module}': module, '{java}': java, '{java-security}': security };
+  variables['SEALWRIGHT_PKCS11_MODULE'] = module;
+  variables['SEALWRIGHT_JAVA_CONFIGURATION'] = java;
+  variables['SEALWRIGHT_JAVA_SECURITY'] = security;
+  return { variables, words };
+}
+
+/** p11-kit takes an address in which everything but letters, digits and some marks is percent-encoded. */
+function encoded(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Arguments with the words replaced, also inside of longer ones. */
+export function withWords(args: readonly string[], words: ToolEnvironment['words']): string[] {
+  return args.map((arg) =>
+    Object.entries(words).reduce((text, [word, value]) => text.replaceAll(word, () => value), arg),
+  );
+}
+
+/**
+ * A configuration that includes the one that was in use, so that sections such as [req] stay, and adds PKCS #11. Undefined when OpenSSL here
+ * has neither the engine nor the provider: a configuration that names one that is missing would keep OpenSSL from starting.
+ */
+function openSslConfiguration(module: string, given: string | undefined): string | undefined {
+  const { engine, provider } = openSslModules();
+  if (engine === undefined && provider === undefined) return undefined;
+  const before = [given, ...OPENSSL_CONFIGURATIONS].find((file) => file !== undefined && existsSync(file));
+  return [
+    ...(before === undefined ? [] : [`.include = ${before}`]),
+    '[default]',
+    'openssl_conf = sealwright',
+    '[sealwright]',
+    ...(engine === undefined ? [] : ['engines = sealwright_engines']),
+    ...(provider === undefined ? [] : ['providers = sealwright_providers']),
+    ...(engine === undefined
+      ? []
+      : [
+          '[sealwright_engines]',
+          'pkcs11 = sealwright_engine',
+          '[sealwright_engine]',
+          'engine_id = pkcs11',
+          `MODULE_PATH = ${module}`,
+          'init = 0',
+        ]),
+    ...(provider === undefined
+      ? []
+      : [
+          '[sealwright_providers]',
+          'default = sealwright_default',
+          'pkcs11 = sealwright_provider',
+          '[sealwright_default]',
+          'activate = 1',
+          '[sealwright_provider]',
+          `module = ${provider}`,
+          `pkcs11-module-path = ${module}`,
+          'activate = 1',
+        ]),
+    '',
+  ].join('\n');
+}

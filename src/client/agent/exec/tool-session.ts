@@ -1,0 +1,49 @@
+import type { ApiClient } from '../../api/api-client.js';
+import type { AgentKey } from '../signer/agent-keys.js';
+import { RemoteSigner, type SignatureOrder } from '../signer/remote-signer.js';
+import type { Purpose } from '../signer/purposes.js';
+import type { AskingProgram } from '../signer/said-by-client.js';
+import { serveProgram } from '../pkcs11/connection.js';
+import { PrivateSocket } from '../sockets/private-socket.js';
+import { toolEnvironment, withWords } from './tool-environment.js';
+import { runTool, type ToolEnd } from './tool-process.js';
+
+export interface ToolOrder {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly keys: readonly AgentKey[];
+  readonly purpose: Purpose;
+  /** What approvers are told of it. */
+  readonly asking: AskingProgram;
+  /** Whether the token asks for a PIN; any is taken. */
+  readonly asksForPin: boolean;
+}
+
+export interface ToolSurroundings {
+  readonly api: ApiClient;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Where the directory of the socket is made. */
+  readonly runtimeDirectory: string;
+  note(line: string): void;
+}
+
+/** Runs a tool with a socket of its own, behind which it finds these keys. The socket is there as long as the tool. */
+export async function runWithKeys(
+  { command, args, keys, purpose, asking, asksForPin }: ToolOrder,
+  { api, environment, runtimeDirectory, note }: ToolSurroundings,
+): Promise<ToolEnd> {
+  const signer = new RemoteSigner(api, { protocol: 'pkcs11', asking, note });
+  const source = {
+    keys: () => Promise.resolve(keys),
+    sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose }),
+    asksForPin,
+  };
+  const socket = await PrivateSocket.temporary(runtimeDirectory, 'pkcs11', (one) => serveProgram(one, source));
+  try {
+    const { variables, words } = await toolEnvironment(environment, socket);
+    return await runTool(command, withWords(args, words), variables, note);
+  } finally {
+    await socket.close();
+    await signer.settled();
+  }
+}

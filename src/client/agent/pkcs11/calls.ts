@@ -1,0 +1,230 @@
+import { CKF, CKR, CryptokiFault } from './cryptoki.js';
+import { mechanismInfo } from './mechanisms.js';
+import { SLOT, type Token } from './token.js';
+import { type Room, type WireReader, WireWriter } from './wire.js';
+
+/** A call of p11-kit's protocol: the types of its arguments and of its answer as the protocol writes them, and what it does. */
+export interface Call {
+  readonly request: string;
+  readonly response: string;
+  answer(token: Token, args: WireReader): WireWriter | Promise<WireWriter>;
+}
+
+const MAKER = 'Sealwright';
+/** CK_EFFECTIVELY_INFINITE. */
+const NO_LIMIT = 0;
+/** A CK_ULONG follows the mechanism of C_SignInit: the key. */
+const KEY_BYTES = 8;
+/** For answers whose length was checked before. */
+const ENOUGH: Room = { asksLength: false, size: Number.MAX_SAFE_INTEGER };
+
+/** All arguments are read before anything is done. */
+function call<Args>(
+  request: string,
+  response: string,
+  read: (args: WireReader) => Args,
+  run: (token: Token, args: Args) => WireWriter | Promise<WireWriter>,
+): Call {
+  return {
+    request,
+    response,
+    answer: (token, reader) => {
+      const args = read(reader);
+      reader.end();
+      return run(token, args);
+    },
+  };
+}
+
+/** A call that answers nothing but that it was done. */
+function act<Args>(
+  request: string,
+  read: (args: WireReader) => Args,
+  work: (token: Token, args: Args) => void | Promise<void>,
+): Call {
+  return call(request, '', read, async (token, args) => {
+    await work(token, args);
+    return new WireWriter();
+  });
+}
+
+/** A call that would change the token. */
+function refused(request: string): Call {
+  return {
+    request,
+    response: '',
+    answer: () => {
+      throw new CryptokiFault(CKR.TOKEN_WRITE_PROTECTED);
+    },
+  };
+}
+
+const nothing = () => undefined;
+const one = (args: WireReader) => args.ulong();
+const two = (args: WireReader) => [args.ulong(), args.ulong()] as const;
+const roomed = (args: WireReader) => [args.ulong(), args.room()] as const;
+const data = (args: WireReader) => [args.ulong(), args.byteArray()] as const;
+
+/** Any PIN is taken: whoever may connect to the socket may use the keys. */
+const readLogin = (args: WireReader) => {
+  const [session, user] = two(args);
+  args.byteArray();
+  return [session, user] as const;
+};
+
+const GENERAL: readonly (readonly [number, Call])[] = [
+  [
+    1, // C_Initialize
+    act(
+      'ayyay',
+      (args) => {
+        args.byteArray();
+        args.byte();
+        args.byteArray();
+      },
+      (token) => token.initialize(),
+    ),
+  ],
+  [2, act('', nothing, (token) => token.finalize())],
+  [3, call('', 'vsusv', nothing, libraryInfo)],
+  [
+    4, // C_GetSlotList
+    call(
+      'yfu',
+      'au',
+      (args) => {
+        args.byte();
+        return args.room();
+      },
+      (token, room) => {
+        token.assertSlot(SLOT);
+        return new WireWriter().ulongArray([SLOT], room);
+      },
+    ),
+  ],
+  [5, call('u', 'ssuvv', one, slotInfo)],
+  [6, call('u', 'ssssuuuuuuuuuuuvvs', one, tokenInfo)],
+  [7, call('ufu', 'au', roomed, (token, [slot, room]) => new WireWriter().ulongArray(token.mechanisms(slot), room))],
+  [8, call('uu', 'uuu', two, mechanismAnswer)],
+];
+
+const SESSIONS: readonly (readonly [number, Call])[] = [
+  [10, call('uu', 'u', two, (token, [slot, flags]) => new WireWriter().ulong(token.openSession(slot, flags)))],
+  [11, act('u', one, ({ sessions }, session) => sessions.close(session))],
+  [12, act('u', one, (token, slot) => token.closeAllSessions(slot))],
+  [13, call('u', 'uuuu', one, sessionInfo)],
+  [18, act('uuay', readLogin, (token, [session, user]) => token.login(session, user))],
+  [19, act('u', one, (token, session) => token.logout(session))],
+  [
+    66, // C_LoginUser
+    act(
+      'uuayay',
+      (args) => {
+        const login = readLogin(args);
+        args.byteArray();
+        return login;
+      },
+      (token, [session, user]) => token.login(session, user),
+    ),
+  ],
+  [67, act('uu', two, (token, [session]) => token.cancel(session))],
+];
+
+const OBJECTS: readonly (readonly [number, Call])[] = [
+  [24, call('uufA', 'aAu', (args) => [two(args), args.attributeRooms()] as const, attributes)],
+  [26, act('uaA', (args) => [args.ulong(), args.template()] as const, (token, [session, wanted]) => token.findInit(session, wanted))], // prettier-ignore
+  [27, call('ufu', 'au', roomed, (token, [session, room]) => new WireWriter().ulongArray(token.find(session, room), ENOUGH))], // prettier-ignore
+  [28, act('u', one, (token, session) => token.findFinal(session))],
+];
+
+const SIGNING: readonly (readonly [number, Call])[] = [
+  [
+    42, // C_SignInit
+    act(
+      'uMu',
+      (args) => [args.ulong(), args.mechanism(KEY_BYTES), args.ulong()] as const,
+      (token, [session, mechanism, key]) => token.signInit(session, mechanism, key),
+    ),
+  ],
+  [
+    43, // C_Sign
+    call(
+      'uayfy',
+      'ay',
+      (args) => [args.ulong(), args.byteArray(), args.room()] as const,
+      async (token, [session, bytes, room]) => signature(await token.sign(session, bytes, room)),
+    ),
+  ],
+  [44, act('uay', data, (token, [session, part]) => token.signUpdate(session, part))],
+  [45, call('ufy', 'ay', roomed, async (token, [session, room]) => signature(await token.signFinal(session, room)))],
+  [64, call('ufy', 'ay', roomed, (token, [session, room]) => new WireWriter().byteArray(token.random(session, room), ENOUGH))], // prettier-ignore
+];
+
+/** C_InitToken, C_InitPIN, C_SetPIN, C_CreateObject, C_CopyObject, C_DestroyObject, C_SetAttributeValue, C_GenerateKey, C_GenerateKeyPair. */
+const WRITING = {
+  9: 'uayz',
+  14: 'uay',
+  15: 'uayay',
+  20: 'uaA',
+  21: 'uuaA',
+  22: 'uu',
+  25: 'uuaA',
+  58: 'uMaA',
+  59: 'uMaAaA',
+};
+
+/** By the number of the call: the place of the function in PKCS #11's list, after p11-kit's own ERROR, which is 0. */
+export const CALLS: ReadonlyMap<number, Call> = new Map([
+  ...GENERAL,
+  ...SESSIONS,
+  ...OBJECTS,
+  ...SIGNING,
+  ...Object.entries(WRITING).map(([number, request]) => [Number(number), refused(request)] as const),
+]);
+
+function libraryInfo(): WireWriter {
+  return new WireWriter().version(2, 40).padded(MAKER, 32).ulong(0).padded('Sealwright agent', 32).version(1, 0);
+}
+
+function slotInfo(token: Token, slot: number): WireWriter {
+  token.assertSlot(slot);
+  const answer = new WireWriter().padded('Keys of Sealwright', 64).padded(MAKER, 32).ulong(CKF.TOKEN_PRESENT);
+  return answer.version(1, 0).version(1, 0);
+}
+
+function tokenInfo(token: Token, slot: number): WireWriter {
+  const { flags, sessions, readWriteSessions } = token.info(slot);
+  const answer = new WireWriter().padded('sealwright', 32).padded(MAKER, 32).padded('agent', 16).padded('1', 16);
+  const longestPin = 255;
+  const memory = [0, 0, 0, 0];
+  for (const number of [flags, NO_LIMIT, sessions, NO_LIMIT, readWriteSessions, longestPin, 0, ...memory])
+    answer.ulong(number);
+  return answer.version(1, 0).version(1, 0).padded('', 16);
+}
+
+function mechanismAnswer(token: Token, [slot, type]: readonly [number, number]): WireWriter {
+  token.assertMechanism(slot, type);
+  const { minBits, maxBits, flags } = mechanismInfo(type);
+  return new WireWriter().ulong(minBits).ulong(maxBits).ulong(flags);
+}
+
+function sessionInfo({ sessions }: Token, handle: number): WireWriter {
+  const session = sessions.get(handle);
+  return new WireWriter().ulong(SLOT).ulong(sessions.stateOf(session)).ulong(session.flags).ulong(0);
+}
+
+type Rooms = ReturnType<WireReader['attributeRooms']>;
+
+function attributes(token: Token, [[session, object], rooms]: readonly [readonly [number, number], Rooms]): WireWriter {
+  const { values, code } = token.attributes(session, object, rooms);
+  const answer = new WireWriter().uint32(values.length);
+  for (const { type, value } of values) answer.attribute(type, value);
+  return answer.ulong(code);
+}
+
+/** A signature, or how long it would be. */
+function signature(signed: Buffer | number): WireWriter {
+  return typeof signed === 'number'
+    ? new WireWriter().byte(0).uint32(signed)
+    : new WireWriter().byteArray(signed, ENOUGH);
+}

@@ -1,0 +1,135 @@
+/** Numbers of PKCS #11 version 2.40, as far as they are used here; the names are those of the standard without their prefix. */
+
+export const CKR = {
+  OK: 0,
+  SLOT_ID_INVALID: 0x3,
+  ARGUMENTS_BAD: 0x7,
+  ATTRIBUTE_SENSITIVE: 0x11,
+  ATTRIBUTE_TYPE_INVALID: 0x12,
+  DATA_INVALID: 0x20,
+  DATA_LEN_RANGE: 0x21,
+  DEVICE_ERROR: 0x30,
+  DEVICE_MEMORY: 0x31,
+  FUNCTION_CANCELED: 0x50,
+  FUNCTION_NOT_SUPPORTED: 0x54,
+  KEY_HANDLE_INVALID: 0x60,
+  KEY_TYPE_INCONSISTENT: 0x63,
+  KEY_FUNCTION_NOT_PERMITTED: 0x68,
+  MECHANISM_INVALID: 0x70,
+  MECHANISM_PARAM_INVALID: 0x71,
+  OBJECT_HANDLE_INVALID: 0x82,
+  OPERATION_ACTIVE: 0x90,
+  OPERATION_NOT_INITIALIZED: 0x91,
+  SESSION_COUNT: 0xb1,
+  SESSION_HANDLE_INVALID: 0xb3,
+  SESSION_PARALLEL_NOT_SUPPORTED: 0xb4,
+  SESSION_READ_ONLY: 0xb5,
+  TOKEN_WRITE_PROTECTED: 0xe2,
+  USER_ALREADY_LOGGED_IN: 0x100,
+  USER_NOT_LOGGED_IN: 0x101,
+  USER_TYPE_INVALID: 0x103,
+  RANDOM_SEED_NOT_SUPPORTED: 0x120,
+  BUFFER_TOO_SMALL: 0x150,
+  CRYPTOKI_NOT_INITIALIZED: 0x190,
+  FUNCTION_REJECTED: 0x200,
+} as const;
+export type ReturnValue = (typeof CKR)[keyof typeof CKR];
+
+export const CKO = { CERTIFICATE: 1, PUBLIC_KEY: 2, PRIVATE_KEY: 3 } as const;
+export const CKK = { RSA: 0, EC: 3 } as const;
+export const CKC_X_509 = 0;
+
+export const CKA = {
+  CLASS: 0x0,
+  TOKEN: 0x1,
+  PRIVATE: 0x2,
+  LABEL: 0x3,
+  VALUE: 0x11,
+  CERTIFICATE_TYPE: 0x80,
+  ISSUER: 0x81,
+  SERIAL_NUMBER: 0x82,
+  TRUSTED: 0x86,
+  CERTIFICATE_CATEGORY: 0x87,
+  KEY_TYPE: 0x100,
+  SUBJECT: 0x101,
+  ID: 0x102,
+  SENSITIVE: 0x103,
+  ENCRYPT: 0x104,
+  DECRYPT: 0x105,
+  WRAP: 0x106,
+  UNWRAP: 0x107,
+  SIGN: 0x108,
+  SIGN_RECOVER: 0x109,
+  VERIFY: 0x10a,
+  VERIFY_RECOVER: 0x10b,
+  DERIVE: 0x10c,
+  START_DATE: 0x110,
+  END_DATE: 0x111,
+  MODULUS: 0x120,
+  MODULUS_BITS: 0x121,
+  PUBLIC_EXPONENT: 0x122,
+  PRIVATE_EXPONENT: 0x123,
+  PRIME_1: 0x124,
+  PRIME_2: 0x125,
+  EXPONENT_1: 0x126,
+  EXPONENT_2: 0x127,
+  COEFFICIENT: 0x128,
+  EXTRACTABLE: 0x162,
+  LOCAL: 0x163,
+  NEVER_EXTRACTABLE: 0x164,
+  ALWAYS_SENSITIVE: 0x165,
+  MODIFIABLE: 0x170,
+  EC_PARAMS: 0x180,
+  EC_POINT: 0x181,
+  ALWAYS_AUTHENTICATE: 0x202,
+  WRAP_WITH_TRUSTED: 0x210,
+  ALLOWED_MECHANISMS: 0x40000600,
+} as const;
+
+export const CKM = {
+  RSA_PKCS: 0x1,
+  RSA_PKCS_PSS: 0xd,
+  SHA256_RSA_PKCS: 0x40,
+  SHA384_RSA_PKCS: 0x41,
+  SHA512_RSA_PKCS: 0x42,
+  SHA256_RSA_PKCS_PSS: 0x43,
+  SHA384_RSA_PKCS_PSS: 0x44,
+  SHA512_RSA_PKCS_PSS: 0x45,
+  SHA256: 0x250,
+  SHA384: 0x260,
+  SHA512: 0x270,
+  ECDSA: 0x1041,
+  ECDSA_SHA256: 0x1044,
+  ECDSA_SHA384: 0x1045,
+  ECDSA_SHA512: 0x1046,
+} as const;
+export const CKG_MGF1 = { sha256: 2, sha384: 3, sha512: 4 } as const;
+
+export const CKF = {
+  /** Slot. */
+  TOKEN_PRESENT: 0x1,
+  /** Token. */
+  RNG: 0x1,
+  WRITE_PROTECTED: 0x2,
+  LOGIN_REQUIRED: 0x4,
+  USER_PIN_INITIALIZED: 0x8,
+  TOKEN_INITIALIZED: 0x400,
+  /** Session. */
+  RW_SESSION: 0x2,
+  SERIAL_SESSION: 0x4,
+  /** Mechanism. */
+  HW: 0x1,
+  SIGN: 0x800,
+  EC_F_P: 0x100000,
+  EC_NAMEDCURVE: 0x800000,
+  EC_UNCOMPRESS: 0x1000000,
+} as const;
+export const CKU_USER = 1;
+export const CKS = { RO_PUBLIC: 0, RO_USER: 1, RW_PUBLIC: 2, RW_USER: 3 } as const;
+
+/** A call that ends with an error code. */
+export class CryptokiFault extends Error {
+  constructor(readonly code: ReturnValue) {
+    super(`CKR 0x${code.toString(16)}`);
+  }
+}

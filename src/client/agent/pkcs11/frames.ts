@@ -1,0 +1,87 @@
+import { WireFault } from './wire.js';
+
+/** Most bytes of one message: tools hash large inputs themselves or send them in parts. */
+export const MAX_BODY_BYTES = 4 << 20;
+const MAX_OPTIONS_BYTES = 4096;
+const MAX_SIGNATURE_BYTES = 64;
+const HEADER_BYTES = 12;
+
+/** One message of a client: the number that its answer repeats, and what it asks. */
+export interface Frame {
+  readonly number: number;
+  readonly body: Buffer;
+}
+
+export interface Question {
+  readonly call: number;
+  /** Types of the arguments, as text. */
+  readonly signature: string;
+  readonly args: Buffer;
+}
+
+/** Cuts what arrives into messages. Nothing is allocated for a message but what has arrived of it. */
+export class FrameReader {
+  private parts: Buffer[] = [];
+  private held = 0;
+
+  /** The messages that are whole now. @throws WireFault when one announces more than it may have */
+  push(chunk: Buffer): Frame[] {
+    this.parts.push(chunk);
+    this.held += chunk.length;
+    const frames: Frame[] = [];
+    for (let frame = this.next(); frame !== undefined; frame = this.next()) frames.push(frame);
+    return frames;
+  }
+
+  private next(): Frame | undefined {
+    if (this.held < HEADER_BYTES) return undefined;
+    const header = this.peek(HEADER_BYTES);
+    const optionsLength = header.readUInt32BE(4);
+    const bodyLength = header.readUInt32BE(8);
+    if (optionsLength > MAX_OPTIONS_BYTES || bodyLength > MAX_BODY_BYTES)
+      throw new WireFault('the message is too long');
+    const length = HEADER_BYTES + optionsLength + bodyLength;
+    if (this.held < length) return undefined;
+    const whole = this.peek(length);
+    this.drop(length);
+    return { number: whole.readUInt32BE(0), body: whole.subarray(HEADER_BYTES + optionsLength, length) };
+  }
+
+  /** The first bytes, which become one part if they are in several. */
+  private peek(length: number): Buffer {
+    const [first] = this.parts;
+    if (first !== undefined && first.length >= length) return first;
+    const whole = Buffer.concat(this.parts);
+    this.parts = [whole];
+    return whole;
+  }
+
+  private drop(length: number): void {
+    const [first, ...rest] = this.parts;
+    if (first === undefined) return;
+    this.held -= length;
+    this.parts = first.length === length ? rest : [first.subarray(length), ...rest];
+  }
+}
+
+/** @throws WireFault when the body does not begin with a call and its signature */
+export function questionOf(body: Buffer): Question {
+  if (body.length < 8) throw new WireFault('the message is cut short');
+  const length = body.readUInt32BE(4);
+  if (length > MAX_SIGNATURE_BYTES || body.length < 8 + length) throw new WireFault('the signature is cut short');
+  return {
+    call: body.readUInt32BE(0),
+    signature: body.toString('latin1', 8, 8 + length),
+    args: body.subarray(8 + length),
+  };
+}
+
+/** A message in answer to `number`. */
+export function answerFrame(number: number, call: number, signature: string, values: Buffer): Buffer {
+  const head = Buffer.alloc(HEADER_BYTES + 8);
+  head.writeUInt32BE(number, 0);
+  head.writeUInt32BE(8 + signature.length + values.length, 8);
+  head.writeUInt32BE(call, 12);
+  head.writeUInt32BE(signature.length, 16);
+  return Buffer.concat([head, Buffer.from(signature, 'latin1'), values]);
+}

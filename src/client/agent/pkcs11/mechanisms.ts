@@ -1,0 +1,138 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { AgentKey } from '../signer/agent-keys.js';
+import type { DigestName, Scheme } from '../signer/remote-signer.js';
+import { CKF, CKG_MGF1, CKM, CKR, CryptokiFault } from './cryptoki.js';
+import {
+  digestByLength,
+  DIGEST_LENGTHS,
+  digestOfDigestInfo,
+  MAX_DIGEST_INFO_BYTES,
+  type NamedDigest,
+} from './digest-info.js';
+import type { WireMechanism } from './wire.js';
+
+interface Mechanism {
+  readonly family: 'rsa' | 'ec';
+  readonly scheme: Scheme;
+  /** Hashed here; undefined where the program hands over a digest. */
+  readonly hash?: DigestName;
+}
+
+/** What the service's keys can do. Ed25519 and ML-DSA do not pass p11-kit's client library. */
+const MECHANISMS: ReadonlyMap<number, Mechanism> = new Map<number, Mechanism>([
+  [CKM.RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15' }],
+  [CKM.SHA256_RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15', hash: 'sha256' }],
+  [CKM.SHA384_RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15', hash: 'sha384' }],
+  [CKM.SHA512_RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15', hash: 'sha512' }],
+  [CKM.RSA_PKCS_PSS, { family: 'rsa', scheme: 'rsa-pss' }],
+  [CKM.SHA256_RSA_PKCS_PSS, { family: 'rsa', scheme: 'rsa-pss', hash: 'sha256' }],
+  [CKM.SHA384_RSA_PKCS_PSS, { family: 'rsa', scheme: 'rsa-pss', hash: 'sha384' }],
+  [CKM.SHA512_RSA_PKCS_PSS, { family: 'rsa', scheme: 'rsa-pss', hash: 'sha512' }],
+  [CKM.ECDSA, { family: 'ec', scheme: 'ecdsa-raw' }],
+  [CKM.ECDSA_SHA256, { family: 'ec', scheme: 'ecdsa-raw', hash: 'sha256' }],
+  [CKM.ECDSA_SHA384, { family: 'ec', scheme: 'ecdsa-raw', hash: 'sha384' }],
+  [CKM.ECDSA_SHA512, { family: 'ec', scheme: 'ecdsa-raw', hash: 'sha512' }],
+]);
+
+const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';
+
+/** Mechanisms of a key, by number. */
+export function mechanismsOf(key: Pick<AgentKey, 'type'>): number[] {
+  return [...MECHANISMS].filter(([, { family }]) => family === familyOf(key)).map(([type]) => type);
+}
+
+export interface MechanismInfo {
+  readonly minBits: number;
+  readonly maxBits: number;
+  readonly flags: number;
+}
+
+/** CKR_MECHANISM_INVALID for what is not offered. */
+export function mechanismInfo(type: number): MechanismInfo {
+  const mechanism = MECHANISMS.get(type);
+  if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID);
+  const flags = CKF.HW | CKF.SIGN;
+  if (mechanism.family === 'rsa') return { minBits: 2048, maxBits: 4096, flags };
+  return { minBits: 256, maxBits: 521, flags: flags | CKF.EC_F_P | CKF.EC_NAMEDCURVE | CKF.EC_UNCOMPRESS };
+}
+
+const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
+
+/** Length of a signature by this key as PKCS #11 has it: as long as the modulus, or r ‖ s. */
+export function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
+  const curve = BYTES_OF_CURVE[type];
+  return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;
+}
+
+/** A signing operation of a session: takes the data in one part or several, and says which digest is to be signed. */
+export class SigningOperation {
+  private readonly hash: Hash | undefined;
+  private data = Buffer.alloc(0);
+
+  private constructor(
+    readonly key: AgentKey,
+    readonly mechanism: Mechanism,
+    /** The hash that the parameters of PSS name. */
+    private readonly pssHash: DigestName | undefined,
+  ) {
+    this.hash = mechanism.hash === undefined ? undefined : createHash(mechanism.hash);
+  }
+
+  /** @throws CryptokiFault for another mechanism than the key has, or with other parameters than the service signs with */
+  static begin(key: AgentKey, { type, parameters }: WireMechanism): SigningOperation {
+    const mechanism = type === undefined ? undefined : MECHANISMS.get(type);
+    if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID);
+    if (mechanism.family !== familyOf(key)) throw new CryptokiFault(CKR.KEY_TYPE_INCONSISTENT);
+    if (mechanism.scheme !== 'rsa-pss') {
+      if (parameters.length > 0) throw new CryptokiFault(CKR.MECHANISM_PARAM_INVALID);
+      return new SigningOperation(key, mechanism, undefined);
+    }
+    const hash = pssHashOf(parameters);
+    if (hash === undefined || (mechanism.hash !== undefined && mechanism.hash !== hash))
+      throw new CryptokiFault(CKR.MECHANISM_PARAM_INVALID);
+    return new SigningOperation(key, mechanism, hash);
+  }
+
+  get length(): number {
+    return signatureLength(this.key);
+  }
+
+  update(part: Buffer): void {
+    if (this.hash !== undefined) this.hash.update(part);
+    else if (this.data.length + part.length > MAX_DIGEST_INFO_BYTES) throw new CryptokiFault(CKR.DATA_LEN_RANGE);
+    else this.data = Buffer.concat([this.data, part]);
+  }
+
+  /** CKR_DATA_INVALID or CKR_DATA_LEN_RANGE when what was handed over is not a digest as the mechanism wants it. */
+  digest(): NamedDigest {
+    const { hash, scheme } = this.mechanism;
+    if (hash !== undefined && this.hash !== undefined) return { algorithm: hash, digest: this.hash.digest() };
+    if (scheme === 'rsa-pkcs1v15') return orFault(digestOfDigestInfo(this.data), CKR.DATA_INVALID);
+    const bare = orFault(digestByLength(this.data), CKR.DATA_LEN_RANGE);
+    if (this.pssHash !== undefined && bare.algorithm !== this.pssHash) throw new CryptokiFault(CKR.DATA_LEN_RANGE);
+    return bare;
+  }
+}
+
+function orFault(
+  found: NamedDigest | undefined,
+  code: typeof CKR.DATA_INVALID | typeof CKR.DATA_LEN_RANGE,
+): NamedDigest {
+  if (found === undefined) throw new CryptokiFault(code);
+  return found;
+}
+
+const PSS_HASHES: readonly (readonly [number, DigestName])[] = [
+  [CKM.SHA256, 'sha256'],
+  [CKM.SHA384, 'sha384'],
+  [CKM.SHA512, 'sha512'],
+];
+
+/** The hash of CK_RSA_PKCS_PSS_PARAMS: hash, MGF and length of the salt must all be of the same one, as the service signs. */
+function pssHashOf(parameters: Buffer): DigestName | undefined {
+  if (parameters.length !== 24) return undefined;
+  const [hash, mgf, salt] = [0, 8, 16].map((at) => Number(parameters.readBigUInt64BE(at)));
+  const name = PSS_HASHES.find(([type]) => type === hash)?.[1];
+  if (name === undefined || mgf !== CKG_MGF1[name] || salt !== DIGEST_LENGTHS[name]) return undefined;
+  return name;
+}

@@ -1,0 +1,209 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { bitStringOf, elementsOfSequence, unsignedOf } from '../../../formats/asn1/der-reader.js';
+import { octetString } from '../../../formats/asn1/der-writer.js';
+import type { AgentKey } from '../signer/agent-keys.js';
+import { boolean, ulong } from './attributes.js';
+import { CKA, CKC_X_509, CKK, CKO, CKR, CryptokiFault } from './cryptoki.js';
+import { mechanismsOf } from './mechanisms.js';
+import type { WireAttribute } from './wire.js';
+
+type Attributes = ReadonlyMap<number, Buffer>;
+
+/** An object of the token. Its handle is its place in the list, from 1. */
+export interface TokenObject {
+  readonly attributes: Attributes;
+  /** Of private keys. */
+  readonly key?: AgentKey;
+}
+
+/** Parts of a private key that never leave the HSM. */
+const SENSITIVE = new Set<number>([
+  ...[CKA.VALUE, CKA.PRIVATE_EXPONENT, CKA.PRIME_1, CKA.PRIME_2, CKA.EXPONENT_1, CKA.EXPONENT_2, CKA.COEFFICIENT],
+]);
+
+/** The keys that are offered, as a token: of each a private key, a public key and its certificate, and the certificates of their issuers. */
+export class TokenObjects {
+  private readonly objects: readonly TokenObject[];
+  readonly mechanisms: readonly number[];
+
+  constructor(keys: readonly AgentKey[]) {
+    const own = keys.flatMap((key) => objectsOf(key));
+    const known = new Set(keys.flatMap(({ chain }) => chain.slice(0, 1).map((der) => der.toString('base64'))));
+    const issuers = new Map(keys.flatMap(({ chain }) => chain.slice(1).map((der) => [der.toString('base64'), der])));
+    const others = [...issuers].filter(([name]) => !known.has(name)).map(([, der]) => issuerObject(der));
+    this.objects = [...own, ...others];
+    this.mechanisms = [...new Set(keys.flatMap((key) => mechanismsOf(key)))];
+  }
+
+  /** CKR_OBJECT_HANDLE_INVALID when there is none. */
+  get(handle: number): TokenObject {
+    const object = this.objects[handle - 1];
+    if (object === undefined) throw new CryptokiFault(CKR.OBJECT_HANDLE_INVALID);
+    return object;
+  }
+
+  /** The key behind the handle of a private key. CKR_KEY_HANDLE_INVALID when it is none. */
+  privateKey(handle: number): AgentKey {
+    const key = this.objects[handle - 1]?.key;
+    if (key === undefined) throw new CryptokiFault(CKR.KEY_HANDLE_INVALID);
+    return key;
+  }
+
+  /** Handles of the objects that have all these attributes. */
+  find(template: readonly WireAttribute[]): number[] {
+    return this.objects.flatMap(({ attributes }, index) =>
+      template.every(({ type, value }) => value !== undefined && attributes.get(type)?.equals(value) === true)
+        ? [index + 1]
+        : [],
+    );
+  }
+}
+
+/** A value, or the reason why there is none to be told. */
+export function valueOf(
+  { attributes, key }: TokenObject,
+  type: number,
+): {
+  readonly value: Buffer | undefined;
+  readonly code: typeof CKR.OK | typeof CKR.ATTRIBUTE_SENSITIVE | typeof CKR.ATTRIBUTE_TYPE_INVALID;
+} {
+  const value = attributes.get(type);
+  if (value !== undefined) return { value, code: CKR.OK };
+  const isHidden = key !== undefined && SENSITIVE.has(type);
+  return { value: undefined, code: isHidden ? CKR.ATTRIBUTE_SENSITIVE : CKR.ATTRIBUTE_TYPE_INVALID };
+}
+
+const EMPTY = Buffer.alloc(0);
+const YES = boolean(true);
+const NO = boolean(false);
+
+function objectsOf(key: AgentKey): TokenObject[] {
+  const [leaf] = key.chain;
+  const certificate = leaf === undefined ? undefined : certificateParts(leaf);
+  const common: [number, Buffer][] = [
+    [CKA.TOKEN, YES],
+    // Readable without a login, since the socket is the boundary: tools that do not log in see the key as well.
+    [CKA.PRIVATE, NO],
+    [CKA.MODIFIABLE, NO],
+    [CKA.LABEL, Buffer.from(key.name)],
+    [CKA.ID, idOf(key.publicKey)],
+    [CKA.SUBJECT, certificate?.subject ?? EMPTY],
+    [CKA.START_DATE, EMPTY],
+    [CKA.END_DATE, EMPTY],
+  ];
+  const material: [number, Buffer][] = [
+    ...common,
+    ...publicParts(key),
+    [CKA.LOCAL, YES],
+    [CKA.DERIVE, NO],
+    [CKA.ALLOWED_MECHANISMS, ulong(...mechanismsOf(key))],
+  ];
+  const objects: TokenObject[] = [
+    { key, attributes: new Map([...material, ...PRIVATE_KEY]) },
+    { attributes: new Map([...material, ...PUBLIC_KEY]) },
+  ];
+  if (certificate !== undefined)
+    objects.push({ attributes: new Map([...common, ...certificateAttributes(certificate)]) });
+  return objects;
+}
+
+const PRIVATE_KEY: readonly [number, Buffer][] = [
+  [CKA.CLASS, ulong(CKO.PRIVATE_KEY)],
+  [CKA.SIGN, YES],
+  [CKA.SENSITIVE, YES],
+  [CKA.ALWAYS_SENSITIVE, YES],
+  [CKA.NEVER_EXTRACTABLE, YES],
+  [CKA.EXTRACTABLE, NO],
+  [CKA.SIGN_RECOVER, NO],
+  [CKA.DECRYPT, NO],
+  [CKA.UNWRAP, NO],
+  [CKA.ALWAYS_AUTHENTICATE, NO],
+  [CKA.WRAP_WITH_TRUSTED, NO],
+];
+
+const PUBLIC_KEY: readonly [number, Buffer][] = [
+  [CKA.CLASS, ulong(CKO.PUBLIC_KEY)],
+  [CKA.VERIFY, YES],
+  [CKA.VERIFY_RECOVER, NO],
+  [CKA.ENCRYPT, NO],
+  [CKA.WRAP, NO],
+  [CKA.TRUSTED, NO],
+];
+
+/** CKA_ID of a key and of its certificate: the key identifier of RFC 7093 section 2, method 1. */
+function idOf(publicKey: Buffer): Buffer {
+  return createHash('sha256').update(publicKey).digest().subarray(0, 20);
+}
+
+/** The parts of the public key, which PKCS #11 wants on both halves (RFC 3279 sections 2.3.1 and 2.3.5). */
+function publicParts({ publicKey }: AgentKey): [number, Buffer][] {
+  const [identifier, bits] = elementsOfSequence(publicKey);
+  if (identifier === undefined || bits === undefined) throw new RangeError('not a SubjectPublicKeyInfo');
+  const [, parameters] = elementsOfSequence(identifier.raw);
+  const key = bitStringOf(bits);
+  if (parameters?.tag === OID)
+    return [
+      [CKA.KEY_TYPE, ulong(CKK.EC)],
+      [CKA.EC_PARAMS, parameters.raw],
+      [CKA.EC_POINT, octetString(key)],
+    ];
+  const [modulus, exponent] = elementsOfSequence(key);
+  if (modulus === undefined || exponent === undefined) throw new RangeError('not an RSAPublicKey');
+  const n = unsignedOf(modulus);
+  return [
+    [CKA.KEY_TYPE, ulong(CKK.RSA)],
+    [CKA.MODULUS, n],
+    [CKA.MODULUS_BITS, ulong(8 * n.length)],
+    [CKA.PUBLIC_EXPONENT, unsignedOf(exponent)],
+  ];
+}
+
+const OID = 0x06;
+/** [0] EXPLICIT of the version. */
+const VERSION = 0xa0;
+
+interface CertificateParts {
+  readonly der: Buffer;
+  readonly subject: Buffer;
+  readonly issuer: Buffer;
+  readonly serialNumber: Buffer;
+}
+
+/** RFC 5280 section 4.1: version, serialNumber, signature, issuer, validity, subject. */
+function certificateParts(der: Buffer): CertificateParts {
+  const [tbs] = elementsOfSequence(der);
+  const all = tbs === undefined ? [] : elementsOfSequence(tbs.raw);
+  const [serialNumber, , issuer, , subject] = all[0]?.tag === VERSION ? all.slice(1) : all;
+  if (serialNumber === undefined || issuer === undefined || subject === undefined)
+    throw new RangeError('not a certificate');
+  return { der, subject: subject.raw, issuer: issuer.raw, serialNumber: serialNumber.raw };
+}
+
+function certificateAttributes({ der, subject, issuer, serialNumber }: CertificateParts): [number, Buffer][] {
+  return [
+    [CKA.CLASS, ulong(CKO.CERTIFICATE)],
+    [CKA.CERTIFICATE_TYPE, ulong(CKC_X_509)],
+    [CKA.CERTIFICATE_CATEGORY, ulong(0)],
+    [CKA.TRUSTED, NO],
+    [CKA.SUBJECT, subject],
+    [CKA.ISSUER, issuer],
+    [CKA.SERIAL_NUMBER, serialNumber],
+    [CKA.VALUE, der],
+  ];
+}
+
+function issuerObject(der: Buffer): TokenObject {
+  const { subject, publicKey } = new X509Certificate(der);
+  return {
+    attributes: new Map([
+      [CKA.TOKEN, YES],
+      [CKA.PRIVATE, NO],
+      [CKA.MODIFIABLE, NO],
+      [CKA.LABEL, Buffer.from(subject.replaceAll('\n', ', '))],
+      [CKA.ID, idOf(publicKey.export({ type: 'spki', format: 'der' }))],
+      [CKA.START_DATE, EMPTY],
+      [CKA.END_DATE, EMPTY],
+      ...certificateAttributes(certificateParts(der)),
+    ]),
+  };
+}

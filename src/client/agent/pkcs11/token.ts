@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import type { AgentKey } from '../signer/agent-keys.js';
+import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
+import { CKF, CKR, CKU_USER, CryptokiFault, type ReturnValue } from './cryptoki.js';
+import { SigningOperation } from './mechanisms.js';
+import { type Session, Sessions } from './sessions.js';
+import { TokenObjects, valueOf } from './token-objects.js';
+import type { Room, WireAttribute, WireMechanism } from './wire.js';
+
+/** What a token is made of: keys, a way to have a digest signed, and how it presents itself. */
+export interface TokenSource {
+  keys(): Promise<readonly AgentKey[]>;
+  sign(order: Omit<SignatureOrder, 'purpose'>): Promise<SignatureResult>;
+  /** Some programs sign only on a token that asks for a PIN; any is taken, since the socket is the boundary. */
+  readonly asksForPin: boolean;
+}
+
+export const SLOT = 0;
+const MAX_RANDOM_BYTES = 64 << 10;
+
+/** How the end of a signing request is told to the program. */
+const CODES: Readonly<Record<Exclude<SignatureResult['kind'], 'signed'>, ReturnValue>> = {
+  rejected: CKR.FUNCTION_REJECTED,
+  expired: CKR.FUNCTION_REJECTED,
+  withdrawn: CKR.FUNCTION_CANCELED,
+  refused: CKR.KEY_FUNCTION_NOT_PERMITTED,
+  unavailable: CKR.DEVICE_ERROR,
+};
+
+export interface TokenInfo {
+  readonly flags: number;
+  readonly sessions: number;
+  readonly readWriteSessions: number;
+}
+
+/** A token as one program sees it: its sessions and operations. Methods are the functions of PKCS #11, and throw CryptokiFault. */
+export class Token {
+  readonly sessions = new Sessions();
+  private objects: TokenObjects | undefined;
+  private isClosed = false;
+
+  constructor(private readonly source: TokenSource) {}
+
+  async initialize(): Promise<void> {
+    const keys = await this.source.keys().catch(() => {
+      throw new CryptokiFault(CKR.DEVICE_ERROR);
+    });
+    this.objects = new TokenObjects(keys);
+  }
+
+  /** C_Finalize, and the end of the program: what is being waited for is given up. */
+  finalize(): void {
+    this.sessions.closeAll();
+    this.objects = undefined;
+  }
+
+  /** The program is gone. */
+  close(): void {
+    this.isClosed = true;
+    this.finalize();
+  }
+
+  info(slot: number): TokenInfo {
+    this.assertSlot(slot);
+    const login = this.source.asksForPin ? CKF.LOGIN_REQUIRED : 0;
+    const flags = CKF.RNG | CKF.WRITE_PROTECTED | CKF.TOKEN_INITIALIZED | CKF.USER_PIN_INITIALIZED | login;
+    return { flags, sessions: this.sessions.count, readWriteSessions: this.sessions.readWriteCount };
+  }
+
+  mechanisms(slot: number): readonly number[] {
+    this.assertSlot(slot);
+    return this.content.mechanisms;
+  }
+
+  assertMechanism(slot: number, type: number): void {
+    if (!this.mechanisms(slot).includes(type)) throw new CryptokiFault(CKR.MECHANISM_INVALID);
+  }
+
+  assertSlot(slot: number): void {
+    if (slot !== SLOT) throw new CryptokiFault(CKR.SLOT_ID_INVALID);
+    void this.content;
+  }
+
+  openSession(slot: number, flags: number): number {
+    this.assertSlot(slot);
+    // Programs ask for a read-write session out of habit: it is given, and every write is refused.
+    return this.sessions.add(flags);
+  }
+
+  closeAllSessions(slot: number): void {
+    this.assertSlot(slot);
+    this.sessions.closeAll();
+  }
+
+  login(handle: number, user: number): void {
+    this.sessions.get(handle);
+    if (user !== CKU_USER) throw new CryptokiFault(CKR.USER_TYPE_INVALID);
+    if (this.sessions.isLoggedIn) throw new CryptokiFault(CKR.USER_ALREADY_LOGGED_IN);
+    this.sessions.isLoggedIn = true;
+  }
+
+  logout(handle: number): void {
+    this.sessions.get(handle);
+    if (!this.sessions.isLoggedIn) throw new CryptokiFault(CKR.USER_NOT_LOGGED_IN);
+    this.sessions.isLoggedIn = false;
+  }
+
+  attributes(handle: number, object: number, rooms: readonly { type: number; size: number }[]): AttributeAnswer {
+    this.sessions.get(handle);
+    const found = this.content.get(object);
+    let code: ReturnValue = CKR.OK;
+    const values = rooms.map(({ type, size }): WireAttribute => {
+      const told = valueOf(found, type);
+      // The last fault is the one that is told, as the order of PKCS #11 section 5.7 leaves it open.
+      if (told.code !== CKR.OK) code = told.code;
+      else if (size > 0 && told.value !== undefined && told.value.length > size) code = CKR.BUFFER_TOO_SMALL;
+      return { type, value: told.value };
+    });
+    return { values, code };
+  }
+
+  findInit(handle: number, template: readonly WireAttribute[]): void {
+    const session = this.sessions.get(handle);
+    if (session.search !== undefined) throw new CryptokiFault(CKR.OPERATION_ACTIVE);
+    session.search = this.content.find(template);
+  }
+
+  find(handle: number, { size }: Room): number[] {
+    const session = this.sessions.get(handle);
+    if (session.search === undefined) throw new CryptokiFault(CKR.OPERATION_NOT_INITIALIZED);
+    return session.search.splice(0, size);
+  }
+
+  findFinal(handle: number): void {
+    const session = this.sessions.get(handle);
+    if (session.search === undefined) throw new CryptokiFault(CKR.OPERATION_NOT_INITIALIZED);
+    session.search = undefined;
+  }
+
+  signInit(handle: number, mechanism: WireMechanism, object: number): void {
+    const session = this.sessions.get(handle);
+    if (mechanism.type === undefined) session.cancel();
+    else session.begin(SigningOperation.begin(this.content.privateKey(object), mechanism));
+  }
+
+  signUpdate(handle: number, part: Buffer): void {
+    const session = this.sessions.get(handle);
+    const operation = session.active();
+    session.inParts = true;
+    try {
+      operation.update(part);
+    } catch (error) {
+      session.operation = undefined;
+      throw error;
+    }
+  }
+
+  /** C_Sign: the signature; or its length, when there is no room for it: then the operation goes on, and nothing was signed. */
+  async sign(handle: number, data: Buffer, room: Room): Promise<Buffer | number> {
+    const session = this.sessions.get(handle);
+    const operation = session.active();
+    if (session.inParts) throw new CryptokiFault(CKR.OPERATION_ACTIVE);
+    if (room.size < operation.length) return operation.length;
+    session.operation = undefined;
+    operation.update(data);
+    return this.finish(session, operation);
+  }
+
+  /** C_SignFinal, as `sign`. */
+  async signFinal(handle: number, room: Room): Promise<Buffer | number> {
+    const session = this.sessions.get(handle);
+    const operation = session.active();
+    if (room.size < operation.length) return operation.length;
+    session.operation = undefined;
+    return this.finish(session, operation);
+  }
+
+  /** C_SessionCancel. */
+  cancel(handle: number): void {
+    this.sessions.get(handle).cancel();
+  }
+
+  random(handle: number, { size }: Room): Buffer {
+    this.sessions.get(handle);
+    if (size > MAX_RANDOM_BYTES) throw new CryptokiFault(CKR.ARGUMENTS_BAD);
+    return randomBytes(size);
+  }
+
+  private async finish(session: Session, operation: SigningOperation): Promise<Buffer> {
+    const { algorithm, digest } = operation.digest();
+    const { key, mechanism } = operation;
+    const order = { key, digest, algorithm, scheme: mechanism.scheme };
+    const result = await session.waitFor((signal) => this.source.sign({ ...order, signal }));
+    if (result.kind !== 'signed') throw new CryptokiFault(CODES[result.kind]);
+    if (this.isClosed) throw new CryptokiFault(CKR.FUNCTION_CANCELED);
+    if (result.signature.length !== operation.length) throw new CryptokiFault(CKR.DEVICE_ERROR);
+    return result.signature;
+  }
+
+  private get content(): TokenObjects {
+    if (this.objects === undefined) throw new CryptokiFault(CKR.CRYPTOKI_NOT_INITIALIZED);
+    return this.objects;
+  }
+}
+
+export interface AttributeAnswer {
+  readonly values: readonly WireAttribute[];
+  readonly code: ReturnValue;
+}

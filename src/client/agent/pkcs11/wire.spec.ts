@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { CKA, CKM } from './cryptoki.js';
+import { WireFault, WireReader, WireWriter } from './wire.js';
+
+const NULL_ARRAY = 'ffffffff';
+const KEY = '0000000000000001';
+const PSS = '0000000000000250' + '0000000000000002' + '0000000000000020';
+const hex = (...parts: string[]) => Buffer.from(parts.join(''), 'hex');
+const mechanismOf = (...parts: string[]) => {
+  const reader = new WireReader(hex(...parts, KEY));
+  const found = reader.mechanism(8);
+  expect(reader.ulong()).toBe(1);
+  reader.end();
+  return { type: found.type, parameters: found.parameters.toString('hex') };
+};
+
+describe('how a mechanism ends', () => {
+  it.each([
+    ['without parameters, up to 0.25.5: a null array', ['00000001', NULL_ARRAY], CKM.RSA_PKCS, ''],
+    ['without parameters, from 0.25.6: nothing', ['00000001'], CKM.RSA_PKCS, ''],
+    ['PSS up to 0.25.5: the parameters at once', ['0000000d', PSS], CKM.RSA_PKCS_PSS, PSS],
+    ['PSS from 0.25.6: a byte before them', ['0000000d', '01', PSS], CKM.RSA_PKCS_PSS, PSS],
+    ['the null mechanism', [NULL_ARRAY], undefined, ''],
+  ])('%s', (_, parts, type, parameters) => {
+    expect(mechanismOf(...parts)).toEqual({ type, parameters });
+  });
+
+  it('one that is cut short is refused', () => {
+    expect(() => new WireReader(hex('00000001', '0000')).mechanism(8)).toThrow(WireFault);
+  });
+});
+
+describe('room for an answer', () => {
+  it.each([
+    ['00000000', { asksLength: true, size: 0 }],
+    ['ffffffff', { asksLength: false, size: 0 }],
+    ['00000100', { asksLength: false, size: 256 }],
+  ])('%s', (bytes, room) => {
+    expect(new WireReader(hex(bytes)).room()).toEqual(room);
+  });
+
+  it('too little gets the length alone', () => {
+    const answer = new WireWriter().byteArray(Buffer.alloc(300), { asksLength: false, size: 299 });
+    expect(answer.bytes().toString('hex')).toBe('000000012c');
+  });
+});
+
+describe('an attribute', () => {
+  it('is written as its kind wants it, and read again', () => {
+    const written = new WireWriter()
+      .uint32(4)
+      .attribute(CKA.SIGN, hex('01'))
+      .attribute(CKA.CLASS, hex('0000000000000003'))
+      .attribute(CKA.LABEL, Buffer.from('release'))
+      .attribute(CKA.ALLOWED_MECHANISMS, hex('0000000000000001', '000000000000000d'));
+    const reader = new WireReader(written.bytes());
+    expect(reader.template().map(({ value }) => value?.toString('hex'))).toEqual([
+      '01',
+      '0000000000000003',
+      Buffer.from('release').toString('hex'),
+      '0000000000000001' + '000000000000000d',
+    ]);
+    reader.end();
+  });
+
+  it('a text that is too long is cut at a whole character', () => {
+    const text = new WireWriter().padded('ä'.repeat(20), 31).bytes().subarray(4);
+    expect(text.toString()).toBe(`${'ä'.repeat(15)} `);
+  });
+});
+
+describe('lengths are checked before anything is taken', () => {
+  it.each([
+    ['bytes', '01ffffff00', (reader: WireReader) => reader.byteArray()],
+    ['attributes', '7fffffff', (reader: WireReader) => reader.template()],
+    ['rooms', '00000101', (reader: WireReader) => reader.attributeRooms()],
+    ['mechanisms', `00000001${'40000600'}01${'00000008'}0fffffff`, (reader: WireReader) => reader.template()],
+  ])('%s', (_, bytes, read) => {
+    expect(() => read(new WireReader(hex(bytes)))).toThrow(WireFault);
+  });
+});

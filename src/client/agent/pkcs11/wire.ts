@@ -1,0 +1,209 @@
+import { kindOf } from './attributes.js';
+
+/** A message that is not of the protocol. The client is told CKR_DEVICE_ERROR, as p11-kit's own server tells it. */
+export class WireFault extends Error {}
+
+const MAX_ATTRIBUTES = 256;
+const MAX_NESTING = 4;
+/** "No bytes": a length where an array is null. */
+const NULL_LENGTH = 0xff_ff_ff_ff;
+
+/** Room that the client has for an answer. */
+export interface Room {
+  /** The client asks how long the answer would be. */
+  readonly asksLength: boolean;
+  readonly size: number;
+}
+
+export interface WireAttribute {
+  readonly type: number;
+  /** As attributes.ts keeps values; undefined for what cannot be compared with anything here. */
+  readonly value: Buffer | undefined;
+}
+
+export interface WireMechanism {
+  /** Undefined is the null mechanism, which ends an operation. */
+  readonly type: number | undefined;
+  readonly parameters: Buffer;
+}
+
+/** Reads the arguments of one call. Every length is checked against what is there before anything is taken. WireFault on anything else. */
+export class WireReader {
+  private at = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  byte(): number {
+    return this.take(1).readUInt8();
+  }
+
+  uint32(): number {
+    return this.take(4).readUInt32BE();
+  }
+
+  /** A CK_ULONG. What is larger than a number can say exactly is no handle, type or flag of ours. */
+  ulong(): number {
+    return Number(this.take(8).readBigUInt64BE());
+  }
+
+  /** `ay`: a byte that says whether there are bytes, or their length alone. */
+  byteArray(): Buffer {
+    if (this.byte() !== 0) return this.counted();
+    this.uint32();
+    return Buffer.alloc(0);
+  }
+
+  /** `s` and `z`, and the bytes of `ay`. */
+  counted(): Buffer {
+    const length = this.uint32();
+    return length === NULL_LENGTH ? Buffer.alloc(0) : this.take(length);
+  }
+
+  /** `fy` and `fu`. */
+  room(): Room {
+    const size = this.uint32();
+    return size === NULL_LENGTH ? { asksLength: false, size: 0 } : { asksLength: size === 0, size };
+  }
+
+  /** `fA`: which attributes are asked for, with the room for each; no room asks for the length. */
+  attributeRooms(): { readonly type: number; readonly size: number }[] {
+    return Array.from({ length: this.count() }, () => ({ type: this.uint32(), size: this.uint32() }));
+  }
+
+  /** `aA`: a template. */
+  template(depth = 1): WireAttribute[] {
+    if (depth > MAX_NESTING) throw new WireFault('templates are nested too deep');
+    return Array.from({ length: this.count() }, () => this.attribute(depth));
+  }
+
+  /**
+   * `M`. Nothing says how it ends: up to p11-kit 0.25.5 a mechanism without parameters is followed by a null array, one with parameters by
+   * them; later ones by nothing, or by a byte and the parameters. So what follows the mechanism in the message must be known.
+   *
+   * @param following bytes of the message after the mechanism
+   */
+  mechanism(following: number): WireMechanism {
+    const type = this.uint32();
+    const left = this.bytes.length - this.at - following;
+    if (left < 0) throw new WireFault('the mechanism is cut short');
+    const rest = this.take(left);
+    if (type === NULL_LENGTH) return { type: undefined, parameters: Buffer.alloc(0) };
+    if (left === 4 && rest.readUInt32BE() === NULL_LENGTH) return { type, parameters: Buffer.alloc(0) };
+    // Parameters come in units of a CK_ULONG, so one more byte is the one that says that there are some.
+    return { type, parameters: left % 8 === 1 ? rest.subarray(1) : rest };
+  }
+
+  /** WireFault when anything is left. */
+  end(): void {
+    if (this.at !== this.bytes.length) throw new WireFault('the message is longer than its arguments');
+  }
+
+  private attribute(depth: number): WireAttribute {
+    const type = this.uint32();
+    if (this.byte() === 0) return { type, value: undefined };
+    this.uint32();
+    switch (kindOf(type)) {
+      case 'boolean':
+        return { type, value: this.take(1) };
+      case 'ulong':
+        return { type, value: this.take(8) };
+      case 'mechanisms':
+        return { type, value: this.take(8 * this.count()) };
+      case 'nested':
+        this.template(depth + 1);
+        return { type, value: undefined };
+      case 'bytes':
+        return { type, value: this.counted() };
+    }
+  }
+
+  private count(): number {
+    const count = this.uint32();
+    if (count > MAX_ATTRIBUTES) throw new WireFault('too many items');
+    return count;
+  }
+
+  private take(length: number): Buffer {
+    const end = this.at + length;
+    if (end > this.bytes.length) throw new WireFault('the message is cut short');
+    const taken = this.bytes.subarray(this.at, end);
+    this.at = end;
+    return taken;
+  }
+}
+
+/** Writes the values of one answer. */
+export class WireWriter {
+  private readonly parts: Buffer[] = [];
+
+  byte(value: number): this {
+    return this.raw(Buffer.from([value]));
+  }
+
+  uint32(value: number): this {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return this.raw(bytes);
+  }
+
+  ulong(value: number): this {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64BE(BigInt(value));
+    return this.raw(bytes);
+  }
+
+  counted(bytes: Buffer): this {
+    return this.uint32(bytes.length).raw(bytes);
+  }
+
+  /** `s`: padded with blanks, and cut at a whole character. */
+  padded(text: string, length: number): this {
+    let bytes = Buffer.from(text);
+    for (let characters = [...text]; bytes.length > length; bytes = Buffer.from(characters.join(''))) characters.pop();
+    return this.counted(Buffer.concat([bytes, Buffer.alloc(length - bytes.length, ' ')]));
+  }
+
+  /** `v` */
+  version(major: number, minor: number): this {
+    return this.byte(major).byte(minor);
+  }
+
+  /** `ay`, or its length alone where the client has no room for it. */
+  byteArray(bytes: Buffer, { asksLength, size }: Room): this {
+    return asksLength || bytes.length > size ? this.byte(0).uint32(bytes.length) : this.byte(1).counted(bytes);
+  }
+
+  /** `au`, or its length alone where the client has no room for it. */
+  ulongArray(values: readonly number[], { asksLength, size }: Room): this {
+    const fits = !asksLength && values.length <= size;
+    this.byte(fits ? 1 : 0).uint32(values.length);
+    if (fits) for (const value of values) this.ulong(value);
+    return this;
+  }
+
+  /** One item of `aA`; undefined is an attribute that cannot be told. */
+  attribute(type: number, value: Buffer | undefined): this {
+    this.uint32(type).byte(value === undefined ? 0 : 1);
+    if (value === undefined) return this;
+    this.uint32(value.length);
+    switch (kindOf(type)) {
+      case 'boolean':
+      case 'ulong':
+        return this.raw(value);
+      case 'mechanisms':
+        return this.uint32(value.length / 8).raw(value);
+      case 'nested':
+      case 'bytes':
+        return this.counted(value);
+    }
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.parts);
+  }
+
+  private raw(bytes: Buffer): this {
+    this.parts.push(bytes);
+    return this;
+  }
+}

@@ -1,0 +1,91 @@
+import { createPublicKey, X509Certificate } from 'node:crypto';
+import type { ApiClient } from '../../api/api-client.js';
+import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
+import { keySigns, type Protocol, type Purpose, purposesOf, serves } from './purposes.js';
+
+/** A key of the service as a local protocol offers it: the version that signs now. */
+export interface AgentKey {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  /** `rsa-2048`, `ec-p256` and so on. */
+  readonly type: string;
+  readonly purpose: string;
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Buffer;
+  /** DER, the certificate of the key first; empty when it has none. */
+  readonly chain: readonly Buffer[];
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly purpose: string;
+  readonly version: number;
+  readonly state: string;
+  readonly publicKey?: string;
+  readonly certificateId?: string;
+}
+
+export interface Wanted {
+  readonly protocol: Protocol;
+  readonly purpose: Purpose;
+  /** Names of the keys that are offered; undefined offers all that the caller may see. */
+  readonly names?: readonly string[];
+}
+
+const LOCAL_TYPES = /^(?:rsa|ec)-/;
+
+/**
+ * Reads the keys that are to be offered, with their certificates.
+ *
+ * @throws ClientError (usage) when a key that was named is not there, does not sign, or is for another purpose
+ */
+export async function readAgentKeys(api: ApiClient, { protocol, purpose, names }: Wanted): Promise<AgentKey[]> {
+  if (!serves(protocol, purpose))
+    throw usageError(`${protocol} is not for ${purpose}, but for ${purposesOf(protocol).join(', ')}.`);
+  const listed = await listedKeys(api);
+  const offered =
+    names?.map((name) => named(listed, name, purpose)) ??
+    listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
+  if (offered.length === 0) throw new ClientError(EXIT.failed, `There is no key for ${purpose} that you may use.`);
+  return Promise.all(offered.map(async (key) => agentKeyOf(key, await chainOf(api, key))));
+}
+
+function isOffered({ state, type, publicKey }: ListedKey): boolean {
+  return state === 'ACTIVE' && LOCAL_TYPES.test(type) && publicKey !== undefined;
+}
+
+function named(listed: readonly ListedKey[], name: string, purpose: Purpose): ListedKey {
+  const key = listed.find((one) => one.name === name || one.id === name);
+  if (key === undefined) throw usageError(`There is no signing key "${name}" among those that you may see.`);
+  if (!isOffered(key)) throw usageError(`The key "${name}" (${key.type}, ${key.state}) cannot sign here.`);
+  if (keySigns(key.purpose, purpose)) return key;
+  throw usageError(`The key "${name}" is for ${key.purpose}, not for ${purpose}: name another key, or --purpose.`);
+}
+
+function agentKeyOf({ id, name, version, type, purpose, publicKey = '' }: ListedKey, chain: Buffer[]): AgentKey {
+  const spki = createPublicKey(publicKey).export({ type: 'spki', format: 'der' });
+  return { id, name, version, type, purpose, publicKey: spki, chain };
+}
+
+async function listedKeys(api: ApiClient): Promise<ListedKey[]> {
+  const all: ListedKey[] = [];
+  let after = '';
+  for (;;) {
+    const page: { items: ListedKey[]; nextCursor: string | null } = await api.call(
+      'GET',
+      `/api/v1/signing-keys?limit=200${after}`,
+    );
+    all.push(...page.items);
+    if (page.nextCursor === null) return all;
+    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+}
+
+async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Buffer[]> {
+  if (certificateId === undefined) return [];
+  const { chain }: { chain: string[] } = await api.call('GET', `/api/v1/certificates/${certificateId}`);
+  return chain.map((pem) => new X509Certificate(pem).raw);
+}

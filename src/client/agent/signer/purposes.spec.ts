@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { keySigns, type Protocol, PROTOCOLS, type Purpose, PURPOSES, serves } from './purposes.js';
+
+/** Which purposes each protocol serves; everything else is refused. */
+const TABLE: Record<Protocol, readonly Purpose[]> = {
+  pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
+  'ssh-agent': ['ssh-login', 'ssh-signatures'],
+  openpgp: ['openpgp'],
+};
+
+describe('purposes and protocols', () => {
+  it.each(PROTOCOLS.flatMap((protocol) => PURPOSES.map((purpose) => [protocol, purpose] as const)))(
+    '%s, %s',
+    (protocol, purpose) => {
+      expect(serves(protocol, purpose)).toBe(TABLE[protocol].includes(purpose));
+    },
+  );
+
+  it.each(PURPOSES)('a key for %s signs for nothing else', (purpose) => {
+    expect(PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
+  });
+
+  it('keys without a narrower purpose sign code and documents; those of the service itself sign nothing', () => {
+    const signs = (purpose: string) => PURPOSES.filter((asked) => keySigns(purpose, asked));
+    expect(signs('signing')).toEqual(['code-signing', 'documents']);
+    expect([...signs('timestamping'), ...signs('certificates')]).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+/** What a signature is for, as the service knows it (`purpose` of a key and of a request). */
+export const PURPOSES = ['code-signing', 'documents', 'openpgp', 'ssh-login', 'ssh-signatures', 'tls-client'] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
+/**
+ * The protocols by which programs on this machine ask for signatures, with the purposes that each can serve. PKCS #11 gets a digest and
+ * nothing else, so it serves what is a digest by nature, and logins by programs that know no other way. SSH signatures and OpenPGP are
+ * messages that can be read: only the protocols that read them sign them.
+ */
+const SERVED = {
+  pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
+  'ssh-agent': ['ssh-login', 'ssh-signatures'],
+  openpgp: ['openpgp'],
+} as const satisfies Record<string, readonly Purpose[]>;
+export type Protocol = keyof typeof SERVED;
+export const PROTOCOLS = Object.keys(SERVED) as Protocol[];
+
+export function serves(protocol: Protocol, purpose: Purpose): boolean {
+  return (SERVED[protocol] as readonly Purpose[]).includes(purpose);
+}
+
+/** The purposes that a protocol serves, for messages to people. */
+export function purposesOf(protocol: Protocol): readonly Purpose[] {
+  return SERVED[protocol];
+}
+
+/** Whether a key of this purpose signs for `purpose`. `signing` is the purpose of keys for code and documents alike. */
+export function keySigns(keyPurpose: string, purpose: Purpose): boolean {
+  if (keyPurpose === 'signing') return purpose === 'code-signing' || purpose === 'documents';
+  return keyPurpose === purpose;
+}

@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { base64Bytes } from '../../../formats/encoding/base64.js';
+import type { ApiClient } from '../../api/api-client.js';
+import { isFinalRequestStatus, type Request } from '../../api/awaiting.js';
+import { ClientError } from '../../api/exit-codes.js';
+import type { AgentKey } from './agent-keys.js';
+import { keySigns, type Protocol, type Purpose, serves } from './purposes.js';
+import { type AskingProgram, metadataOf, requestNameOf } from './said-by-client.js';
+
+/** Schemes of the service; `ecdsa-raw` is r ‖ s, PSS has the salt as long as the digest. */
+export type Scheme = 'rsa-pkcs1v15' | 'rsa-pss' | 'ecdsa-der' | 'ecdsa-raw';
+export type DigestName = 'sha256' | 'sha384' | 'sha512';
+
+export interface SignatureOrder {
+  readonly key: AgentKey;
+  readonly digest: Buffer;
+  readonly algorithm: DigestName;
+  readonly scheme: Scheme;
+  readonly purpose: Purpose;
+  /** More to show to approvers, in words that the protocol read from the message itself, such as the host of a login. */
+  readonly shown?: Readonly<Record<string, string>>;
+  /** Aborted when the program that asked is gone: the request is then withdrawn. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How an order ended. `rejected`, `expired` and `withdrawn` are about its approval. `refused` is the service's own no: a constraint of the
+ * key, a missing right. `unavailable`: the service could not be reached, or its HSM; the request may still be signed later.
+ */
+export type SignatureResult =
+  | { readonly kind: 'signed'; readonly signature: Buffer }
+  | {
+      readonly kind: 'rejected' | 'expired' | 'withdrawn' | 'refused' | 'unavailable';
+      readonly detail: string;
+    };
+
+export interface SignerSettings {
+  readonly protocol: Protocol;
+  readonly asking: AskingProgram;
+  /** Tells the person at the terminal. */
+  note(line: string): void;
+}
+
+const POLL_S = 30;
+/** The service may be away for so long while people are asked, for example to be updated. */
+const MAX_AWAY_MS = 15 * 60_000;
+const AWAY_PAUSE_MS = 5000;
+/** So many earlier requests about the same digest are looked at, each ended without a signature. */
+const MAX_EARLIER = 20;
+const WITHDRAWAL_MS = 10_000;
+
+/** Failures that end one approval, after which the same may be asked again. */
+const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'withdrawn'>> = {
+  'approval.rejected': 'rejected',
+  'approval.expired': 'expired',
+  'approval.withdrawn': 'withdrawn',
+};
+
+/**
+ * Signs with keys of the service for a program on this machine. All local protocols sign by this class, so that what approvers are shown,
+ * how long is waited, and what happens to a request whose program died is the same for all.
+ */
+export class RemoteSigner {
+  private readonly open = new Set<Promise<SignatureResult>>();
+
+  constructor(
+    private readonly api: ApiClient,
+    private readonly settings: SignerSettings,
+  ) {}
+
+  /** Never throws: every end is a result. What did not end in a signature is told to the person at the terminal. */
+  async sign(order: SignatureOrder): Promise<SignatureResult> {
+    const work = this.result(order);
+    this.open.add(work);
+    const result = await work;
+    this.open.delete(work);
+    if (result.kind !== 'signed') this.settings.note(`sealwright: not signed, ${result.kind}: ${result.detail}`);
+    return result;
+  }
+
+  /** Waits until every order has ended; to be called before the process ends, so that what is given up is withdrawn first. */
+  async settled(): Promise<void> {
+    await Promise.all(this.open);
+  }
+
+  private async result(order: SignatureOrder): Promise<SignatureResult> {
+    const { key, purpose } = order;
+    const { protocol } = this.settings;
+    if (!serves(protocol, purpose) || !keySigns(key.purpose, purpose))
+      return {
+        kind: 'refused',
+        detail: `The key "${key.name}" is for ${key.purpose}, and ${protocol} asks for ${purpose}.`,
+      };
+    try {
+      const request = await this.asked(order);
+      return resultOf(order, await this.awaited(order, request));
+    } catch (error) {
+      return order.signal.aborted ? WITHDRAWN : failureOf(error);
+    }
+  }
+
+  /** The request for this order: a new one, or the one that an earlier run of the program made and that can still be signed. */
+  private async asked(order: SignatureOrder): Promise<Request> {
+    const { key, digest, algorithm, scheme, purpose, shown, signal } = order;
+    const { asking, protocol } = this.settings;
+    const metadata = { ...metadataOf(asking, protocol, purpose), ...(shown === undefined ? {} : { message: shown }) };
+    const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, metadata };
+    let after: string | undefined;
+    for (let turn = 0; ; turn += 1) {
+      const headers = { 'idempotency-key': requestNameOf(body, key, after) };
+      // Not ended by the signal: a request that was recorded must be known, so that it can be withdrawn.
+      const request: Request = await this.api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+      if (request.status !== 'FAILED' || turn === MAX_EARLIER) return request;
+      after = request.requestId;
+    }
+  }
+
+  /** Waits until the request is final. When the program goes away, its approval is withdrawn. */
+  private async awaited(order: SignatureOrder, first: Request): Promise<Request> {
+    const { signal } = order;
+    if (isFinalRequestStatus(first)) return first;
+    let request = first;
+    if (request.status === 'PENDING_APPROVAL') await this.tellWhoIsAsked(order, request);
+    let seenAt = performance.now();
+    while (!isFinalRequestStatus(request)) {
+      if (signal.aborted) {
+        await this.withdraw(request);
+        throw signal.reason;
+      }
+      try {
+        request = await this.api.call('GET', `/api/v1/sign/requests/${request.requestId}?wait=${POLL_S}`, { signal });
+        seenAt = performance.now();
+      } catch (error) {
+        if (signal.aborted) continue;
+        if (!isAway(error) || performance.now() - seenAt > MAX_AWAY_MS) throw error;
+        await sleep(AWAY_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    if (request.status === 'SIGNED') this.settings.note(`sealwright: signed by the key ${order.key.name}`);
+    return request;
+  }
+
+  /** The approval of a request may have been asked for anew, so its present one is read. A request that is being signed cannot be withdrawn. */
+  private async withdraw({ requestId }: Request): Promise<void> {
+    try {
+      const limit = { limitMs: WITHDRAWAL_MS };
+      const { approvalId, status }: Request = await this.api.call('GET', `/api/v1/sign/requests/${requestId}`, limit);
+      if (status !== 'PENDING_APPROVAL' || approvalId === undefined) return;
+      await this.api.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { body: {}, repeatable: true, ...limit });
+      this.settings.note(`sealwright: ${this.name} is gone, its request ${requestId} was withdrawn`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.settings.note(`sealwright: the request ${requestId} could not be withdrawn: ${reason}`);
+    }
+  }
+
+  private async tellWhoIsAsked({ key, digest, algorithm, signal }: SignatureOrder, request: Request): Promise<void> {
+    const what = `${algorithm} ${digest.toString('hex').slice(0, 16)}…`;
+    this.settings.note(`sealwright: ${this.name} asks for a signature over ${what} by the key ${key.name}`);
+    const whom = await this.askedPeople(request, signal);
+    this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); Ctrl-C withdraws it`);
+  }
+
+  /** Who must say yes, where the credential may read it. */
+  private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
+    try {
+      const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });
+      const stages = approval.stages.map(
+        ({ group, threshold, approvals }) => `${threshold - approvals} of ${group.name}`,
+      );
+      return `${stages.join(', then ')}, until ${approval.expiresAt}`;
+    } catch {
+      return 'approval';
+    }
+  }
+
+  private get name(): string {
+    return this.settings.asking.program ?? 'a program';
+  }
+}
+
+interface ShownApproval {
+  readonly stages: readonly {
+    readonly group: { readonly name: string };
+    readonly threshold: number;
+    readonly approvals: number;
+  }[];
+  readonly expiresAt: string;
+}
+
+const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The program that asked is gone.' };
+
+function resultOf({ key, signal }: SignatureOrder, { signature, failure, key: used }: Request): SignatureResult {
+  if (signal.aborted) return WITHDRAWN;
+  if (signature === undefined) {
+    const detail = failure === undefined ? 'The request was not signed.' : `${failure.detail} [${failure.code}]`;
+    return { kind: APPROVAL_ENDS[failure?.code ?? ''] ?? 'refused', detail };
+  }
+  // The program has the public key of the version that it was offered: a signature by another one would not verify.
+  if (used.version !== key.version)
+    return {
+      kind: 'refused',
+      detail: `The key "${key.name}" was rotated to version ${used.version}: start the program again.`,
+    };
+  return { kind: 'signed', signature: base64Bytes(signature) };
+}
+
+/** No answer at all, or one that says that the service is busy or away (RFC 9110 section 15). */
+function isAway(error: unknown): boolean {
+  return !(error instanceof ClientError) || error.status === undefined || error.status === 429 || error.status >= 500;
+}
+
+function failureOf(error: unknown): SignatureResult {
+  const detail = error instanceof Error ? error.message : String(error);
+  const ended = error instanceof ClientError ? APPROVAL_ENDS[error.problem ?? ''] : undefined;
+  return { kind: ended ?? (isAway(error) ? 'unavailable' : 'refused'), detail };
+}

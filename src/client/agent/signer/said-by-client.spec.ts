@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { askingProgramOf, metadataOf, requestNameOf, withoutSecrets } from './said-by-client.js';
+
+describe('a command line as approvers see it', () => {
+  it.each([
+    [
+      ['-storepass', 'hunter2', 'app.jar'],
+      ['-storepass', '***', 'app.jar'],
+    ],
+    [
+      ['--pin', '1234'],
+      ['--pin', '***'],
+    ],
+    [
+      ['--ks-pass', 'pass:hunter2'],
+      ['--ks-pass', '***'],
+    ],
+    [
+      ['-passin', 'pass:hunter2'],
+      ['-passin', '***'],
+    ],
+    [['--password=hunter2'], ['--password=***']],
+    [
+      ['-key', 'pkcs11:object=release;pin-value=1234;type=private'],
+      ['-key', 'pkcs11:object=release;pin-value=***;type=private'],
+    ],
+    [
+      ['-passin', 'env:PASS', '-in', 'a'],
+      ['-passin', 'env:PASS', '-in', 'a'],
+    ],
+    [
+      ['--passive', 'yes', '-sha256', 'app.bin'],
+      ['--passive', 'yes', '-sha256', 'app.bin'],
+    ],
+    [
+      ['-pass', '-in'],
+      ['-pass', '-in'],
+    ],
+  ])('%j', (given, shown) => {
+    expect(withoutSecrets(given)).toEqual(shown);
+  });
+
+  it('has no directory before the program, and no characters that turn text around', () => {
+    const { saidByClient } = metadataOf(
+      askingProgramOf('/usr/bin/jarsigner', ['a\u202Ebc\u0007']),
+      'pkcs11',
+      'code-signing',
+    );
+    expect(saidByClient).toMatchObject({ program: 'jarsigner', commandLine: 'jarsigner a bc ' });
+  });
+
+  it('is cut where it is longer than anybody reads', () => {
+    const { saidByClient } = metadataOf(askingProgramOf('tool', ['x'.repeat(10_000)]), 'pkcs11', 'code-signing');
+    expect(saidByClient.commandLine).toHaveLength(2000);
+  });
+});
+
+describe('the name of a request', () => {
+  const body = { digest: 'abc', metadata: { a: 1 } };
+  const key = { id: 'k', version: 1 };
+  it('is the same for the same words', () => {
+    expect(requestNameOf(body, key, undefined)).toBe(requestNameOf({ ...body }, { ...key }, undefined));
+  });
+
+  it.each([
+    ['another digest', { ...body, digest: 'abd' }, key, undefined],
+    ['another command line', { ...body, metadata: { a: 2 } }, key, undefined],
+    ['another version of the key', body, { id: 'k', version: 2 }, undefined],
+    ['a request that ended', body, key, 'earlier'],
+  ])('is another one for %s', (_, otherBody, otherKey, after) => {
+    expect(requestNameOf(otherBody, otherKey, after)).not.toBe(requestNameOf(body, key, undefined));
+  });
+
+  it('is an Idempotency-Key: visible ASCII, at most 255', () => {
+    expect(requestNameOf(body, key, undefined)).toMatch(/^[\x21-\x7e]{1,255}$/);
+  });
+});

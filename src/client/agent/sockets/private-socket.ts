@@ -1,0 +1,99 @@
+import { chmod, lstat, mkdir, mkdtemp, rm, unlink } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
+
+/** Connections at a time; a tool and its children need a few. */
+const MAX_CONNECTIONS = 64;
+/** sun_path of Linux and macOS, with its zero at the end. */
+const MAX_PATH_BYTES = 103;
+const OTHERS = 0o077;
+
+/**
+ * A Unix socket for this user alone. The socket is the credential: whoever can connect can ask for signatures, so it is in a directory of
+ * mode 700. Node cannot ask the kernel who connects (SO_PEERCRED); the mode of the directory is the boundary.
+ */
+export class PrivateSocket {
+  private readonly connections = new Set<Socket>();
+
+  private constructor(
+    readonly path: string,
+    private readonly server: Server,
+    /** Removed with everything in it at the end; undefined for a directory that stays. */
+    private readonly directory: string | undefined,
+  ) {}
+
+  /** A socket in a new directory below `parent`, which `close` removes. */
+  static async temporary(parent: string, name: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
+    const directory = await mkdtemp(join(parent, 'sealwright-'));
+    try {
+      return await PrivateSocket.listen(join(directory, name), serve, directory);
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /**
+   * A socket at a place that others know. One that a process left behind is replaced.
+   *
+   * @throws ClientError when others may write the directory, or somebody listens there already
+   */
+  static async at(path: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
+    const directory = dirname(path);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const { mode, uid } = await lstat(directory);
+    if ((mode & OTHERS) !== 0 || uid !== process.getuid?.())
+      throw new ClientError(EXIT.failed, `${directory} must be yours alone: chmod 700 it, or name another place.`);
+    if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent listens at ${path}.`);
+    await unlink(path).catch(() => undefined);
+    return PrivateSocket.listen(path, serve, undefined);
+  }
+
+  private static async listen(
+    path: string,
+    serve: (socket: Socket) => void,
+    directory: string | undefined,
+  ): Promise<PrivateSocket> {
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+      throw usageError(`${path} is too long for a socket: set TMPDIR or XDG_RUNTIME_DIR to a shorter path.`);
+    const server = createServer();
+    server.maxConnections = MAX_CONNECTIONS;
+    const socket = new PrivateSocket(path, server, directory);
+    server.on('connection', (connection) => {
+      socket.connections.add(connection);
+      connection.on('close', () => socket.connections.delete(connection));
+      serve(connection);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+    await chmod(path, 0o600);
+    return socket;
+  }
+
+  /** The directory of the socket. */
+  get place(): string {
+    return dirname(this.path);
+  }
+
+  /** Cuts off whoever is connected and removes the socket. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const connection of this.connections) connection.destroy();
+    await closed;
+    await rm(this.directory ?? this.path, { recursive: true, force: true });
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { writePem } from '../../../formats/encoding/base64.js';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+import { runWithKeys, type ToolSurroundings } from '../exec/tool-session.js';
+import type { AgentKey } from '../signer/agent-keys.js';
+import type { FileOrder, FileTool } from './file-tool.js';
+
+export interface FileSigning {
+  readonly file: string;
+  /** Where the signed file goes; may be the file itself. */
+  readonly out: string;
+  readonly key: AgentKey;
+  /** PEM file of the authorities that the verifier of the tool is to trust. */
+  readonly authorities: string | undefined;
+}
+
+export interface SignedFile {
+  readonly file: string;
+  readonly program: string;
+  /** Whether the tool's own verifier accepted it; false when it needs authorities and none were named. */
+  readonly verified: boolean;
+}
+
+/**
+ * Signs a file by the tool for its kind and checks the result with the tool's own verifier. The file is replaced only by one that was signed
+ * and checked: until then the tool works beside it.
+ *
+ * @throws ClientError when the tool is missing, when it fails, and when its verifier does not accept what it made
+ */
+export async function signFile(
+  tool: FileTool,
+  { file, out, key, authorities }: FileSigning,
+  surroundings: ToolSurroundings,
+): Promise<SignedFile> {
+  assertThere(tool, file, surroundings.environment);
+  if (key.chain.length === 0)
+    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one.`);
+  const place = await mkdtemp(join(dirname(out), '.sealwright-'));
+  try {
+    const chain = join(place, 'chain.pem');
+    await writeFile(chain, key.chain.map((der) => writePem('CERTIFICATE', der)).join(''));
+    const order: FileOrder = { file, out: join(place, basename(out)), key: key.name, chain, authorities };
+    if (tool.writesInPlace) await copyFile(file, order.out);
+    await run(tool, order, key, surroundings);
+    const verified = isVerified(tool, order, surroundings.environment);
+    await rename(order.out, out);
+    return { file: out, program: tool.program, verified };
+  } finally {
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+async function run(tool: FileTool, order: FileOrder, key: AgentKey, surroundings: ToolSurroundings): Promise<void> {
+  const { program, args } = tool.sign(order);
+  const fileName = basename(order.file);
+  // The tool's own command line has the paths of this run in it: what approvers see is to be the same when it is run again.
+  const asking = { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName };
+  const { code } = await runWithKeys(
+    { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false },
+    surroundings,
+  );
+  if (code !== 0) throw new ClientError(EXIT.failed, `${program} failed (${code}); ${fileName} is as it was.`);
+}
+
+function isVerified(tool: FileTool, order: FileOrder, env: NodeJS.ProcessEnv): boolean {
+  const check = tool.verify(order);
+  if (check === undefined) return false;
+  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env });
+  if (status === 0 && `${stdout}${stderr}`.includes(check.expected)) return true;
+  throw new ClientError(EXIT.failed, `${check.program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
+}
+
+function lastLine(...outputs: string[]): string {
+  return outputs.join('\n').trim().split('\n').at(-1) ?? '';
+}
+
+function assertThere({ program, packages }: FileTool, file: string, { PATH: path = '' }: NodeJS.ProcessEnv): void {
+  if (path.split(delimiter).some((directory) => isExecutable(join(directory, program)))) return;
+  throw new ClientError(
+    EXIT.failed,
+    `${basename(file)} is signed by ${program}, which is missing: apt install ${packages}. Or sign it detached: --format raw.`,
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

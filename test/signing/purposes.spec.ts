@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { createKey, digestOf, type PublishedKey, sign, verifies } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/** Every purpose that a key can have, with the requests that it signs; '' is a request that says nothing. */
+const TABLE: Record<string, readonly string[]> = {
+  signing: ['', 'code-signing', 'documents'],
+  'code-signing': ['', 'code-signing'],
+  documents: ['', 'documents'],
+  openpgp: ['openpgp'],
+  'ssh-login': ['ssh-login'],
+  'ssh-signatures': ['ssh-signatures'],
+  'tls-client': ['tls-client'],
+  timestamping: [],
+  certificates: [],
+};
+const ASKED = ['', 'code-signing', 'documents', 'openpgp', 'ssh-login', 'ssh-signatures', 'tls-client'];
+const CELLS = Object.entries(TABLE).flatMap(([purpose, signs]) =>
+  ASKED.map((asked) => [purpose, asked === '' ? 'nothing said' : asked, asked, signs.includes(asked)] as const),
+);
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+const keys = new Map<string, PublishedKey>();
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+  for (const purpose of Object.keys(TABLE))
+    keys.set(purpose, await createKey(service, apiKey, { name: `for-${purpose}`, type: 'ec-p256', purpose }));
+});
+afterAll(() => stage.close());
+
+function ask(purpose: string, asked: string, message: Buffer): Promise<Answer> {
+  const body = { digest: digestOf(message), key: `for-${purpose}`, ...(asked === '' ? {} : { purpose: asked }) };
+  return sign(service, { key: apiKey, body });
+}
+
+describe('a key signs what it is for and nothing else', () => {
+  it.each(CELLS)('a key for %s, a request for %s', async (purpose, _, asked, signs) => {
+    const message = randomBytes(16);
+    const answer = await ask(purpose, asked, message);
+    if (signs) {
+      expect(answer).toMatchObject({ status: 200, body: { status: 'SIGNED' } });
+      const key = keys.get(purpose);
+      expect(key !== undefined && verifies(message, key, Buffer.from(answer.body.signature, 'base64'))).toBe(true);
+    } else {
+      assertProblem(answer, { status: 403, code: 'signing-key.purpose' });
+      expect(stage.operationsOn(digestOf(message))).toBe(0);
+    }
+  });
+
+  it('the purpose is part of the label in the token: changing the row gives no signature', async () => {
+    const login = keys.get('ssh-login');
+    await stage.sql(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [
+      login?.id,
+    ]);
+    const message = randomBytes(16);
+    const answer = await ask('ssh-login', 'code-signing', message);
+    assertProblem(answer, { status: 422, code: 'hsm.other-key' });
+    expect(stage.operationsOn(digestOf(message))).toBe(0);
+    await stage.sql(`UPDATE signing_key SET purpose = 'ssh-login', revision = revision + 1 WHERE id = $1`, [login?.id]);
+  });
+
+  it('a batch is for one purpose, too', async () => {
+    const items = [{ digest: digestOf(randomBytes(16)) }];
+    const batch = (body: object) =>
+      service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items, ...body } });
+    const taken = await batch({ key: 'for-openpgp', purpose: 'openpgp' });
+    expect(taken.body.items ?? taken.body).toMatchObject([{ status: 'SIGNED' }]);
+    const refused = await batch({ key: 'for-openpgp' });
+    expect(JSON.stringify(refused.body)).toContain('signing-key.purpose');
+  });
+});
