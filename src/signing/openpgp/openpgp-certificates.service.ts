@@ -14,6 +14,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Clock } from '../../platform/time/clock.js';
 import { digestsForOpenPgp } from '../formats/openpgp.format.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 import { type OpenPgpCertificate, openPgpCertificate } from './openpgp-certificate.js';
@@ -102,7 +103,7 @@ export class OpenPgpCertificatesService {
   private async keyFor(id: string): Promise<ActiveKey> {
     const { name } = await this.keys.get(id);
     this.keys.forgetNamed(name);
-    const key = await this.keys.active(id);
+    const key = await this.keys.active(id, keyPurposesFor('openpgp'));
     if (!isMlDsa(key.type)) return key;
     const detail = `The key "${name}" is of the type ${key.type}: OpenPGP of version 4 has RSA and the NIST curves.`;
     throw new Problem('conflict', 'openpgp.key-type', detail);

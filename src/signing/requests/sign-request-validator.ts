@@ -68,7 +68,7 @@ export class SignRequestValidator {
   /** Reads an order and checks it against its key: what cannot be signed is refused before it is recorded. */
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
-    const key = await this.keys.active(order.key, keyPurposesFor(order.purpose));
+    const key = await this.keys.active(order.key, keyPurposesFor(purposeOf(order)));
     // Without an authority the request could never end well, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
@@ -154,6 +154,16 @@ function useOf({ id: principal }: Caller, order: SigningOrder, resource: string)
   const { idempotencyKey, ...body } = order;
   const operation = order.batch === undefined ? 'signDigest' : 'signBatchItem';
   return idempotentUse(idempotencyKey, { principal, operation, body, resource });
+}
+
+/**
+ * The purpose that an order is for. OpenPGP is the one whose format says it: its keys sign nothing else, and the format is made by no other
+ * key, so that a bare digest never becomes an OpenPGP signature. Problem `openpgp.format`.
+ */
+function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
+  if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
+  if (format !== 'openpgp' && purpose !== 'openpgp') return purpose;
+  throw invalid('/format', 'openpgp.format', 'the format openpgp and the purpose openpgp belong together');
 }
 
 function digestOf(order: SigningOrder): Digest {
