@@ -35,10 +35,15 @@ async function bundleClient(file) {
     input: ENTRY,
     platform: 'node',
     plugins: [
-      { name: 'entry', resolveId: (id) => (id === ENTRY ? id : null), load: (id) => (id === ENTRY ? source : null) },
+      {
+        name: 'entry',
+        resolveId: (id) => (id === ENTRY ? id : null),
+        load: (id) => (id === ENTRY ? source : null),
+        transform: atItsOwnPlace,
+      },
     ],
   });
-  const { output } = await bundle.generate({ format: 'esm', keepNames: true, inlineDynamicImports: true });
+  const { output } = await bundle.generate({ format: 'esm', keepNames: true });
   await bundle.close();
   const [chunk] = output;
   const foreign = chunk.imports.filter((name) => !name.startsWith('node:'));
@@ -46,6 +51,16 @@ async function bundleClient(file) {
     throw new Failure(`The client needs more than Node: ${foreign.join(', ')}`);
   writeFileSync(file, `#!/usr/bin/env node\n${chunk.code}`);
   chmodSync(file, 0o755);
+}
+
+/** A module that finds package.json by its own place in the repository finds that of the package by the same place in it. */
+function atItsOwnPlace(code, id) {
+  if (!code.includes('import.meta.url')) return null;
+  const place = path.relative(inRoot(), id).split(path.sep).join('/');
+  return {
+    code: code.replaceAll('import.meta.url', `new URL(${JSON.stringify(place)}, import.meta.url).href`),
+    map: null,
+  };
 }
 
 function manifest({ version, license }) {
@@ -77,8 +92,7 @@ async function debianPackage(directory, { version, description }) {
   for (const place of ['DEBIAN', 'usr/bin', 'usr/lib/sealwright', `usr/share/doc/${NAME}`])
     mkdirSync(path.join(tree, place), { recursive: true });
   copyFileSync(path.join(directory, 'sealwright.js'), path.join(library, 'sealwright.js'));
-  // Node reads it to know what kind of module the file beside it is.
-  writeFileSync(path.join(library, 'package.json'), '{ "type": "module" }\n');
+  copyFileSync(path.join(directory, 'package.json'), path.join(library, 'package.json'));
   program(path.join(tree, 'usr/bin/sealwright'), '');
   program(path.join(tree, 'usr/bin/notation-sealwright'), 'notation ');
   program(path.join(library, 'gpg'), 'gpg ');

@@ -8,7 +8,7 @@ import { descriptorOf, type GpgCall, lastValue, readGpgCall } from './gpg-argume
 import { GpgConsole } from './gpg-console.js';
 import { agentKeyOf, type GpgKey, gpgKeysNamed, readGpgKeys } from './gpg-keys.js';
 import { colonListing, plainListing, validityOf } from './gpg-listing.js';
-import { considered, type GpgSigner, makeSignature, type NotSigned } from './gpg-signing.js';
+import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
 import { realProgram, runReal } from './real-gpg.js';
 
 export interface GpgSurroundings {
@@ -99,20 +99,18 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   const release = watchForTheEnd(ended);
   const { publicKey }: { publicKey: string } = await api.call('GET', `/api/v1/signing-keys/${key.id}`);
   const note = (line: string): void => console.note(line);
-  const signer: GpgSigner = {
-    sign: async (_key, hash, { digest, hashedPart }, fileName) =>
-      new RemoteSigner(api, { protocol: 'openpgp', asking: { ...asking, fileName }, note }).sign({
-        key: agentKeyOf(key, publicKey),
-        digest,
-        algorithm: hash,
-        scheme: key.type.startsWith('rsa') ? 'rsa-pkcs1v15' : 'ecdsa-raw',
-        purpose: 'openpgp',
-        container: { format: 'openpgp', content: hashedPart },
-        signal: ended.signal,
-      }),
-  };
+  const signDigest: SignDigest = (hash, { digest, hashedPart }, fileName) =>
+    new RemoteSigner(api, { protocol: 'openpgp', asking: { ...asking, fileName }, note }).sign({
+      key: agentKeyOf(key, publicKey),
+      digest,
+      algorithm: hash,
+      scheme: key.type.startsWith('rsa') ? 'rsa-pkcs1v15' : 'ecdsa-raw',
+      purpose: 'openpgp',
+      container: { format: 'openpgp', content: hashedPart },
+      signal: ended.signal,
+    });
   try {
-    const failed = await makeSignature(call, key, publicKey, { signer, console });
+    const failed = await makeSignature(call, key, publicKey, { signDigest, console });
     return failed === undefined ? EXIT.done : failure(failed, console);
   } finally {
     release();

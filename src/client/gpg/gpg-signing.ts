@@ -21,10 +21,8 @@ import {
 import type { GpgKey } from './gpg-keys.js';
 import { gpgAlgorithmOf } from './gpg-listing.js';
 
-export interface GpgSigner {
-  /** Signs what was hashed, and answers the packet. `fileName`: where it is known. */
-  sign(key: GpgKey, hash: PgpHash, digest: GpgDigest, fileName: string | undefined): Promise<SignatureResult>;
-}
+/** Signs what was hashed, and answers the packet. `fileName`: where it is known. */
+export type SignDigest = (hash: PgpHash, digest: GpgDigest, fileName: string | undefined) => Promise<SignatureResult>;
 
 /** The hash that a curve needs at least (RFC 9580 section 5.2.3.2). */
 const HASHES: Readonly<Record<string, readonly PgpHash[]>> = {
@@ -41,7 +39,7 @@ export async function makeSignature(
   call: GpgCall,
   key: GpgKey,
   publicKey: string,
-  { signer, console }: { signer: GpgSigner; console: GpgConsole },
+  { signDigest, console }: { signDigest: SignDigest; console: GpgConsole },
 ): Promise<NotSigned | undefined> {
   const isClear = call.task === 'clearsign';
   const isText = isClear || call.flags.has('textmode');
@@ -54,7 +52,7 @@ export async function makeSignature(
   const source = sourceOf(call);
   const text = isClear ? await readText(source) : undefined;
   const digest = text === undefined ? await digestOfDocument(source, facts, isText) : digestOfCleartext(text, facts);
-  const result = await signer.sign(key, hash, digest, fileNameOf(call));
+  const result = await signDigest(hash, digest, fileNameOf(call));
   if (result.kind !== 'signed') return result;
   const signature = armored('SIGNATURE', result.signature);
   if (text !== undefined)
