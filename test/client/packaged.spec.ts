@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packClient } from '../../scripts/lib/client-package.mjs';
 import { has } from '../support/peers.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { runTool } from '../support/tools.js';
 
 /** The Node of the system, where it is an older one than that of the service. */
@@ -18,16 +18,18 @@ const isOlder = (() => {
   }
 })();
 
-let stage: Stage;
+const hasJava =
+  has('jarsigner') && existsSync('/usr/lib') && readdirSync('/usr/lib').some((name) => existsSync(join('/usr/lib', name, 'pkcs11/p11-kit-client.so'))); // prettier-ignore
+
+let certified: CertifiedStage;
 let home: string;
 let packages: { npm: string; deb: string };
 let env: Record<string, string>;
 
 beforeAll(async () => {
   packages = await packClient();
-  stage = await openStage();
-  const { apiKey } = await stage.seed();
-  const service = await stage.start();
+  certified = await openCertifiedStage(['ec-p256']);
+  const { service, apiKey } = certified;
   home = mkdtempSync(join(tmpdir(), 'sealwright-packaged-'));
   // No registry: what is not in the package is not to be had.
   const offline = { npm_config_offline: 'true', npm_config_cache: join(home, 'cache'), npm_config_audit: 'false' };
@@ -41,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
-  await stage.close();
+  await certified.close();
 });
 
 describe('the npm package of the client', () => {
@@ -64,6 +66,34 @@ describe('the npm package of the client', () => {
     const signed = await runTool('npx', ['--yes', packages.npm, 'sign', 'file'], { env, cwd });
     expect(signed).toMatchObject({ code: 0 });
     expect(readFileSync(join(cwd, 'file.sig')).length).toBeGreaterThan(60);
+  });
+
+  it.skipIf(!hasJava)('signs a jar on an empty machine: one login by npx, one jarsigner', async () => {
+    const cwd = join(home, 'java');
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, 'Main.txt'), 'a program');
+    execFileSync('jar', ['cf', 'app.jar', 'Main.txt'], { cwd });
+    const { SEALWRIGHT_URL: url = '', SEALWRIGHT_TOKEN: token = '', ...bare } = env;
+    const started = performance.now();
+    const login = ['--yes', packages.npm, 'login', '--url', url, '--api-key'];
+    expect(await runTool('npx', login, { env: bare, cwd, input: `${token}\n` })).toMatchObject({ code: 0 });
+    const store = ['-keystore', 'NONE', '-storetype', 'PKCS11', '-storepass', 'any'];
+    const jarsigner = [
+      'jarsigner',
+      ...store,
+      '-addprovider',
+      'SunPKCS11',
+      '-providerArg',
+      '{java}',
+      'app.jar',
+      'ec-p256',
+    ];
+    const args = ['--yes', packages.npm, 'exec', '--key', 'ec-p256', '--', ...jarsigner];
+    expect(await runTool('npx', args, { env: bare, cwd })).toMatchObject({ code: 0 });
+    const seconds = (performance.now() - started) / 1000;
+    const verified = await runTool('jarsigner', ['-verify', 'app.jar'], { env: bare, cwd });
+    expect(verified.out.toString()).toContain('jar verified');
+    process.stdout.write(`login and a signed jar by npx: ${seconds.toFixed(1)} s\n`);
   });
 
   it.skipIf(!isOlder)('runs on Node 20', async () => {

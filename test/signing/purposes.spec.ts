@@ -10,7 +10,8 @@ const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  openpgp: ['openpgp'],
+  // The format openpgp alone, see openpgp.spec.
+  openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],
   'tls-client': ['tls-client'],
@@ -50,7 +51,11 @@ describe('a key signs what it is for and nothing else', () => {
       const key = keys.get(purpose);
       expect(key !== undefined && verifies(message, key, Buffer.from(answer.body.signature, 'base64'))).toBe(true);
     } else {
-      assertProblem(answer, { status: 403, code: 'signing-key.purpose' });
+      const isOpenPgp = asked === 'openpgp';
+      assertProblem(
+        answer,
+        isOpenPgp ? { status: 400, code: 'openpgp.format' } : { status: 403, code: 'signing-key.purpose' },
+      );
       expect(stage.operationsOn(digestOf(message))).toBe(0);
     }
   });
@@ -71,9 +76,9 @@ describe('a key signs what it is for and nothing else', () => {
     const items = [{ digest: digestOf(randomBytes(16)) }];
     const batch = (body: object) =>
       service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items, ...body } });
-    const taken = await batch({ key: 'for-openpgp', purpose: 'openpgp' });
+    const taken = await batch({ key: 'for-ssh-signatures', purpose: 'ssh-signatures' });
     expect(taken.body.items ?? taken.body).toMatchObject([{ status: 'SIGNED' }]);
-    const refused = await batch({ key: 'for-openpgp' });
+    const refused = await batch({ key: 'for-ssh-signatures' });
     expect(JSON.stringify(refused.body)).toContain('signing-key.purpose');
   });
 });
