@@ -82,6 +82,12 @@ async function guard(name: string): Promise<Approver> {
   return approver;
 }
 
+function voterOf(name: string): Approver {
+  const voter = approvers.get(name);
+  if (voter === undefined) throw new Error(`nobody approves ${name}`);
+  return voter;
+}
+
 const run = (program: string, args: readonly string[], options: Partial<ToolOptions> = {}): Promise<ToolEnd> =>
   runTool(program, args, { env, cwd: home, ...options });
 
@@ -102,8 +108,8 @@ function verifyFile(key: string, file: string, namespace = 'file'): Promise<Tool
 describe('ssh-add -l', () => {
   it('lists the keys for SSH, and no other', async () => {
     const { out } = await run('ssh-add', ['-L']);
-    const names = out.toString().trim().split('\n').map((line) => line.split(' ')[2]); // prettier-ignore
-    expect(names.toSorted()).toEqual(['ec-login', 'ec-signatures', 'guarded-login', 'guarded-signatures', 'rsa-login', 'rsa-signatures']); // prettier-ignore
+    const names = new Set(out.toString().trim().split('\n').map((line) => line.split(' ')[2])); // prettier-ignore
+    expect(names).toEqual(new Set(Object.keys(KEYS).filter((name) => name.includes('login') || name.includes('signatures')))); // prettier-ignore
   });
 });
 
@@ -128,8 +134,7 @@ describe('ssh-keygen -Y sign', () => {
     const { approvalId, requestId } = await waitingRequest({ service, apiKey }, 'guarded-signatures');
     const request = await service.call('GET', `/api/v1/sign/requests/${requestId}`, { key: apiKey });
     expect(JSON.stringify(request.body.metadata)).toContain('"namespace":"release"');
-    const voter = approvers.get('guarded-signatures');
-    if (voter === undefined) return expect.unreachable();
+    const voter = voterOf('guarded-signatures');
     await vote(service, approvalId, voter);
     expect(await ending).toMatchObject({ code: 0 });
     expect((await verifyFile('guarded-signatures', file, 'release')).code).toBe(0);
@@ -140,8 +145,7 @@ describe('ssh-keygen -Y sign', () => {
     writeFileSync(file, 'to be rejected');
     const ending = signFile('guarded-signatures', file);
     const { approvalId, requestId } = await waitingRequest({ service, apiKey }, 'guarded-signatures');
-    const voter = approvers.get('guarded-signatures');
-    if (voter === undefined) return expect.unreachable();
+    const voter = voterOf('guarded-signatures');
     await vote(service, approvalId, voter, { decision: 'reject', body: { comment: 'No.' } });
     expect((await ending).code).not.toBe(0);
     expect(existsSync(`${file}.sig`)).toBe(false);
@@ -198,8 +202,7 @@ describe.skipIf(!canRunSshd())('ssh', () => {
         expect((await login(key, sshd)).code).toBe(255);
       const ending = login('guarded-login', sshd);
       const { approvalId } = await waitingRequest({ service, apiKey }, 'guarded-login');
-      const voter = approvers.get('guarded-login');
-      if (voter !== undefined) await vote(service, approvalId, voter);
+      await vote(service, approvalId, voterOf('guarded-login'));
       expect((await ending).out.toString()).toBe('in\n');
     } finally {
       await sshd.close();

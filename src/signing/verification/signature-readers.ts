@@ -117,7 +117,7 @@ const MODULUS_BYTES = [256, 384, 512];
 
 /** As long as the modulus, whose leading zeros OpenPGP leaves out. */
 function rsaSignature(number: Buffer): Buffer {
-  const length = MODULUS_BYTES.find((bytes) => bytes >= number.length) ?? number.length;
+  const length = MODULUS_BYTES.find((size) => size >= number.length) ?? number.length;
   return Buffer.concat([Buffer.alloc(length - number.length), number]);
 }
 
