@@ -49,24 +49,21 @@ describe.each(VERSIONS)('version %i of the protocol', (version) => {
   });
 
   it.each([
-    ['RSA PKCS #1', 'rsa', CKM.rsaPkcs, Buffer.alloc(0), digestInfo, 'sha256', 'rsa-pkcs1v15'],
-    [
-      'RSA PKCS #1, hashed here',
-      'rsa',
-      CKM.sha256Rsa,
-      Buffer.alloc(0),
-      Buffer.from('content'),
-      'sha256',
-      'rsa-pkcs1v15',
-    ],
-    ['PSS', 'rsa', CKM.pss, pss, digest, 'sha256', 'rsa-pss'],
-    ['ECDSA', 'ec', CKM.ecdsa, Buffer.alloc(0), digest, 'sha256', 'ecdsa-raw'],
-  ] as const)('%s: the digest alone is asked for', async (_, key, type, parameters, data, algorithm, scheme) => {
+    { what: 'RSA PKCS #1', key: 'rsa', type: CKM.rsaPkcs, data: digestInfo, scheme: 'rsa-pkcs1v15' },
+    { what: 'RSA PKCS #1, hashed here', key: 'rsa', type: CKM.sha256Rsa, data: 'content', scheme: 'rsa-pkcs1v15' },
+    { what: 'PSS', key: 'rsa', type: CKM.pss, parameters: pss, data: digest, scheme: 'rsa-pss' },
+    { what: 'ECDSA', key: 'ec', type: CKM.ecdsa, data: digest, scheme: 'ecdsa-raw' },
+  ] as const)('$what: the digest alone is asked for', async ({ key, type, data, scheme, ...row }) => {
     const place = await open(version);
-    const { program, session } = place;
-    const answer = await program.sign(session, place[key], mechanism(version, type, parameters), data);
+    const parameters = 'parameters' in row ? row.parameters : undefined;
+    const answer = await place.program.sign(
+      place.session,
+      place[key],
+      mechanism(version, type, parameters),
+      Buffer.from(data),
+    );
     expect(answer).toMatchObject({ code: 0, call: 43, types: 'ay' });
-    expect(token.orders).toMatchObject([{ digest, algorithm, scheme, key: { name: key } }]);
+    expect(token.orders).toMatchObject([{ digest, algorithm: 'sha256', scheme, key: { name: key } }]);
     const [order] = token.orders;
     expect(order !== undefined && arrayOf(answer)?.equals(signatureFor(order))).toBe(true);
   });

@@ -18,7 +18,13 @@ export interface TokenObject {
 
 /** Parts of a private key that never leave the HSM. */
 const SENSITIVE = new Set<number>([
-  ...[CKA.VALUE, CKA.PRIVATE_EXPONENT, CKA.PRIME_1, CKA.PRIME_2, CKA.EXPONENT_1, CKA.EXPONENT_2, CKA.COEFFICIENT],
+  CKA.VALUE,
+  CKA.PRIVATE_EXPONENT,
+  CKA.PRIME_1,
+  CKA.PRIME_2,
+  CKA.EXPONENT_1,
+  CKA.EXPONENT_2,
+  CKA.COEFFICIENT,
 ]);
 
 /** The keys that are offered, as a token: of each a private key, a public key and its certificate, and the certificates of their issuers. */

@@ -4,7 +4,7 @@ import { WireFault, WireReader, WireWriter } from './wire.js';
 
 const NULL_ARRAY = 'ffffffff';
 const KEY = '0000000000000001';
-const PSS = '0000000000000250' + '0000000000000002' + '0000000000000020';
+const PSS = '000000000000025000000000000000020000000000000020';
 const hex = (...parts: string[]) => Buffer.from(parts.join(''), 'hex');
 const mechanismOf = (...parts: string[]) => {
   const reader = new WireReader(hex(...parts, KEY));
@@ -58,7 +58,7 @@ describe('an attribute', () => {
       '01',
       '0000000000000003',
       Buffer.from('release').toString('hex'),
-      '0000000000000001' + '000000000000000d',
+      '0000000000000001000000000000000d',
     ]);
     reader.end();
   });
@@ -74,7 +74,7 @@ describe('lengths are checked before anything is taken', () => {
     ['bytes', '01ffffff00', (reader: WireReader) => reader.byteArray()],
     ['attributes', '7fffffff', (reader: WireReader) => reader.template()],
     ['rooms', '00000101', (reader: WireReader) => reader.attributeRooms()],
-    ['mechanisms', `00000001${'40000600'}01${'00000008'}0fffffff`, (reader: WireReader) => reader.template()],
+    ['mechanisms', '000000014000060001000000080fffffff', (reader: WireReader) => reader.template()],
   ])('%s', (_, bytes, read) => {
     expect(() => read(new WireReader(hex(bytes)))).toThrow(WireFault);
   });

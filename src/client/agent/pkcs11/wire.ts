@@ -158,9 +158,9 @@ export class WireWriter {
 
   /** `s`: padded with blanks, and cut at a whole character. */
   padded(text: string, length: number): this {
-    let bytes = Buffer.from(text);
-    for (let characters = [...text]; bytes.length > length; bytes = Buffer.from(characters.join(''))) characters.pop();
-    return this.counted(Buffer.concat([bytes, Buffer.alloc(length - bytes.length, ' ')]));
+    const bytes = Buffer.alloc(length, ' ');
+    new TextEncoder().encodeInto(text, bytes);
+    return this.counted(bytes);
   }
 
   /** `v` */

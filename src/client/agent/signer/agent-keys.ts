@@ -35,6 +35,8 @@ export interface Wanted {
   readonly names?: readonly string[];
 }
 
+/** Programs read every object of a token; and each key takes a call for its certificate. */
+const MAX_KEYS = 50;
 const LOCAL_TYPES = /^(?:rsa|ec)-/;
 
 /**
@@ -49,6 +51,8 @@ export async function readAgentKeys(api: ApiClient, { protocol, purpose, names }
   const offered =
     names?.map((name) => named(listed, name, purpose)) ??
     listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
+  if (offered.length > MAX_KEYS)
+    throw usageError(`You may use more than ${MAX_KEYS} keys: name those that are needed.`);
   if (offered.length === 0) throw new ClientError(EXIT.failed, `There is no key for ${purpose} that you may use.`);
   return Promise.all(offered.map(async (key) => agentKeyOf(key, await chainOf(api, key))));
 }

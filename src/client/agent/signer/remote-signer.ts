@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
@@ -44,6 +45,8 @@ export interface SignerSettings {
 }
 
 const POLL_S = 30;
+/** HTTP status of a request that was understood and cannot be signed. */
+const REFUSED = 422;
 /** The service may be away for so long while people are asked, for example to be updated. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
@@ -110,11 +113,24 @@ export class RemoteSigner {
     const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, ...made, metadata };
     let after: string | undefined;
     for (let turn = 0; ; turn += 1) {
-      const headers = { 'idempotency-key': requestNameOf(body, key, after) };
-      // Not ended by the signal: a request that was recorded must be known, so that it can be withdrawn.
-      const request: Request = await this.api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+      const request = await this.submitted(body, requestNameOf(body, key, after));
       if (request.status !== 'FAILED' || turn === MAX_EARLIER) return request;
       after = request.requestId;
+    }
+  }
+
+  /**
+   * Sends the request under this name. One that an earlier run sent may have failed for a reason that is past: then it is sent once more under
+   * another name. The call is not ended by a signal: a request that was recorded must be known, so that it can be withdrawn.
+   */
+  private async submitted(body: object, name: string): Promise<Request> {
+    const send = (headers: Record<string, string>): Promise<Request> =>
+      this.api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+    try {
+      return await send({ 'idempotency-key': name });
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.status !== REFUSED) throw error;
+      return send({ 'idempotency-key': `${name}-${randomUUID()}` });
     }
   }
 
