@@ -123,6 +123,12 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
     expect([weak.code, short.code, weak.out.length, short.out.length]).toEqual([2, 2, 0, 0]);
   });
 
+  it('a file that is not there ends with 2, and nobody is asked', async () => {
+    const ended = await place.run('gpg', ['--status-fd=1', '-u', keyOf('ec-p256').name, '-b', at('nowhere')]);
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('nowhere') });
+    expect(ended.out.toString()).toContain('FAILURE sign');
+  });
+
   it('a file that exists stays as it is', async () => {
     writeFileSync(at('there.asc'), 'mine');
     writeFileSync(at('there'), 'x');

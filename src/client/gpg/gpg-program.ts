@@ -26,6 +26,8 @@ const SOURCE_GPG = 2 << 24;
 const CODES = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, unavailable: 77 } as const;
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
+/** What gpg calls them where it fails. */
+const NAMES = { detach: 'sign', clearsign: 'sign', list: 'list', export: 'export' } as const;
 
 /** Does what gpg is asked to do with the keys of the service, and has the real gpg do everything else. Answers the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {
@@ -41,11 +43,16 @@ export async function gpg(args: readonly string[], surroundings: GpgSurroundings
     if (call.task === 'export') return exported(call, keys, console);
     return await sign(call, { args, api, keys, console, variables });
   } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
+    if (!(error instanceof ClientError) && !isOfTheSystem(error)) throw error;
     console.note(error.message);
-    console.status(`FAILURE ${call.task} ${SOURCE_GPG | GENERAL}`);
+    console.status(`FAILURE ${NAMES[call.task]} ${SOURCE_GPG | GENERAL}`);
     return FAILED;
   }
+}
+
+/** A file that is not there, or may not be read or written. */
+function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
 }
 
 function descriptorsOf(call: GpgCall): number[] {
