@@ -101,7 +101,7 @@ export async function newGuardedOpenPgpKey(
 
 /** From now on somebody must approve what a key signs. */
 export async function guard(
-  place: OpenPgpStage,
+  place: Pick<OpenPgpStage, 'stage' | 'service' | 'apiKey'>,
   keyName: string,
   rules: Record<string, unknown> = {},
 ): Promise<Approver> {

@@ -45,34 +45,38 @@ async function signing(
 describe.skipIf(!has('rpmsign') || !has('rpmbuild'))('rpmsign', () => {
   const SPEC = ['Name: hello', 'Version: 1', 'Release: 1', 'Summary: s', 'License: none', 'BuildArch: noarch', '%description', 'd', '%files', '']; // prettier-ignore
 
-  it.each(CASES)('%s, %s: rpm -K accepts the package, and not a changed one', async (type, how) => {
-    const top = at(`rpm-${type}-${how.length}`);
-    mkdirSync(top);
-    writeFileSync(join(top, 'hello.spec'), SPEC.join('\n'));
-    const built = await place.run('rpmbuild', ['--define', `_topdir ${top}`, '-bb', join(top, 'hello.spec')]);
-    expect(built).toMatchObject({ code: 0 });
-    const file = join(top, 'RPMS/noarch/hello-1-1.noarch.rpm');
-    const { key, ended } = await signing(type, how, ({ fingerprint }) =>
-      place.run('rpmsign', [
-        '--define',
-        `__gpg ${join(place.wrappers, 'gpg')}`,
-        '--define',
-        `_gpg_name ${fingerprint}`,
-        '--addsign',
-        file,
-      ]),
-    );
-    expect(ended).toMatchObject({ code: 0 });
-    const database = ['--dbpath', join(top, 'db')];
-    writeFileSync(join(top, 'key.asc'), key.certificate);
-    expect((await place.run('rpmkeys', [...database, '--import', join(top, 'key.asc')])).code).toBe(0);
-    const checked = await place.run('rpm', [...database, '-K', file]);
-    expect([checked.code, checked.out.toString()]).toEqual([0, expect.stringContaining('digests signatures OK')]);
-    const bytes = readFileSync(file);
-    bytes.writeUInt8(bytes.readUInt8(bytes.length - 5) ^ 1, bytes.length - 5);
-    writeFileSync(file, bytes);
-    expect((await place.run('rpm', [...database, '-K', file])).code).not.toBe(0);
-  });
+  // rpm 4.18 of Debian 12 reads no ECDSA, whoever signs: `error: Unsupported PGP signature`.
+  it.each(CASES.filter(([type]) => type === 'rsa-3072'))(
+    '%s, %s: rpm -K accepts the package, and not a changed one',
+    async (type, how) => {
+      const top = at(`rpm-${type}-${how.length}`);
+      mkdirSync(top, { recursive: true });
+      writeFileSync(join(top, 'hello.spec'), SPEC.join('\n'));
+      const built = await place.run('rpmbuild', ['--define', `_topdir ${top}`, '-bb', join(top, 'hello.spec')]);
+      expect(built).toMatchObject({ code: 0 });
+      const file = join(top, 'RPMS/noarch/hello-1-1.noarch.rpm');
+      const { key, ended } = await signing(type, how, ({ fingerprint }) =>
+        place.run('rpmsign', [
+          '--define',
+          `__gpg ${join(place.wrappers, 'gpg')}`,
+          '--define',
+          `_gpg_name ${fingerprint}`,
+          '--addsign',
+          file,
+        ]),
+      );
+      expect(ended).toMatchObject({ code: 0 });
+      const database = ['--dbpath', join(top, 'db')];
+      writeFileSync(join(top, 'key.asc'), key.certificate);
+      expect((await place.run('rpmkeys', [...database, '--import', join(top, 'key.asc')])).code).toBe(0);
+      const checked = await place.run('rpm', [...database, '-K', file]);
+      expect([checked.code, checked.out.toString()]).toEqual([0, expect.stringContaining('digests signatures OK')]);
+      const bytes = readFileSync(file);
+      bytes.writeUInt8(bytes.readUInt8(bytes.length - 5) ^ 1, bytes.length - 5);
+      writeFileSync(file, bytes);
+      expect((await place.run('rpm', [...database, '-K', file])).code).not.toBe(0);
+    },
+  );
 });
 
 /** A package that apt can read. */

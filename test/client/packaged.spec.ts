@@ -46,6 +46,9 @@ afterAll(async () => {
   await certified.close();
 });
 
+/** npx runs a program of a package file by its name. */
+const npx = (): string[] => ['--yes', '--package', packages.npm, 'sealwright'];
+
 describe('the npm package of the client', () => {
   it('has one program and no dependency', () => {
     const listed = execFileSync('tar', ['-tzf', packages.npm], { encoding: 'utf8' }).trim().split('\n');
@@ -61,21 +64,21 @@ describe('the npm package of the client', () => {
 
   it('signs by npx in an empty folder, without the internet', async () => {
     const cwd = join(home, 'empty');
-    mkdirSync(cwd);
+    mkdirSync(cwd, { recursive: true });
     writeFileSync(join(cwd, 'file'), 'content');
-    const signed = await runTool('npx', ['--yes', packages.npm, 'sign', 'file'], { env, cwd });
+    const signed = await runTool('npx', [...npx(), 'sign', 'file'], { env, cwd });
     expect(signed).toMatchObject({ code: 0 });
     expect(readFileSync(join(cwd, 'file.sig')).length).toBeGreaterThan(60);
   });
 
   it.skipIf(!hasJava)('signs a jar on an empty machine: one login by npx, one jarsigner', async () => {
     const cwd = join(home, 'java');
-    mkdirSync(cwd);
+    mkdirSync(cwd, { recursive: true });
     writeFileSync(join(cwd, 'Main.txt'), 'a program');
     execFileSync('jar', ['cf', 'app.jar', 'Main.txt'], { cwd });
     const { SEALWRIGHT_URL: url = '', SEALWRIGHT_TOKEN: token = '', ...bare } = env;
     const started = performance.now();
-    const login = ['--yes', packages.npm, 'login', '--url', url, '--api-key'];
+    const login = [...npx(), 'login', '--url', url, '--api-key'];
     expect(await runTool('npx', login, { env: bare, cwd, input: `${token}\n` })).toMatchObject({ code: 0 });
     const store = ['-keystore', 'NONE', '-storetype', 'PKCS11', '-storepass', 'any'];
     const jarsigner = [
@@ -88,7 +91,7 @@ describe('the npm package of the client', () => {
       'app.jar',
       'ec-p256',
     ];
-    const args = ['--yes', packages.npm, 'exec', '--key', 'ec-p256', '--', ...jarsigner];
+    const args = [...npx(), 'exec', '--key', 'ec-p256', '--', ...jarsigner];
     expect(await runTool('npx', args, { env: bare, cwd })).toMatchObject({ code: 0 });
     const seconds = (performance.now() - started) / 1000;
     const verified = await runTool('jarsigner', ['-verify', 'app.jar'], { env: bare, cwd });

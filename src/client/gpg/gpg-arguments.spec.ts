@@ -29,7 +29,7 @@ describe('a command line of gpg', () => {
 
   it('of GPGME: data in descriptors', () => {
     const line =
-      '--enable-special-filenames --batch --status-fd 5 --no-tty --charset=utf8 --detach-sign --armor -u K -- -&7';
+      '--enable-special-filenames --batch --status-fd 5 --no-tty --charset utf8 --sign --detach --armor -u K -- -&7';
     const call = readGpgCall(line.split(' '));
     expect([call.task, call.operands.map((name) => descriptorOf(call, name))]).toEqual(['detach', [7]]);
     expect(descriptorOf(readGpgCall(['-b', '-&7']), '-&7')).toBeUndefined();

@@ -29,6 +29,13 @@ const SAME: Readonly<Record<string, string>> = {
   user: 'local-user',
 };
 
+/** Shortest beginnings that gpg takes for these, in lower case: GPGME writes `--sign --detach`. */
+const ABBREVIATED: readonly (readonly [least: string, name: string])[] = [
+  ['det', 'detach-sign'],
+  ['clear', 'clearsign'],
+  ['list-se', 'list-secret-keys'],
+];
+
 /** What gpg is asked to do. `other`: something that only the real one does, such as verifying and importing. */
 export type GpgTask = 'detach' | 'clearsign' | 'list' | 'export' | 'other';
 
@@ -49,7 +56,7 @@ export function readGpgCall(args: readonly string[]): GpgCall {
   const operands: string[] = [];
   const rest = [...args];
   const take = (name: string, given: string | undefined): void => {
-    const long = SAME[name] ?? name;
+    const long = SAME[name] ?? unabbreviated(name);
     if (!WITH_VALUE.has(long)) return void flags.add(long);
     values.set(long, [...(values.get(long) ?? []), given ?? rest.shift() ?? '']);
   };
@@ -73,6 +80,11 @@ function shortOptions(letters: string, take: (name: string, given: string | unde
     take(name, takesValue && value !== '' ? value : undefined);
     if (takesValue) return;
   }
+}
+
+function unabbreviated(name: string): string {
+  const found = ABBREVIATED.find(([least, whole]) => name.startsWith(least) && whole.startsWith(name));
+  return found?.[1] ?? name;
 }
 
 function taskOf(flags: ReadonlySet<string>): GpgTask {

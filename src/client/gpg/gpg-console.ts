@@ -6,7 +6,10 @@ const MAX_FULL = 1000;
 
 /** What gpg says: lines for people, lines for programs (`--status-fd`), and its output. Written at once, in this order. */
 export class GpgConsole {
-  constructor(private readonly statusFd: number | undefined) {}
+  constructor(
+    private readonly statusFd: number | undefined,
+    private readonly loggerFd = STDERR,
+  ) {}
 
   /** A line as `--status-fd` has it (GnuPG's doc/DETAILS). Whoever closed the descriptor does not want them. */
   status(line: string): void {
@@ -19,7 +22,7 @@ export class GpgConsole {
   }
 
   note(line: string): void {
-    writeWhole(STDERR, Buffer.from(`gpg: ${line}\n`));
+    writeWhole(this.loggerFd, Buffer.from(`gpg: ${line}\n`));
   }
 
   out(bytes: Buffer | string, fd = STDOUT): void {

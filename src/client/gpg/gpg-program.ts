@@ -34,8 +34,7 @@ export async function gpg(args: readonly string[], surroundings: GpgSurroundings
   const call = readGpgCall(args);
   const { variables } = surroundings;
   if (call.task === 'other') return runReal(realProgram('gpg', variables), args, descriptorsOf(call));
-  const statusFd = lastValue(call, 'status-fd');
-  const console = new GpgConsole(statusFd === undefined ? undefined : Number(statusFd));
+  const console = new GpgConsole(descriptor(call, 'status-fd'), descriptor(call, 'logger-fd'));
   try {
     const api = await surroundings.api();
     const keys = await readGpgKeys(api);
@@ -48,6 +47,11 @@ export async function gpg(args: readonly string[], surroundings: GpgSurroundings
     console.status(`FAILURE ${NAMES[call.task]} ${SOURCE_GPG | GENERAL}`);
     return FAILED;
   }
+}
+
+function descriptor(call: GpgCall, option: string): number | undefined {
+  const given = lastValue(call, option);
+  return given === undefined ? undefined : Number(given);
 }
 
 /** A file that is not there, or may not be read or written. */

@@ -90,7 +90,7 @@ export class SshAgentConnection {
   }
 
   /** Read anew when the program asks which keys there are; a signature is by one of those. */
-  private async read(): Promise<OfferedKey[]> {
+  private async read(): Promise<readonly OfferedKey[]> {
     this.offered = (await this.source.keys()).map((key) => ({ key, ssh: sshPublicKeyOfSpki(key.publicKey) }));
     return this.offered;
   }
