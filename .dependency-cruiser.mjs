@@ -81,7 +81,7 @@ export default {
     rule(
       'client-knows-http-alone',
       'The command line is a client like any other; what it verifies it verifies without the service.',
-      { path: '^src/client/' },
+      { path: '^src/client/', pathNot: '\\.spec\\.ts$' },
       { path: '^src/|node_modules', pathNot: '^src/(client|verifier|formats|platform/text)/' },
     ),
     rule(

@@ -19,6 +19,8 @@ const LONG = [
   'sensors/full-room',
   'alerts/slow-mail',
   'inventory/idle-thread',
+  'agent/tools',
+  'agent/waiting',
 ];
 
 /** What takes long comes first, then as always. */

@@ -22,7 +22,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     await createKey(service, apiKey, { name: 'login', type: 'ec-p256', purpose: 'ssh-login' });
   });
   afterAll(async () => {
-    for (const tool of started) tool.kill('SIGKILL');
+    for (const tool of started.filter(({ isRunning }) => isRunning())) tool.kill('SIGKILL');
     bench.remove();
     await stage.close();
   });

@@ -26,7 +26,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
 
   it.each([
     ['app.exe', 'osslsigncode', ['verify', '-CAfile', 'root.pem', '-in', 'app.exe'], 'Succeeded'],
-    ['boot.efi', 'sbverify', ['--list', 'boot.efi'], 'CN = release'],
+    ['boot.efi', 'sbverify', ['--list', 'boot.efi'], 'CN=release'],
     ['app.jar', 'jarsigner', ['-verify', 'app.jar'], 'jar verified'],
     ['app.apk', 'apksigner', ['verify', '--verbose', '--min-sdk-version', '24', 'app.apk'], 'Verifies'],
   ])('%s: signed in itself, and %s accepts it', async (file, verifier, args, expected) => {

@@ -39,6 +39,7 @@ export interface RunningTool {
   readonly pid: number;
   /** What it said until now. */
   text(): string;
+  isRunning(): boolean;
   kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<ToolRun>;
 }
@@ -103,6 +104,7 @@ export class ToolBench {
     return {
       pid: child.pid ?? 0,
       text: () => text,
+      isRunning: () => child.exitCode === null && child.signalCode === null,
       kill: (signal) => void process.kill(-(child.pid ?? 0), signal),
       ended,
     };

@@ -90,7 +90,9 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     const name = named(key);
     const known: { id: string; publicKey: string; certificateId?: string } = await publishedKey(service, apiKey, name);
     const certificate = await service.call('GET', `/api/v1/certificates/${known.certificateId}`, { key: apiKey });
-    bench.keep('release.pem', (certificate.body.chain as string[]).join(''));
+    const chain = certificate.body.chain as string[];
+    bench.keep('release.pem', chain.join(''));
+    bench.keep('issuers.pem', chain.slice(1).join(''));
     bench.keep('release.pub', known.publicKey);
     bench.makeFiles();
     const before = voter.voted.length;
@@ -104,6 +106,14 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     expect(votes.length).toBeGreaterThan(0);
     const program = /-- ([a-z0-9-]+) /.exec(lines.split('\n').findLast((line) => line.includes('exec')) ?? '')?.[1];
     expect(votes[0]?.shown).toMatchObject({ metadata: { saidByClient: { program, protocol: 'pkcs11' } } });
+  });
+
+  it('--pin: a tool that signs only after a login gets one, with any PIN', async () => {
+    bench.makeFiles();
+    const tool = `pkcs11-tool --module '{module}' --login --pin 1234 --sign --mechanism SHA256-RSA-PKCS -i app.bin -o app.sig`;
+    const run = await bench.run(`sealwright exec --key release-rs --pin -- ${tool}`);
+    expect(run).toMatchObject({ code: 0 });
+    expect((await bench.run(`sealwright exec --key release-rs --pin -- pkcs11-tool --module '{module}' -L`)).text).toContain('login required'); // prettier-ignore
   });
 
   it('what people approved is the digest of the file', async () => {
