@@ -50,7 +50,7 @@ export const attest: ClientCommand = {
 async function payloadFor(files: readonly string[], predicateType: string, predicateFile: string): Promise<Buffer> {
   const attested = [];
   for (const file of files) {
-    const sha256 = Buffer.from(await fileHashOf(file, 'sha256'), 'base64').toString('hex');
+    const sha256 = base64Bytes(await fileHashOf(file, 'sha256')).toString('hex');
     attested.push({ name: basename(file), sha256 });
   }
   return statementAbout(attested, predicateType, await predicateIn(predicateFile));

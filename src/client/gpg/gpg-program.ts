@@ -23,7 +23,7 @@ const FAILED = 2;
 
 /** Codes of libgpg-error, with gpg as their source, as `FAILURE` lines have them. */
 const SOURCE_GPG = 2 << 24;
-const CODES = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, unavailable: 77 } as const;
+const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, unavailable: 77 } as const;
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
 /** What gpg calls them where it fails. */
@@ -153,7 +153,7 @@ function refusalOf(key: GpgKey): { code: number; why: string } | undefined {
 
 function failure({ kind, detail }: NotSigned, console: GpgConsole): number {
   console.note(`signing failed: ${detail}`);
-  console.status(`FAILURE sign ${SOURCE_GPG | CODES[kind]}`);
+  console.status(`FAILURE sign ${SOURCE_GPG | ERROR_NUMBER[kind]}`);
   return FAILED;
 }
 

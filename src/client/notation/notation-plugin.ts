@@ -24,7 +24,7 @@ const METADATA = {
 };
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
-const CODES: Readonly<Record<string, NotationErrorCode>> = {
+const CODE_OF_END: Readonly<Record<string, NotationErrorCode>> = {
   rejected: 'ACCESS_DENIED',
   refused: 'ACCESS_DENIED',
   withdrawn: 'ACCESS_DENIED',
@@ -82,7 +82,7 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
     shown: shownArtifact(payload),
     signal: gone.signal,
   });
-  if (result.kind !== 'signed') throw new NotationError(CODES[result.kind] ?? 'ERROR', result.detail);
+  if (result.kind !== 'signed') throw new NotationError(CODE_OF_END[result.kind] ?? 'ERROR', result.detail);
   return {
     keyId,
     signature: result.signature.toString('base64'),

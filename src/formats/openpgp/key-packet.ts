@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
+import { base64UrlBytes } from '../encoding/base64.js';
 
 /** Public-key algorithm IDs (RFC 9580 section 9.1). */
 export const PGP_ALGORITHM = { rsa: 1, ecdsa: 19 } as const;
@@ -44,16 +45,12 @@ export function pgpAlgorithmOf(publicKey: Buffer): number {
 }
 
 function materialOf({ kty, n = '', e = '', crv = '', x = '', y = '' }: JsonWebKey): Buffer[] {
-  if (kty === 'RSA') return [Buffer.from([PGP_ALGORITHM.rsa]), mpi(bytesOf(n)), mpi(bytesOf(e))];
+  if (kty === 'RSA') return [Buffer.from([PGP_ALGORITHM.rsa]), mpi(base64UrlBytes(n)), mpi(base64UrlBytes(e))];
   const oid = CURVE_OIDS[crv];
   if (kty !== 'EC' || oid === undefined) throw new RangeError('OpenPGP of version 4 has no such key');
   const curve = Buffer.from(oid, 'hex');
-  const point = Buffer.concat([Buffer.from([0x04]), bytesOf(x), bytesOf(y)]);
+  const point = Buffer.concat([Buffer.from([0x04]), base64UrlBytes(x), base64UrlBytes(y)]);
   return [Buffer.from([PGP_ALGORITHM.ecdsa, curve.length]), curve, mpi(point)];
-}
-
-function bytesOf(base64url: string): Buffer {
-  return Buffer.from(base64url, 'base64url');
 }
 
 /** A multiprecision integer (RFC 9580 section 3.2): its bits without leading zeros, then its octets. */
