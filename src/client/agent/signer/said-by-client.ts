@@ -62,7 +62,7 @@ export function withoutSecrets(args: readonly string[]): string[] {
     if (NAMES_A_SECRET.test(before) && !/^(?:env|file|fd|stdin):?/.test(arg) && !arg.startsWith('-')) return HIDDEN;
     const assigned = ASSIGNED.exec(arg)?.[1];
     if (assigned !== undefined) return `${assigned}=${HIDDEN}`;
-    if (INLINE.test(arg)) return arg.replace(/:.*$/s, `:${HIDDEN}`);
+    if (INLINE.test(arg)) return `${arg.slice(0, arg.indexOf(':'))}:${HIDDEN}`;
     return arg.replaceAll(/([;?&]pin-value=)[^;?&]*/gi, `$1${HIDDEN}`);
   });
 }
