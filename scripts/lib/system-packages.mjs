@@ -33,7 +33,12 @@ export const NEEDS = {
   faketime: command('faketime', 'faketime', 'libfaketime'),
   sshd: { ...command('sshd', 'openssh-server openssh-client', 'openssh'), present: () => hasSshd() },
   puttygen: command('puttygen', 'putty-tools', 'putty'),
-  gnupg: command('gpg', 'gnupg', 'gnupg'),
+  gnupg: command('gpg', 'gnupg gpgv', 'gnupg'),
+  sequoia: command('sqv', 'sqv', 'sequoia-sqv'),
+  git: command('git'),
+  rpm: { ...command('rpmsign', 'rpm'), present: () => hasRpm() },
+  reprepro: { ...command('reprepro', 'reprepro', ''), present: () => hasReprepro() },
+  debsign: command('debsign', 'devscripts', ''),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
   bouncycastle: {
     name: 'bcprov.jar of Bouncy Castle',
@@ -62,6 +67,9 @@ const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }
 /** Debian's package belongs to Debian's Python, which need not be the first on the path. */
 const hasAiosmtpd = () =>
   ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
+const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
+/** apt checks the repository that it makes. */
+const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
 const hasChromium = () => ['chromium', 'chromium-browser', 'google-chrome'].some(commandPath);
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 

@@ -5,6 +5,7 @@ import { readEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 import { bom } from './commands/bom.command.js';
 import { agent } from './commands/agent.command.js';
+import { attest } from './commands/attest.command.js';
 import { evidence } from './commands/evidence.command.js';
 import { exec } from './commands/exec.command.js';
 import { keys } from './commands/keys.command.js';
@@ -13,14 +14,18 @@ import { login } from './commands/login.command.js';
 import { request, sign } from './commands/sign.command.js';
 import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
+import { wrappers } from './commands/wrappers.command.js';
+import { PROGRAMS } from './programs.js';
 
 /** In the order of the help. */
 export const COMMANDS: readonly ClientCommand[] = [
   login,
   sign,
   verify,
+  attest,
   exec,
   agent,
+  wrappers,
   keys,
   request,
   log,
@@ -39,6 +44,8 @@ const COMMON = {
 export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
+    const program = PROGRAMS[name];
+    if (program !== undefined) return await program(args, readEnvironment());
     const command = COMMANDS.find((one) => one.name === name);
     if (command === undefined) throw usageError(`There is no command "${name}". See: sealwright help`);
     return await runCommand(command, args);

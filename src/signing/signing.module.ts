@@ -34,6 +34,10 @@ import { VaultSystemController } from './facades/vault-system.controller.js';
 import { VaultSystemService } from './facades/vault-system.service.js';
 import { TransitController } from './facades/transit.controller.js';
 import { TransitService } from './facades/transit.service.js';
+import { OpenPgpCertificatesController } from './openpgp/openpgp-certificates.controller.js';
+import { OpenPgpCertificatesService } from './openpgp/openpgp-certificates.service.js';
+import { OpenPgpStatement } from './openpgp/openpgp-statement.entity.js';
+import { OpenPgpStatementsRepository } from './openpgp/openpgp-statements.repository.js';
 import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
 import { SigningKeyDestructionController, SigningKeysController } from './keys/signing-keys.controller.js';
 import { SigningKeyDestruction, SigningKeyUsage, SigningKey } from './keys/signing-key.entity.js';
@@ -80,6 +84,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     BullModule.registerQueue({ name: SIGNING_QUEUE }),
     TypeOrmModule.forFeature([
       Certificate,
+      OpenPgpStatement,
       SigningBatch,
       SigningEnvelope,
       SigningKey,
@@ -93,6 +98,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   controllers: [
     CertificatesController,
     EvidenceController,
+    OpenPgpCertificatesController,
     SigningBatchesController,
     SigningController,
     SigningKeyDestructionController,
@@ -117,6 +123,8 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     HeldBatches,
     HeldRequests,
     JsonSignaturesService,
+    OpenPgpCertificatesService,
+    OpenPgpStatementsRepository,
     SigningCryptoAssets,
     RequestWatch,
     ApprovalGate,

@@ -10,7 +10,8 @@ const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  openpgp: ['openpgp'],
+  // The format openpgp alone, see openpgp.spec.
+  openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],
   'tls-client': ['tls-client'],
@@ -52,7 +53,9 @@ describe('a key signs what it is for and nothing else', () => {
 
   it.each(CELLS.filter(([, , , signs]) => !signs))('a key for %s, %s: refused', async (purpose, _, asked) => {
     const message = randomBytes(16);
-    assertProblem(await ask(purpose, asked, message), { status: 403, code: 'signing-key.purpose' });
+    const openPgp = { status: 400, code: 'openpgp.format' };
+    const refusal = asked === 'openpgp' ? openPgp : { status: 403, code: 'signing-key.purpose' };
+    assertProblem(await ask(purpose, asked, message), refusal);
     expect(stage.operationsOn(digestOf(message))).toBe(0);
   });
 
@@ -72,9 +75,9 @@ describe('a key signs what it is for and nothing else', () => {
     const items = [{ digest: digestOf(randomBytes(16)) }];
     const batch = (body: object) =>
       service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items, ...body } });
-    const taken = await batch({ key: 'for-openpgp', purpose: 'openpgp' });
+    const taken = await batch({ key: 'for-ssh-signatures', purpose: 'ssh-signatures' });
     expect(taken.body.items ?? taken.body).toMatchObject([{ status: 'SIGNED' }]);
-    const refused = await batch({ key: 'for-openpgp' });
+    const refused = await batch({ key: 'for-ssh-signatures' });
     expect(JSON.stringify(refused.body)).toContain('signing-key.purpose');
   });
 });

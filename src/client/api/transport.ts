@@ -13,7 +13,7 @@ const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
  * @throws ClientError when it is no http(s) address, or plain HTTP to another machine: everybody on the way would read the credential.
  */
 export function serviceAddress(text: string, allowsHttp: boolean): string {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol))
     throw new ClientError(EXIT.usage, `"${text}" is no http(s) address of the service.`);
   if (url.username !== '' || url.password !== '')

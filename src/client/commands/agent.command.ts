@@ -1,45 +1,89 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type ClientCommand, text } from '../api/command.js';
-import { EXIT } from '../api/exit-codes.js';
+import type { ApiClient } from '../api/api-client.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { EXIT, usageError } from '../api/exit-codes.js';
 import { serveProgram } from '../agent/pkcs11/connection.js';
-import { readAgentKeys } from '../agent/signer/agent-keys.js';
+import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder } from '../agent/signer/remote-signer.js';
 import { PrivateSocket } from '../agent/sockets/private-socket.js';
+import { serveSshClient } from '../agent/ssh/ssh-agent.js';
 import { namesOf, purposeOf } from './exec.command.js';
 
 export const agent: ClientCommand = {
   name: 'agent',
-  usage: '[--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--pin]',
-  meaning: 'offers keys by PKCS #11 to all programs of this user until it is ended',
+  usage:
+    '[--protocol pkcs11|ssh-agent|pkcs11,ssh-agent] [--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--ssh-socket PATH] [--pin]',
+  meaning: 'offers keys by PKCS #11, or to SSH, to all programs of this user until it is ended',
   options: {
+    protocol: { type: 'string' },
     key: { type: 'string', short: 'k' },
     purpose: { type: 'string' },
     socket: { type: 'string' },
+    'ssh-socket': { type: 'string' },
     pin: { type: 'boolean' },
   },
-  async run({ options, environment, api, note, print }) {
-    const wanted = { protocol: 'pkcs11', purpose: purposeOf(options), names: namesOf(options) } as const;
-    const client = await api();
-    // Read once before anybody connects, so that a wrong name or a missing login is told here.
-    await readAgentKeys(client, wanted);
-    const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
-    const source = {
-      // Read anew for each program: keys are rotated, and certificates renewed.
-      keys: () => readAgentKeys(client, wanted),
-      sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose: wanted.purpose }),
-      asksForPin: options['pin'] === true,
-    };
-    const path = text(options, 'socket') ?? join(environment.runtimeDirectory, 'sealwright', 'pkcs11');
-    const socket = await PrivateSocket.at(path, (one) => serveProgram(one, source));
-    const address = `unix:path=${path}`;
-    print({ P11_KIT_SERVER_ADDRESS: address }, [`P11_KIT_SERVER_ADDRESS='${address}'; export P11_KIT_SERVER_ADDRESS`]);
+  async run(invocation) {
+    const protocols = protocolsOf(invocation);
+    const client = await invocation.api();
+    const served: Served[] = [];
     try {
+      if (protocols.includes('pkcs11')) served.push(await servePkcs11(invocation, client));
+      if (protocols.includes('ssh-agent')) served.push(await serveSsh(invocation, client));
+      const variables = Object.fromEntries(served.map(({ variable, address }) => [variable, address]));
+      const lines = served.map(({ variable, address }) => `${variable}='${address}'; export ${variable}`);
+      invocation.print(variables, lines);
       await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT'), once(process, 'SIGHUP')]);
     } finally {
-      await socket.close();
-      await signer.settled();
+      for (const { socket, signer } of served) {
+        await socket.close();
+        await signer.settled();
+      }
     }
     return EXIT.done;
   },
 };
+
+/** A protocol that is served, and by which variable programs find it. */
+interface Served {
+  readonly variable: string;
+  readonly address: string;
+  readonly socket: PrivateSocket;
+  readonly signer: RemoteSigner;
+}
+
+const PROTOCOLS = ['pkcs11', 'ssh-agent'];
+
+function protocolsOf({ options }: Invocation): string[] {
+  const given = (text(options, 'protocol') ?? 'pkcs11').split(',');
+  if (given.every((one) => PROTOCOLS.includes(one))) return given;
+  throw usageError(`--protocol is one or both of ${PROTOCOLS.join(', ')}.`);
+}
+
+async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
+  const wanted = { protocol: 'pkcs11', purpose: purposeOf(options), names: namesOf(options) } as const;
+  // Read once before anybody connects, so that a wrong name or a missing login is told here.
+  await readAgentKeys(client, wanted);
+  const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
+  const source = {
+    // Read anew for each program: keys are rotated, and certificates renewed.
+    keys: () => readAgentKeys(client, wanted),
+    sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose: wanted.purpose }),
+    asksForPin: options['pin'] === true,
+  };
+  const path = text(options, 'socket') ?? join(environment.runtimeDirectory, 'sealwright', 'pkcs11');
+  const socket = await PrivateSocket.at(path, (one) => serveProgram(one, source));
+  return { variable: 'P11_KIT_SERVER_ADDRESS', address: `unix:path=${path}`, socket, signer };
+}
+
+async function serveSsh({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
+  const names = namesOf(options);
+  const keys = () => readKeysFor(client, 'ssh-agent', names);
+  if ((await keys()).length === 0)
+    throw usageError('There is no key for ssh-login or ssh-signatures that you may use.');
+  const signer = new RemoteSigner(client, { protocol: 'ssh-agent', asking: {}, note });
+  const source = { keys, sign: (order: SignatureOrder) => signer.sign(order) };
+  const path = text(options, 'ssh-socket') ?? join(environment.runtimeDirectory, 'sealwright', 'ssh');
+  const socket = await PrivateSocket.at(path, (one) => serveSshClient(one, source));
+  return { variable: 'SSH_AUTH_SOCK', address: path, socket, signer };
+}

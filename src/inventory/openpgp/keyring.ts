@@ -2,8 +2,9 @@ import { truncateBytes } from '../../platform/text/truncate.js';
 import { createHash } from 'node:crypto';
 import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
-import { pgpPackets, type PgpPacket } from './packets.js';
-import { type PgpSignature, pgpSignature } from './signatures.js';
+import { fingerprintOf as laterFingerprint } from '../../formats/openpgp/key-packet.js';
+import { PGP_TAG as TAG, pgpPackets, type PgpPacket } from '../../formats/openpgp/packets.js';
+import { type PgpSignature, pgpSignature } from '../../formats/openpgp/signatures.js';
 
 /** Characters of a user ID. */
 const MAX_USER_ID_BYTES = 300;
@@ -26,7 +27,6 @@ export interface PgpKey {
   readonly secret: { readonly securedBy: string | undefined } | undefined;
 }
 
-const TAG = { signature: 2, secretKey: 5, publicKey: 6, secretSubkey: 7, userId: 13, subkey: 14 } as const;
 const KEYS = new Set<number>([TAG.secretKey, TAG.publicKey, TAG.secretSubkey, TAG.subkey]);
 const REVOCATIONS = new Set([0x20, 0x28]);
 /** Certifications of users, bindings of subkeys, and signatures over the key itself. */
@@ -204,20 +204,14 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
   }
 }
 
-/** RFC 9580 section 5.5.4, and RFC 4880 section 12.2 for version 3. */
+/** Of version 3 by RFC 4880 section 12.2, of later ones by RFC 9580 section 5.5.4. */
 function fingerprintOf(version: number, half: Buffer, start: number): string {
   if (version < 4) {
     const hash = createHash('md5');
     for (const number of mpisIn(half.subarray(start))) hash.update(number);
     return hash.digest('hex');
   }
-  const head = Buffer.alloc(version === 4 ? 3 : 5);
-  head[0] = { 4: 0x99, 5: 0x9a, 6: 0x9b }[version] ?? 0;
-  head.writeUIntBE(half.length, 1, head.length - 1);
-  return createHash(version === 4 ? 'sha1' : 'sha256')
-    .update(head)
-    .update(half)
-    .digest('hex');
+  return laterFingerprint(half, version).toString('hex');
 }
 
 /** The key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, its start in later ones. */

@@ -72,7 +72,7 @@ export class SignDigestBody {
   @IsIn(SIGNATURE_FORMATS)
   format?: SignatureFormat = 'raw';
 
-  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
+  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote; the digest is then read from it. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @IsOptional()
   @IsString()
   @Length(1, 48_000)
@@ -151,7 +151,7 @@ export class SigningRequestView {
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;

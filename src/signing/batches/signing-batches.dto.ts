@@ -24,6 +24,8 @@ import type { BatchOrder } from './signing-batches.service.js';
 
 export const MAX_ITEMS = 1000;
 
+const BATCH_FORMATS = SIGNATURE_FORMATS.filter((one) => !['authenticode', 'openpgp'].includes(one));
+
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsString()
@@ -78,10 +80,10 @@ export class SignBatchBody {
   @IsIn(SIGNATURE_PURPOSES)
   purpose?: SignaturePurpose;
 
-  /** authenticode needs more than a digest and is signed one by one. */
-  @ApiProperty({ enum: SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'), required: false, default: 'raw' })
+  /** authenticode and openpgp need more than a digest and are signed one by one. */
+  @ApiProperty({ enum: BATCH_FORMATS, required: false, default: 'raw' })
   @IsOptional()
-  @IsIn(SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'))
+  @IsIn(BATCH_FORMATS)
   format?: SignatureFormat = 'raw';
 
   /** true: a timestamp (RFC 3161) over each signature. */

@@ -3,7 +3,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
 import { authenticode } from './authenticode.format.js';
 import { cms, digestsForCms } from './cms.format.js';
+import { dsse } from './dsse.format.js';
 import { digestOfCurve, jws } from './jws.format.js';
+import { digestsForOpenPgp, openpgp } from './openpgp.format.js';
 import type { SignatureFormat, SignatureFormatWriter } from './signature-format.js';
 import { sigstoreBundle } from './sigstore-bundle.format.js';
 
@@ -14,6 +16,8 @@ export const FORMAT_WRITERS: Record<WrappedFormat, SignatureFormatWriter> = {
   authenticode,
   jws,
   'sigstore-bundle': sigstoreBundle,
+  dsse,
+  openpgp,
 };
 
 /** The scheme asked for, or the usual one of the format. Problem `scheme.wrong-format`. */
@@ -41,6 +45,7 @@ export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: 
 
 function digestsFor(format: WrappedFormat, type: KeyType): readonly FormatDigest[] {
   if (format === 'cms') return digestsForCms(type);
+  if (format === 'openpgp') return digestsForOpenPgp(type);
   const ofCurve = format === 'jws' ? digestOfCurve(type) : undefined;
   return ofCurve === undefined ? FORMAT_DIGESTS : [ofCurve];
 }

@@ -2,7 +2,7 @@ import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 
 /** The containers of a signature. */
-export const SIGNATURE_FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle'] as const;
+export const SIGNATURE_FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle', 'dsse', 'openpgp'] as const;
 export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 
 /** All that a format knows of a signature before there is one. */
@@ -18,8 +18,12 @@ export interface FormatOrder {
   readonly keyName: string;
   /** DER, the certificate of the key first; empty when it has none. */
   readonly chain: readonly Buffer[];
-  /** SpcIndirectDataContent, DER; `authenticode` only. */
+  /** When this version of the key was made: part of what OpenPGP takes the fingerprint of. */
+  readonly madeAt: Date;
+  /** `authenticode`: SpcIndirectDataContent, DER. `openpgp`: the hashed part of the signature. */
   readonly content?: Buffer;
+  /** The service composed what the key says of itself; no caller did. */
+  readonly isStatement?: boolean;
 }
 
 /** The answer of the HSM, and of the timestamp authority when one was asked. */
@@ -41,6 +45,8 @@ export interface SignatureFormatWriter {
   readonly needsCertificate: boolean;
   /** The bytes to be signed; undefined when the HSM signs the digest itself. `at` is the time that the signature claims. */
   toBeSigned(order: FormatOrder, at: Date): Buffer | undefined;
+  /** Refuses at the last moment what does not belong to the version of the key that is about to sign. Throws a Problem. */
+  beforeSigning?(order: FormatOrder): void;
   /** The file that the client writes. */
   assemble(order: FormatOrder, toBeSigned: Buffer | undefined, made: MadeSignature): Buffer;
   /** The record that verifiers of the format look for in a transparency log. */

@@ -33,6 +33,8 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
+  /** When this version was asked for: it never changes, and OpenPGP's fingerprint is of it, too. */
+  readonly madeAt: Date;
   /** When its private keys are due to be destroyed; null when they are not. */
   readonly destroyAt: Date | null;
   /** When all of them were destroyed. */
@@ -52,6 +54,9 @@ export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
 }
+
+/** A key for an order to the vault, with what formats know of its version. */
+export type SigningVaultKey = VaultKey & Pick<ActiveKey, 'madeAt'>;
 
 /** A use that was accepted for this version of this key, at this revision of it. */
 export interface AcceptedUse extends KeyUse {
@@ -81,7 +86,7 @@ export interface KeyVersion {
 const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id FROM certificate
   WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true`;
 const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.not_before AS "notBefore",
-  k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
+  k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.created_at AS "madeAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
   v.evidence, v.sealed, c.id AS "certificateId", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
@@ -133,7 +138,7 @@ export class SigningKeyReader {
   }
 
   /** The key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked once more. */
-  async toSignWith(use: AcceptedUse): Promise<VaultKey> {
+  async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
     if (remembered?.revision !== use.keyRevision) this.byVersion.forget(place);
@@ -143,7 +148,8 @@ export class SigningKeyReader {
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
     // The token compares this purpose with its label: digests of callers are not signed by a key for timestamps, whatever the row says.
-    return vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
+    const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
+    return { ...vaultKey, madeAt: key.madeAt };
   }
 
   /** The uses of a key, as far as its quota and cap count them. */

@@ -35,8 +35,10 @@ export interface SigningOrder {
   /** What the signature is for; the key must be for it. */
   readonly purpose?: SignaturePurpose;
   readonly format: SignatureFormat;
-  /** Base64 of the output of `osslsigncode extract-data`; `authenticode` only. */
+  /** Base64. `authenticode`: the output of `osslsigncode extract-data`; `openpgp`: the hashed part of the signature. */
   readonly content?: string;
+  /** The service composed what the key says of itself; no caller can say so. */
+  readonly isStatement?: boolean;
   /** Whether a timestamp over the signature is wanted. */
   readonly timestamp: boolean;
   readonly metadata: Record<string, unknown>;
@@ -66,7 +68,7 @@ export class SignRequestValidator {
   /** Reads an order and checks it against its key: what cannot be signed is refused before it is recorded. */
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
-    const key = await this.keys.active(order.key, keyPurposesFor(order.purpose));
+    const key = await this.keys.active(order.key, keyPurposesFor(purposeOf(order)));
     // Without an authority the request could never end well, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
@@ -104,7 +106,8 @@ export class SignRequestValidator {
 
   /** The envelope of a request for another version of its key than the one that it was validated for. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
-    if (format === 'raw') return envelope;
+    // The client composed what OpenPGP signs, for one version of the key alone: it is refused before another signs it.
+    if (format === 'raw' || format === 'openpgp') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
@@ -112,7 +115,7 @@ export class SignRequestValidator {
   /** Composes the bytes to be signed, once: every attempt signs the same. */
   private async wrap(
     format: WrappedFormat,
-    order: Pick<SigningOrder, 'scheme' | 'timestamp'>,
+    order: Pick<SigningOrder, 'scheme' | 'timestamp' | 'isStatement'>,
     { digest, algorithm: asked, content }: Digest,
     key: ActiveKey,
   ): Promise<{ scheme: SignatureScheme; envelope: Envelope }> {
@@ -130,7 +133,9 @@ export class SignRequestValidator {
         publicKey: key.publicKey,
         keyName: keyNameOf(key.keyId, key.version),
         chain: certificate?.chain ?? [],
+        madeAt: key.madeAt,
         content: content ?? undefined,
+        isStatement: order.isStatement,
       },
       this.clock.now(),
     );
@@ -151,13 +156,37 @@ function useOf({ id: principal }: Caller, order: SigningOrder, resource: string)
   return idempotentUse(idempotencyKey, { principal, operation, body, resource });
 }
 
+/**
+ * The purpose that an order is for. OpenPGP is the one whose format says it: its keys sign nothing else, and the format is made by no other
+ * key, so that a bare digest never becomes an OpenPGP signature. Problem `openpgp.format`.
+ */
+function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
+  if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
+  if (format !== 'openpgp' && purpose !== 'openpgp') return purpose;
+  throw invalid('/format', 'openpgp.format', 'the format openpgp and the purpose openpgp belong together');
+}
+
+function digestOf(order: SigningOrder): Digest {
+  const { format, digest, content: encoded } = order;
+  if (format === 'authenticode') return authenticodeDigest(order);
+  const algorithm = digestAlgorithm(order.algorithm);
+  const bytes = digestBytes(digest ?? '', algorithm);
+  if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
+  if (encoded !== undefined)
+    throw malformedContent('content.unexpected', 'is for the formats authenticode and openpgp alone');
+  return { algorithm, digest: bytes, content: null };
+}
+
+function hashedPart(encoded: string | undefined): Buffer {
+  if (encoded === undefined)
+    throw malformedContent('content.missing', 'send the hashed part of the OpenPGP signature, in base64');
+  const bytes = fromBase64(encoded);
+  if (bytes === undefined) throw malformedContent('content.unreadable', 'must be base64 with padding');
+  return bytes;
+}
+
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
-function digestOf({ format, digest, algorithm: given, content: encoded }: SigningOrder): Digest {
-  if (format !== 'authenticode') {
-    if (encoded !== undefined) throw malformedContent('content.unexpected', 'is for the format authenticode alone');
-    const algorithm = digestAlgorithm(given);
-    return { algorithm, digest: digestBytes(digest ?? '', algorithm), content: null };
-  }
+function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
     throw malformedContent('content.missing', 'send what osslsigncode extract-data wrote, in base64');
   const found = extracted(encoded);

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
+import { KeyVault } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
-import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
-import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { type FormatOrder, keyNameOf, type MadeSignature } from '../formats/signature-format.js';
+import { SigningKeyReader, type SigningVaultKey } from '../keys/signing-key.reader.js';
 import { backoffMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
@@ -40,15 +40,17 @@ export class Signer {
   }
 
   /** The signature as the caller gets it. The HSM gets the digest in the row of the request, or in its envelope. */
-  private async signature(request: Claimed, key: VaultKey): Promise<MadeSignature> {
+  private async signature(request: Claimed, { madeAt, ...key }: SigningVaultKey): Promise<MadeSignature> {
     const { scheme, algorithm, envelope, format } = request;
+    const order = format === 'raw' ? undefined : await this.orderOf(format, request, { ...key, madeAt });
+    if (format !== 'raw' && order !== undefined) FORMAT_WRITERS[format].beforeSigning?.(order);
     const digest = envelope?.signedDigest ?? request.digest;
     // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
     const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
     const signature = await this.vault.sign({ key, scheme, algorithm, digest, message });
     const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
-    if (format === 'raw') return { signature, timestampToken };
-    return this.wrap(format, request, key, { signature, timestampToken });
+    const made = { signature, timestampToken };
+    return format === 'raw' || order === undefined ? made : wrapped(format, order, envelope?.toBeSigned, made);
   }
 
   /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
@@ -59,28 +61,32 @@ export class Signer {
     return this.timestamps.stamp(digest, algorithm, asker, id);
   }
 
-  private async wrap(
-    format: WrappedFormat,
-    request: Claimed,
-    key: VaultKey,
-    made: MadeSignature,
-  ): Promise<MadeSignature> {
+  private async orderOf(format: WrappedFormat, request: Claimed, key: SigningVaultKey): Promise<FormatOrder> {
     const { digest, algorithm, scheme, envelope } = request;
     if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
-    const order = {
+    return {
       digest,
       algorithm,
       scheme,
       keyType: key.type,
       publicKey: key.publicKey,
+      madeAt: key.madeAt,
       keyName: keyNameOf(request.keyId, request.keyVersion),
       chain: (await this.certificates.chain(request.certificateId)) ?? [],
       content: envelope?.content ?? undefined,
     };
-    const writer = FORMAT_WRITERS[format];
-    const signature = writer.assemble(order, envelope?.toBeSigned ?? undefined, made);
-    return { ...made, signature, record: writer.record?.(order, made.signature) };
   }
+}
+
+function wrapped(
+  format: WrappedFormat,
+  order: FormatOrder,
+  toBeSigned: Buffer | null | undefined,
+  made: MadeSignature,
+): MadeSignature {
+  const writer = FORMAT_WRITERS[format];
+  const signature = writer.assemble(order, toBeSigned ?? undefined, made);
+  return { ...made, signature, record: writer.record?.(order, made.signature) };
 }
 
 /** An error that another attempt may not meet releases the request, up to the cap on strikes; an unforeseen error counts as such. */

@@ -2,6 +2,8 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
+import { integer, sequence } from '../../formats/asn1/der-writer.js';
+import { readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 
 /** The bytes are not a signature of the expected format; the message is for the caller. */
@@ -90,6 +92,34 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
     timestampToken: response === undefined ? undefined : tokenIn(response),
   };
 };
+
+/** One signature of a DSSE envelope. The digest is of the pre-authentication encoding. */
+export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature }) => ({
+  scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+  algorithm,
+  signedDigest: digest,
+  signature: bytes(json(signature.toString())['sig']),
+  certificates: [],
+});
+
+/** An OpenPGP signature packet. The digest is of the document and the hashed part of the packet: only whoever has the document knows it. */
+export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet }) => {
+  const { hashedPart, left, numbers } = readSignaturePacket(packet);
+  if (readHashedPart(hashedPart).hash !== algorithm || !digest.subarray(0, 2).equals(left))
+    throw new BadSignature('the signature is over another digest');
+  const [first = Buffer.alloc(0), second] = numbers;
+  const claim = { algorithm, signedDigest: digest, certificates: [] };
+  if (second === undefined) return { ...claim, scheme: 'rsa-pkcs1v15', signature: rsaSignature(first) };
+  return { ...claim, scheme: 'ecdsa-der', signature: sequence(integer(first), integer(second)) };
+};
+
+const MODULUS_BYTES = [256, 384, 512];
+
+/** As long as the modulus, whose leading zeros OpenPGP leaves out. */
+function rsaSignature(number: Buffer): Buffer {
+  const length = MODULUS_BYTES.find((size) => size >= number.length) ?? number.length;
+  return Buffer.concat([Buffer.alloc(length - number.length), number]);
+}
 
 /** TimeStampResp: status, then the token. */
 function tokenIn(response: Buffer): Buffer | undefined {

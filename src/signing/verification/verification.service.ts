@@ -13,7 +13,9 @@ import {
   type SignatureClaim,
   type SignatureReader,
   type SignedFile,
+  readDsse,
   readJws,
+  readOpenPgp,
   readRaw,
   readSigstoreBundle,
 } from './signature-readers.js';
@@ -58,6 +60,8 @@ const READERS: Record<SignatureFormat, SignatureReader> = {
   'sigstore-bundle': readSigstoreBundle,
   cms: readCms,
   authenticode: readAuthenticode,
+  dsse: readDsse,
+  openpgp: readOpenPgp,
 };
 
 /** Says whether a signature is one of ours, from public things alone: the HSM is not asked. */

@@ -93,3 +93,11 @@ async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Bu
   const { chain }: { chain: string[] } = await api.call('GET', `/api/v1/certificates/${certificateId}`);
   return chain.map((pem) => new X509Certificate(pem).raw);
 }
+
+/** Keys for any of the purposes that a protocol serves, without their certificates: those that are named, or all. */
+export async function readKeysFor(api: ApiClient, protocol: Protocol, names?: readonly string[]): Promise<AgentKey[]> {
+  const purposes = purposesOf(protocol);
+  const isServed = (key: ListedKey): boolean => purposes.some((purpose) => keySigns(key.purpose, purpose));
+  const listed = (await listedKeys(api)).filter((key) => isOffered(key) && isServed(key));
+  return listed.filter(({ name }) => names?.includes(name) ?? true).map((key) => agentKeyOf(key, []));
+}

@@ -6,6 +6,7 @@ const TABLE: Record<Protocol, readonly Purpose[]> = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
   openpgp: ['openpgp'],
+  notation: ['code-signing'],
 };
 
 describe('purposes and protocols', () => {

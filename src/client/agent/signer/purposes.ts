@@ -11,6 +11,7 @@ const SERVED = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
   openpgp: ['openpgp'],
+  notation: ['code-signing'],
 } as const satisfies Record<string, readonly Purpose[]>;
 export type Protocol = keyof typeof SERVED;
 export const PROTOCOLS = Object.keys(SERVED) as Protocol[];

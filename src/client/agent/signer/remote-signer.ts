@@ -18,6 +18,8 @@ export interface SignatureOrder {
   readonly algorithm: DigestName;
   readonly scheme: Scheme;
   readonly purpose: Purpose;
+  /** What the service makes of the signature, from what the client composed; the bare signature without it. */
+  readonly container?: { readonly format: 'openpgp'; readonly content: Buffer };
   /** More to show to approvers, in words that the protocol read from the message itself, such as the host of a login. */
   readonly shown?: Readonly<Record<string, string>>;
   /** Aborted when the program that asked is gone: the request is then withdrawn. */
@@ -104,10 +106,11 @@ export class RemoteSigner {
 
   /** The request for this order: a new one, or the one that an earlier run of the program made and that can still be signed. */
   private async asked(order: SignatureOrder): Promise<Request> {
-    const { key, digest, algorithm, scheme, purpose, shown } = order;
+    const { key, digest, algorithm, scheme, purpose, container, shown } = order;
     const { asking, protocol } = this.settings;
     const metadata = { ...metadataOf(asking, protocol, purpose), ...(shown === undefined ? {} : { message: shown }) };
-    const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, metadata };
+    const made = container && { format: container.format, content: container.content.toString('base64') };
+    const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, ...made, metadata };
     let after: string | undefined;
     for (let turn = 0; ; turn += 1) {
       const request = await this.submitted(body, requestNameOf(body, key, after));

@@ -63,6 +63,7 @@ import { ServiceInstances1798000039100 } from './1798000039100-service-instances
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
+import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 
 /** Every migration, oldest first. */
 
@@ -131,4 +132,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FailedRequests1798000039102,
   SealFormat1798000039500,
   ExpiringKeys1798000039103,
+  OpenPgpStatements1798000041500,
 ];

@@ -20,7 +20,9 @@ export const signing: Record<keyof typeof english, string> = {
   'check.timestamp': 'Zeitstempel',
   'format.authenticode': 'Authenticode',
   'format.cms': 'CMS (PKCS #7)',
+  'format.dsse': 'DSSE-Signatur',
   'format.jws': 'JWS',
+  'format.openpgp': 'OpenPGP-Signatur',
   'format.raw': 'Rohe Signatur',
   'format.sigstore-bundle': 'Sigstore-Bundle',
 

@@ -18,7 +18,9 @@ export const signing = {
   'check.timestamp': 'Timestamp',
   'format.authenticode': 'Authenticode',
   'format.cms': 'CMS (PKCS #7)',
+  'format.dsse': 'DSSE signature',
   'format.jws': 'JWS',
+  'format.openpgp': 'OpenPGP signature',
   'format.raw': 'Raw signature',
   'format.sigstore-bundle': 'Sigstore bundle',
 

@@ -18,6 +18,8 @@ const ENDINGS: Record<SigningRequestView['format'], string> = {
   authenticode: 'p7',
   jws: 'jws',
   'sigstore-bundle': 'sigstore.json',
+  dsse: 'dsse.json',
+  openpgp: 'gpg',
 };
 
 export const signatureFileOf = (request: SigningRequestView): string =>

@@ -4,6 +4,16 @@ export interface PgpPacket {
   readonly body: Buffer;
 }
 
+/** Packet type IDs (RFC 9580 section 5). */
+export const PGP_TAG = {
+  signature: 2,
+  secretKey: 5,
+  publicKey: 6,
+  secretSubkey: 7,
+  userId: 13,
+  subkey: 14,
+} as const;
+
 const MAX_PACKETS = 1_000_000;
 
 /**
@@ -56,6 +66,21 @@ export function newLength(bytes: Buffer, at: number): { length: number; next: nu
   if (first < 224) return { length: ((first - 192) << 8) + bytes.readUInt8(at + 1) + 192, next: at + 2, isPart: false };
   if (first === 255) return { length: bytes.readUInt32BE(at + 1), next: at + 5, isPart: false };
   return { length: 2 ** (first & 0x1f), next: at + 1, isPart: true };
+}
+
+/** One packet in the new framing (RFC 9580 section 4.2.1), which every reader of this century takes. */
+export function pgpPacket({ tag, body }: PgpPacket): Buffer {
+  return Buffer.concat([Buffer.from([0xc0 | tag]), writtenLength(body.length), body]);
+}
+
+/** A length as packets and subpackets write it: one, two or five octets. */
+export function writtenLength(length: number): Buffer {
+  if (length < 192) return Buffer.from([length]);
+  const rest = length - 192;
+  if (length < 8384) return Buffer.from([192 + (rest >> 8), rest & 0xff]);
+  const octets = Buffer.alloc(5, 0xff);
+  octets.writeUInt32BE(length, 1);
+  return octets;
 }
 
 function slice(bytes: Buffer, start: number, length: number): Framed {

@@ -14,12 +14,21 @@ export interface PgpSignature {
   readonly reason: number | undefined;
 }
 
-const CREATED = 2;
-const KEY_EXPIRY = 9;
-const ISSUER = 16;
-const KEY_FLAGS = 27;
-const REASON = 29;
-const ISSUER_FINGERPRINT = 33;
+/** Subpacket types (RFC 9580 section 5.2.3.7). */
+export const PGP_SUBPACKET = {
+  created: 2,
+  signatureExpiry: 3,
+  keyExpiry: 9,
+  issuer: 16,
+  notation: 20,
+  preferredHashes: 21,
+  primaryUserId: 25,
+  policyUri: 26,
+  keyFlags: 27,
+  signersUserId: 28,
+  reason: 29,
+  issuerFingerprint: 33,
+} as const;
 
 /** Undefined for a version that is not read. @throws RangeError when it is cut short. */
 export function pgpSignature(body: Buffer): PgpSignature | undefined {
@@ -33,18 +42,18 @@ export function pgpSignature(body: Buffer): PgpSignature | undefined {
   const others = subpackets(body.subarray(rest + octets, rest + octets + body.readUIntBE(rest, octets)));
   return {
     type: body.readUInt8(1),
-    created: number(hashed.get(CREATED)) ?? 0,
+    created: number(hashed.get(PGP_SUBPACKET.created)) ?? 0,
     issuer: issuerIn(hashed) ?? issuerIn(others),
-    keyExpiry: number(hashed.get(KEY_EXPIRY)),
-    keyFlags: hashed.get(KEY_FLAGS)?.[0],
-    reason: hashed.get(REASON)?.[0],
+    keyExpiry: number(hashed.get(PGP_SUBPACKET.keyExpiry)),
+    keyFlags: hashed.get(PGP_SUBPACKET.keyFlags)?.[0],
+    reason: hashed.get(PGP_SUBPACKET.reason)?.[0],
   };
 }
 
 /** It may stand among the subpackets that are not signed (RFC 9580 section 5.2.3.12). */
 function issuerIn(subpacketsOf: ReadonlyMap<number, Buffer>): string | undefined {
-  const issuer = subpacketsOf.get(ISSUER_FINGERPRINT);
-  if (issuer === undefined) return subpacketsOf.get(ISSUER)?.toString('hex');
+  const issuer = subpacketsOf.get(PGP_SUBPACKET.issuerFingerprint);
+  if (issuer === undefined) return subpacketsOf.get(PGP_SUBPACKET.issuer)?.toString('hex');
   const fingerprint = issuer.subarray(1);
   return (issuer[0] === 4 ? fingerprint.subarray(-8) : fingerprint.subarray(0, 8)).toString('hex');
 }
@@ -58,12 +67,26 @@ function oldSignature(body: Buffer): PgpSignature {
 
 /** Subpackets by type; the last of several. */
 function subpackets(bytes: Buffer): Map<number, Buffer> {
-  const found = new Map<number, Buffer>();
+  return new Map(subpacketsIn(bytes).map(({ type, value }) => [type, value]));
+}
+
+/** A statement inside a signature (RFC 9580 section 5.2.3.7). */
+export interface PgpSubpacket {
+  readonly type: number;
+  /** A reader that does not know the type must take the signature for invalid. */
+  readonly critical: boolean;
+  readonly value: Buffer;
+}
+
+/** All subpackets of an area, in their order. @throws RangeError when one is cut short. */
+export function subpacketsIn(bytes: Buffer): PgpSubpacket[] {
+  const found: PgpSubpacket[] = [];
   for (let at = 0; at < bytes.length;) {
     const { length, next, isPart } = newLength(bytes, at);
     const end = next + length;
     if (isPart || length === 0 || end > bytes.length) throw new RangeError('a subpacket is cut short');
-    found.set((bytes[next] ?? 0) & 0x7f, bytes.subarray(next + 1, end));
+    const type = bytes[next] ?? 0;
+    found.push({ type: type & 0x7f, critical: type >= 0x80, value: bytes.subarray(next + 1, end) });
     at = end;
   }
   return found;

@@ -1,0 +1,140 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomInt } from 'node:crypto';
+import type { AgentKey } from '../src/client/agent/signer/agent-keys.js';
+import type { SignatureOrder, SignatureResult } from '../src/client/agent/signer/remote-signer.js';
+import { AGENT, agentFrame, AgentFrames } from '../src/client/agent/ssh/agent-frames.js';
+import { SshAgentConnection } from '../src/client/agent/ssh/ssh-agent.js';
+import { sshPublicKeyOf } from '../src/formats/ssh/public-key.js';
+import { wireString, wireUint32 } from '../src/formats/ssh/wire.js';
+
+/**
+ * `npm run proof -- ssh-agent [FRAMES]`: sends mutated frames to the SSH agent, 1,000,000 unless told otherwise. It must answer each or close
+ * the connection, keep nothing, and ask for a signature only over a whole message of which the approvers are shown every part.
+ */
+const FRAMES = Number(process.argv[2] ?? 1_000_000);
+const MAX_GROWTH_MB = 40;
+
+const strings = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map(wireString));
+const blobOf = (key: KeyObject): Buffer => sshPublicKeyOf(key).blob;
+
+function keyOf(name: string, type: string, purpose: string, pair: { publicKey: KeyObject }): AgentKey {
+  const publicKey = pair.publicKey.export({ type: 'spki', format: 'der' });
+  return { id: name, name, version: 1, type, purpose, publicKey, chain: [] };
+}
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const KEYS = [
+  keyOf('rsa-signatures', 'rsa-2048', 'ssh-signatures', rsa),
+  keyOf('ec-login', 'ec-p256', 'ssh-login', ec),
+];
+
+function sshsig(namespace: string, hash: string, digest: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('SSHSIG'), strings(namespace, '', hash, digest)]);
+}
+
+function login(session: Buffer, user: string, host?: Buffer): Buffer {
+  const method = host === undefined ? 'publickey' : 'publickey-hostbound-v00@openssh.com';
+  const head = Buffer.concat([
+    wireString(session),
+    Buffer.from([50]),
+    strings(user, 'ssh-connection', method),
+    Buffer.from([1]),
+  ]);
+  return Buffer.concat([
+    head,
+    strings('ecdsa-sha2-nistp256', blobOf(ec.publicKey), ...(host === undefined ? [] : [host])),
+  ]);
+}
+
+const SEEDS = [
+  agentFrame(AGENT.requestIdentities),
+  agentFrame(
+    AGENT.signRequest,
+    strings(blobOf(rsa.publicKey), sshsig('git', 'sha512', randomBytes(64))),
+    wireUint32(4),
+  ),
+  agentFrame(
+    AGENT.signRequest,
+    strings(blobOf(rsa.publicKey), sshsig('file', 'sha256', randomBytes(32))),
+    wireUint32(2),
+  ),
+  agentFrame(AGENT.signRequest, strings(blobOf(ec.publicKey), login(randomBytes(32), 'deploy')), wireUint32(0)),
+  agentFrame(
+    AGENT.signRequest,
+    strings(blobOf(ec.publicKey), login(randomBytes(64), 'root', randomBytes(51))),
+    wireUint32(0),
+  ),
+  agentFrame(17, randomBytes(40)),
+];
+
+/** Changes a frame: bits, bytes, lengths, its end, its middle; or joins two. */
+function mutated(): Buffer {
+  const bytes = Buffer.from(SEEDS[randomInt(SEEDS.length)] ?? Buffer.alloc(0));
+  for (let changes = randomInt(4); changes > 0; changes -= 1) {
+    const at = randomInt(bytes.length);
+    const kind = randomInt(4);
+    if (kind === 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << randomInt(8));
+    else if (kind === 1) bytes[at] = randomInt(256);
+    else if (kind === 2 && at + 4 <= bytes.length)
+      bytes.writeUInt32BE([0, 1, 255, 65_536, 0x7fffffff, 0xffffffff][randomInt(6)] ?? 0, at);
+    else return Buffer.concat([bytes.subarray(0, at), randomBytes(randomInt(8)), bytes.subarray(at + randomInt(4))]);
+  }
+  return bytes;
+}
+
+/** The message that the parts which approvers are shown stand for. */
+function messageShown({ shown = {} }: SignatureOrder): Buffer {
+  const { namespace, hash = '', messageDigest = '', session = '', user = '', hostKey } = shown;
+  if (namespace !== undefined) return sshsig(namespace, hash, Buffer.from(messageDigest, 'hex'));
+  return login(Buffer.from(session, 'hex'), user, hostKey === undefined ? undefined : Buffer.from(hostKey, 'base64'));
+}
+
+const counts = { frames: 0, closed: 0, failures: 0, identities: 0, signatures: 0, wrong: 0 };
+const alive = new AbortController();
+const source = {
+  keys: () => Promise.resolve(KEYS),
+  sign(order: SignatureOrder): Promise<SignatureResult> {
+    counts.signatures += 1;
+    const expected = createHash(order.algorithm).update(messageShown(order)).digest();
+    const isForIt = order.key.purpose === order.purpose;
+    if (!expected.equals(order.digest) || !isForIt) counts.wrong += 1;
+    return Promise.resolve({ kind: 'signed', signature: Buffer.alloc(order.key.type === 'ec-p256' ? 64 : 256, 1) });
+  },
+};
+
+const FRAMES_OF_A_CONNECTION = 100;
+let connection = new SshAgentConnection(source, alive.signal);
+
+async function send(bytes: Buffer): Promise<void> {
+  counts.frames += 1;
+  if (counts.frames % FRAMES_OF_A_CONNECTION === 0) connection = new SshAgentConnection(source, alive.signal);
+  const frames = new AgentFrames();
+  const cut = randomInt(bytes.length + 1);
+  try {
+    for (const piece of [bytes.subarray(0, cut), bytes.subarray(cut)])
+      for (const message of frames.add(piece)) {
+        const answer = await connection.answer(message);
+        if (answer[4] === AGENT.failure) counts.failures += 1;
+        if (answer[4] === AGENT.identitiesAnswer) counts.identities += 1;
+      }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    counts.closed += 1;
+  }
+}
+
+function heapMb(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 1024 / 1024;
+}
+
+for (let i = 0; i < 20_000; i += 1) await send(mutated());
+const before = heapMb();
+const started = performance.now();
+while (counts.frames < FRAMES) await send(mutated());
+const growthMb = heapMb() - before;
+const seconds = (performance.now() - started) / 1000;
+process.stdout.write(
+  `${JSON.stringify({ ...counts, growthMb: Number(growthMb.toFixed(1)), seconds: Number(seconds.toFixed(1)) })}\n`,
+);
+process.exitCode = counts.wrong > 0 || counts.signatures === 0 || growthMb > MAX_GROWTH_MB ? 1 : 0;

@@ -1,0 +1,134 @@
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Failure } from './failure.mjs';
+import { inRoot } from './project.mjs';
+import { run } from './run.mjs';
+
+/** What the client alone is called, in npm and in Debian. */
+const NAME = 'sealwright-client';
+const OUT = inRoot('dist/packages');
+const ENTRY = 'sealwright-client-entry';
+/** Same files, same package: times in archives are this one, unless the caller names another. */
+const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
+
+/**
+ * Makes the packages of the client alone from dist/: an npm package and a .deb. It needs nothing but Node 20, and no package.
+ * @returns {Promise<{ npm: string, deb: string }>} paths of the two files
+ */
+export async function packClient() {
+  rmSync(OUT, { recursive: true, force: true });
+  const directory = path.join(OUT, NAME);
+  mkdirSync(directory, { recursive: true });
+  await bundleClient(path.join(directory, 'sealwright.js'));
+  const { version, description, license } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
+  writeFileSync(path.join(directory, 'package.json'), manifest({ version, license }));
+  copyFileSync(inRoot('LICENSE'), path.join(directory, 'LICENSE'));
+  copyFileSync(inRoot('docs/command-line.md'), path.join(directory, 'README.md'));
+  return { npm: await npmPackage(directory), deb: await debianPackage(directory, { version, description }) };
+}
+
+/** All modules of the client in one file. What is left to import is Node's own. */
+async function bundleClient(file) {
+  const { rolldown } = await import('rolldown');
+  const source = `import { run } from ${JSON.stringify(inRoot('dist/client/run.js'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
+  const bundle = await rolldown({
+    input: ENTRY,
+    platform: 'node',
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === ENTRY ? id : null),
+        load: (id) => (id === ENTRY ? source : null),
+        transform: atItsOwnPlace,
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ format: 'esm', keepNames: true });
+  await bundle.close();
+  const [chunk] = output;
+  const foreign = chunk.imports.filter((name) => !name.startsWith('node:'));
+  if (output.length > 1 || foreign.length > 0)
+    throw new Failure(`The client needs more than Node: ${foreign.join(', ')}`);
+  writeFileSync(file, `#!/usr/bin/env node\n${chunk.code}`);
+  chmodSync(file, 0o755);
+}
+
+/** A module that finds package.json by its own place in the repository finds that of the package by the same place in it. */
+function atItsOwnPlace(code, id) {
+  if (!code.includes('import.meta.url')) return null;
+  const place = path.relative(inRoot(), id).split(path.sep).join('/');
+  return {
+    code: code.replaceAll('import.meta.url', `new URL(${JSON.stringify(place)}, import.meta.url).href`),
+    map: null,
+  };
+}
+
+function manifest({ version, license }) {
+  const about = {
+    name: NAME,
+    version,
+    description:
+      'The command line of Sealwright: signs files, and lets other tools sign, with keys that never leave the HSM.',
+    license,
+    type: 'module',
+    bin: { sealwright: 'sealwright.js' },
+    engines: { node: '>=20' },
+    files: ['sealwright.js', 'LICENSE', 'README.md'],
+  };
+  return `${JSON.stringify(about, null, 2)}\n`;
+}
+
+async function npmPackage(directory) {
+  const { code, output } = await run('npm', ['pack', '--pack-destination', OUT, '--loglevel=error'], {
+    cwd: directory,
+  });
+  if (code !== 0) throw new Failure('npm pack failed', '', output);
+  return path.join(OUT, output.trim().split('\n').at(-1));
+}
+
+async function debianPackage(directory, { version, description }) {
+  const tree = path.join(OUT, 'debian');
+  const library = path.join(tree, 'usr/lib/sealwright');
+  for (const place of ['DEBIAN', 'usr/bin', 'usr/lib/sealwright', `usr/share/doc/${NAME}`])
+    mkdirSync(path.join(tree, place), { recursive: true });
+  copyFileSync(path.join(directory, 'sealwright.js'), path.join(library, 'sealwright.js'));
+  copyFileSync(path.join(directory, 'package.json'), path.join(library, 'package.json'));
+  program(path.join(tree, 'usr/bin/sealwright'), '');
+  program(path.join(tree, 'usr/bin/notation-sealwright'), 'notation ');
+  program(path.join(library, 'gpg'), 'gpg ');
+  program(path.join(library, 'gpgconf'), 'gpgconf /usr/lib/sealwright ');
+  cpSync(inRoot('LICENSE'), path.join(tree, `usr/share/doc/${NAME}/copyright`));
+  writeFileSync(path.join(tree, 'DEBIAN/control'), control({ version, description }));
+  const file = path.join(OUT, `${NAME}_${version}_all.deb`);
+  const env = { ...process.env, SOURCE_DATE_EPOCH: EPOCH };
+  const { code, output } = await run('dpkg-deb', ['--root-owner-group', '--build', tree, file], { env });
+  if (code !== 0) throw new Failure('dpkg-deb failed', 'Install dpkg: it is part of Debian and Ubuntu.', output);
+  rmSync(tree, { recursive: true });
+  return file;
+}
+
+/** A small program that runs the client with these words first. The mark is that by which the client knows its own wrappers. */
+function program(file, words) {
+  const mark = '# Runs sealwright in place of the program of this name.';
+  writeFileSync(file, `#!/bin/sh\n${mark}\nexec node /usr/lib/sealwright/sealwright.js ${words}"$@"\n`);
+  chmodSync(file, 0o755);
+}
+
+function control({ version, description }) {
+  return [
+    `Package: ${NAME}`,
+    `Version: ${version}`,
+    'Section: utils',
+    'Priority: optional',
+    'Architecture: all',
+    'Depends: nodejs (>= 20)',
+    'Recommends: gnupg',
+    'Suggests: p11-kit-modules, git, openssh-client',
+    'Maintainer: The maintainers of Sealwright <maintainers@sealwright.invalid>',
+    'Description: command line of Sealwright, a signing service with approvals',
+    ` ${description}`,
+    ' .',
+    ' This package has the client alone. Keys and approvals are with the service.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,66 @@
+import { WireReader } from '../../../formats/ssh/wire.js';
+import type { Purpose } from '../signer/purposes.js';
+
+/** What the data of a sign request is: whole, and one of the two things that an SSH key signs here. */
+export interface ReadData {
+  readonly purpose: Extract<Purpose, 'ssh-login' | 'ssh-signatures'>;
+  /** For approvers, as read from the data itself. */
+  readonly shown: Readonly<Record<string, string>>;
+  /** The signature algorithm that a login names; undefined for SSHSIG, which names none. */
+  readonly algorithm: string | undefined;
+}
+
+const SSHSIG = Buffer.from('SSHSIG', 'latin1');
+const HASH_BYTES: Readonly<Record<string, number>> = { sha256: 32, sha512: 64 };
+const USERAUTH_REQUEST = 50;
+/** Lengths of the hashes that a key exchange may have. */
+const SESSION_ID_BYTES = [20, 32, 48, 64];
+const METHODS = ['publickey', 'publickey-hostbound-v00@openssh.com'];
+const MAX_TEXT_BYTES = 1024;
+const CONTROL = /\p{C}/u;
+
+/**
+ * Reads what an agent is asked to sign. Undefined for whatever is not a whole SSHSIG message (OpenSSH's PROTOCOL.sshsig) or a whole login
+ * (RFC 4252 section 7) by this very key.
+ */
+export function readSignedData(data: Buffer, key: Buffer): ReadData | undefined {
+  try {
+    return data.subarray(0, SSHSIG.length).equals(SSHSIG) ? sshsigIn(data) : loginIn(data, key);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function sshsigIn(data: Buffer): ReadData | undefined {
+  const reader = new WireReader(data, SSHSIG.length);
+  const [namespace, reserved, hash, digest] = [plain(reader), reader.string(), plain(reader), reader.string()];
+  if (!reader.done || namespace === '' || reserved.length > 0 || digest.length !== HASH_BYTES[hash]) return undefined;
+  const shown = { protocol: 'SSH signature', namespace, hash, messageDigest: digest.toString('hex') };
+  return { purpose: 'ssh-signatures', shown, algorithm: undefined };
+}
+
+function loginIn(data: Buffer, key: Buffer): ReadData | undefined {
+  const reader = new WireReader(data);
+  const sessionId = reader.string();
+  const isRequest = SESSION_ID_BYTES.includes(sessionId.length) && reader.byte() === USERAUTH_REQUEST;
+  const [user, service, method] = [plain(reader), plain(reader), plain(reader)];
+  const hasSignature = reader.byte();
+  const algorithm = plain(reader);
+  const isByKey = reader.string().equals(key);
+  const hostKey = method === METHODS[1] ? reader.string() : undefined;
+  if (!isRequest || hasSignature !== 1 || !isByKey || !reader.done) return undefined;
+  if (user === '' || service !== 'ssh-connection' || !METHODS.includes(method)) return undefined;
+  const shown: Record<string, string> = { protocol: 'SSH login', user, session: sessionId.toString('hex') };
+  if (hostKey !== undefined) shown['hostKey'] = hostKey.toString('base64');
+  return { purpose: 'ssh-login', shown, algorithm };
+}
+
+/** Text that people can be shown. @throws RangeError for anything else */
+function plain(reader: WireReader): string {
+  const bytes = reader.string();
+  const text = bytes.toString('utf8');
+  if (bytes.length > MAX_TEXT_BYTES || CONTROL.test(text) || !Buffer.from(text).equals(bytes))
+    throw new RangeError('a text that nobody can be shown');
+  return text;
+}

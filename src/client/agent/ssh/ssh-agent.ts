@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
+import { wireString, WireReader, wireUint32 } from '../../../formats/ssh/wire.js';
+import type { AgentKey } from '../signer/agent-keys.js';
+import { keySigns } from '../signer/purposes.js';
+import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
+import { AGENT, agentFrame, AgentFrames, type AgentMessage } from './agent-frames.js';
+import { readSignedData } from './signed-data.js';
+import { sshAlgorithm, sshSignature } from './ssh-algorithms.js';
+
+/** Keys that are offered to programs that speak the agent protocol, and how they sign. */
+export interface SshKeySource {
+  keys(): Promise<readonly AgentKey[]>;
+  sign(order: SignatureOrder): Promise<SignatureResult>;
+}
+
+/** Messages of one connection that wait for the one before them; OpenSSH's clients send one at a time. */
+const MAX_WAITING = 16;
+
+/** Serves one connection by the agent protocol (draft-miller-ssh-agent): identities and signatures. Everything else is refused. */
+export function serveSshClient(socket: Socket, source: SshKeySource): void {
+  const frames = new AgentFrames();
+  const gone = new AbortController();
+  const connection = new SshAgentConnection(source, gone.signal);
+  let work = Promise.resolve();
+  let waiting = 0;
+  socket.on('data', (piece: Buffer) => {
+    try {
+      for (const message of frames.add(piece)) {
+        waiting += 1;
+        if (waiting > MAX_WAITING) throw new RangeError('too many messages at once');
+        work = work.then(async () => {
+          const answer = await connection.answer(message);
+          waiting -= 1;
+          if (!socket.destroyed) socket.write(answer);
+        });
+      }
+    } catch {
+      socket.destroy();
+    }
+  });
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => gone.abort(new Error('the program that asked is gone')));
+}
+
+interface OfferedKey {
+  readonly key: AgentKey;
+  readonly ssh: SshPublicKey;
+}
+
+const FAILURE = agentFrame(AGENT.failure);
+
+/** The answers to the messages of one connection. */
+export class SshAgentConnection {
+  private offered: readonly OfferedKey[] | undefined;
+
+  constructor(
+    private readonly source: SshKeySource,
+    private readonly gone: AbortSignal,
+  ) {}
+
+  /** Never throws: what cannot be read, is not offered or is not signed is answered with a failure. */
+  async answer({ type, contents }: AgentMessage): Promise<Buffer> {
+    try {
+      if (type === AGENT.requestIdentities && contents.length === 0) return identities(await this.read());
+      if (type === AGENT.signRequest) return await this.signature(contents);
+      return FAILURE;
+    } catch {
+      return FAILURE;
+    }
+  }
+
+  private async signature(contents: Buffer): Promise<Buffer> {
+    const reader = new WireReader(contents);
+    const [blob, data, flags] = [reader.string(), reader.string(), reader.uint32()];
+    if (!reader.done) return FAILURE;
+    const offered = (this.offered ?? (await this.read())).find(({ ssh }) => ssh.blob.equals(blob));
+    const read = readSignedData(data, blob);
+    if (offered === undefined || read === undefined || !keySigns(offered.key.purpose, read.purpose)) return FAILURE;
+    const algorithm = sshAlgorithm(offered.key, flags);
+    if (algorithm === undefined || (read.algorithm !== undefined && read.algorithm !== algorithm.name)) return FAILURE;
+    const { hash, scheme } = algorithm;
+    const digest = createHash(hash).update(data).digest();
+    const { purpose, shown } = read;
+    const { key } = offered;
+    const result = await this.source.sign({ key, digest, algorithm: hash, scheme, purpose, shown, signal: this.gone });
+    if (result.kind !== 'signed') return FAILURE;
+    return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm, result.signature)));
+  }
+
+  /** Read anew when the program asks which keys there are; a signature is by one of those. */
+  private async read(): Promise<readonly OfferedKey[]> {
+    this.offered = (await this.source.keys()).map((key) => ({ key, ssh: sshPublicKeyOfSpki(key.publicKey) }));
+    return this.offered;
+  }
+}
+
+function identities(offered: readonly OfferedKey[]): Buffer {
+  const each = offered.flatMap(({ key, ssh }) => [wireString(ssh.blob), wireString(key.name)]);
+  return agentFrame(AGENT.identitiesAnswer, wireUint32(offered.length), ...each);
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { descriptorOf, lastValue, readGpgCall } from './gpg-arguments.js';
+
+/** Command lines as the tools write them. */
+describe('a command line of gpg', () => {
+  it('of git commit: short options together, the key behind them', () => {
+    const call = readGpgCall(['--status-fd=2', '-bsau', 'release@example.org']);
+    expect(call.task).toBe('detach');
+    expect(call.flags.has('armor')).toBe(true);
+    expect([lastValue(call, 'status-fd'), lastValue(call, 'local-user')]).toEqual(['2', 'release@example.org']);
+    expect(call.operands).toEqual([]);
+  });
+
+  it('of rpmsign: the output behind short options, the file behind --', () => {
+    const line =
+      '--no-verbose --no-armor --no-secmem-warning --digest-algo sha256 -u Release -sbo /tmp/a.sig -- /tmp/a';
+    const call = readGpgCall(line.split(' '));
+    expect(call.task).toBe('detach');
+    expect(call.flags.has('armor')).toBe(false);
+    expect([lastValue(call, 'output'), call.operands]).toEqual(['/tmp/a.sig', ['/tmp/a']]);
+  });
+
+  it('of debsign: clear-signed text', () => {
+    const line =
+      '--no-auto-check-trustdb --local-user K --clearsign --list-options no-show-policy-urls --armor --textmode --output a.asc a';
+    const call = readGpgCall(line.split(' '));
+    expect([call.task, lastValue(call, 'output'), call.operands]).toEqual(['clearsign', 'a.asc', ['a']]);
+  });
+
+  it('of GPGME: data in descriptors', () => {
+    const line =
+      '--enable-special-filenames --batch --status-fd 5 --no-tty --charset utf8 --sign --detach --armor -u K -- -&7';
+    const call = readGpgCall(line.split(' '));
+    expect([call.task, call.operands.map((name) => descriptorOf(call, name))]).toEqual(['detach', [7]]);
+    expect(descriptorOf(readGpgCall(['-b', '-&7']), '-&7')).toBeUndefined();
+  });
+
+  it('of Maven: a key, an output, a file', () => {
+    const line = '--local-user K --batch --no-tty --armor --detach-sign --output /t/a.jar.asc /t/a.jar';
+    const call = readGpgCall(line.split(' '));
+    expect([call.task, lastValue(call, 'output'), call.operands]).toEqual(['detach', '/t/a.jar.asc', ['/t/a.jar']]);
+  });
+
+  it.each(['--verify a.asc a', '--version', '--import', '--keyid-format=long --list-keys K', '-d a.gpg', '-s a'])(
+    '%s is for the real gpg',
+    (line) => expect(readGpgCall(line.split(' ')).task).toBe('other'),
+  );
+
+  it('takes what is behind the letter of an option with a value as that value', () => {
+    expect(lastValue(readGpgCall(['-bu0xABCD']), 'local-user')).toBe('0xABCD');
+  });
+});

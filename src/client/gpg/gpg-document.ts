@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { canonicalCleartext, TextLines } from '../../formats/openpgp/cleartext.js';
+import { fingerprintOf, fourOctets, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import {
+  issuerSubpacket,
+  PGP_SIGNATURE,
+  type PgpHash,
+  subpacket,
+  trailerOf,
+  writeHashedPart,
+} from '../../formats/openpgp/signature-packet.js';
+import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
+import { ClientError, EXIT } from '../api/exit-codes.js';
+
+const STDIN = 0;
+/** A text that is signed in clear is written again behind its hash, so it is held whole. */
+const MAX_CLEARTEXT_BYTES = 64 * 1024 * 1024;
+
+/** Where the bytes of a document come from: descriptors and files, one behind the other. */
+export type DocumentSource = readonly (number | string)[];
+
+/** What is signed: the hashed part of the signature, and the digest over document and trailer. */
+export interface GpgDigest {
+  readonly hashedPart: Buffer;
+  readonly digest: Buffer;
+}
+
+export interface GpgSignatureFacts {
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Buffer;
+  readonly madeAt: Date;
+  readonly hash: PgpHash;
+  readonly at: Date;
+}
+
+/** Signature type of a binary document, and of a text, whose line endings do not count. */
+export function signatureTypeOf(isText: boolean): number {
+  return isText ? PGP_SIGNATURE.text : PGP_SIGNATURE.binary;
+}
+
+/** Hashes a document piece by piece; `isText` changes its line endings to CR LF. */
+export async function digestOfDocument(
+  source: DocumentSource,
+  facts: GpgSignatureFacts,
+  isText: boolean,
+): Promise<GpgDigest> {
+  const hash = createHash(facts.hash);
+  const text = isText ? new TextLines() : undefined;
+  for await (const piece of pieces(source)) hash.update(text?.next(piece) ?? piece);
+  const hashedPart = hashedPartOf(facts, signatureTypeOf(isText));
+  return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
+}
+
+/** The digest of a text that is signed in clear. */
+export function digestOfCleartext(text: Buffer, facts: GpgSignatureFacts): GpgDigest {
+  const hashedPart = hashedPartOf(facts, PGP_SIGNATURE.text);
+  const hash = createHash(facts.hash).update(canonicalCleartext(text));
+  return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
+}
+
+/** A whole text. ClientError when it is too large. */
+export async function readText(source: DocumentSource): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const piece of pieces(source)) {
+    length += piece.length;
+    if (length > MAX_CLEARTEXT_BYTES)
+      throw new ClientError(EXIT.failed, 'The text is too large to be signed in clear; make a detached signature.');
+    parts.push(piece);
+  }
+  return Buffer.concat(parts);
+}
+
+async function* pieces(source: DocumentSource): AsyncGenerator<Buffer> {
+  for (const one of source.length === 0 ? [STDIN] : source) {
+    const stream =
+      typeof one === 'number' ? createReadStream('', { fd: one, autoClose: false }) : createReadStream(one);
+    for await (const piece of stream) yield piece as Buffer;
+  }
+}
+
+function hashedPartOf({ publicKey, madeAt, hash, at }: GpgSignatureFacts, type: number): Buffer {
+  const subpackets = [
+    issuerSubpacket(fingerprintOf(keyBody({ publicKey, madeAt }))),
+    subpacket(PGP_SUBPACKET.created, fourOctets(pgpSeconds(at))),
+  ];
+  return writeHashedPart({ type, algorithm: pgpAlgorithmOf(publicKey), hash, subpackets });
+}

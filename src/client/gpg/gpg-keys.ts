@@ -1,0 +1,88 @@
+import { createPublicKey } from 'node:crypto';
+import type { ApiClient } from '../api/api-client.js';
+import type { AgentKey } from '../agent/signer/agent-keys.js';
+
+/** A signing key with its OpenPGP certificate, as the service shows it. */
+export interface GpgKey {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly version: number;
+  /** Hexadecimal, in upper case. */
+  readonly fingerprint: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | undefined;
+  readonly revoked: boolean;
+  /** Those that are certified. */
+  readonly userIds: readonly string[];
+  /** Armored. */
+  readonly certificate: string;
+}
+
+interface Listed {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly version: number;
+  readonly fingerprint: string;
+  readonly createdAt: string;
+  readonly expiresAt?: string;
+  readonly userIds: readonly { readonly userId: string; readonly status: string }[];
+  readonly revocation?: { readonly status: string };
+  readonly certificate?: string;
+}
+
+/** The keys whose certificates are complete, newest first. */
+export async function readGpgKeys(api: ApiClient): Promise<GpgKey[]> {
+  const all: GpgKey[] = [];
+  for (let after = ''; ;) {
+    const page: { items: Listed[]; nextCursor: string | null } = await api.call(
+      'GET',
+      `/api/v1/openpgp-certificates?limit=200${after}`,
+    );
+    all.push(...page.items.flatMap((listed) => keyOf(listed)));
+    if (page.nextCursor === null) return all;
+    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+}
+
+function keyOf({ certificate, userIds, revocation, createdAt, expiresAt, ...key }: Listed): GpgKey[] {
+  if (certificate === undefined) return [];
+  return [
+    {
+      ...key,
+      certificate,
+      createdAt: new Date(createdAt),
+      expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt),
+      revoked: revocation?.status === 'SIGNED',
+      userIds: userIds.filter(({ status }) => status === 'SIGNED').map(({ userId }) => userId),
+    },
+  ];
+}
+
+/** Id of the key, 64 bits, as gpg shows it. */
+export function keyIdOf({ fingerprint }: GpgKey): string {
+  return fingerprint.slice(-16);
+}
+
+const HEXADECIMAL = /^(?:0x)?([0-9a-fA-F]{8}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})!?$/;
+
+/**
+ * The keys that gpg would take a name for (its manual, "How to specify a user ID"): fingerprint or key id, `<address>`, `=user id`, a part
+ * of a user ID; and before those the name of the signing key in the service.
+ */
+export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
+  const own = keys.filter((key) => key.name === name || key.id === name);
+  if (own.length > 0) return own;
+  const hexadecimal = HEXADECIMAL.exec(name)?.[1]?.toUpperCase();
+  if (hexadecimal !== undefined) return keys.filter(({ fingerprint }) => fingerprint.endsWith(hexadecimal));
+  if (name.startsWith('=')) return keys.filter(({ userIds }) => userIds.includes(name.slice(1)));
+  const part = name.toLowerCase();
+  return keys.filter(({ userIds }) => userIds.some((userId) => userId.toLowerCase().includes(part)));
+}
+
+/** The same key for the signer, which asks the service by its id. */
+export function agentKeyOf({ id, name, version, type }: GpgKey, publicKeyPem: string): AgentKey {
+  const publicKey = createPublicKey(publicKeyPem).export({ type: 'spki', format: 'der' });
+  return { id, name, version, type, purpose: 'openpgp', publicKey, chain: [] };
+}

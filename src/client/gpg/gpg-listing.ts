@@ -1,0 +1,78 @@
+import { pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import { type GpgKey, keyIdOf } from './gpg-keys.js';
+
+/** Public-key algorithm ID, bits, and the name of the curve as gpg writes them. */
+const TYPES: Readonly<Record<string, { id: number; bits: number; curve: string }>> = {
+  'rsa-2048': { id: 1, bits: 2048, curve: '' },
+  'rsa-3072': { id: 1, bits: 3072, curve: '' },
+  'rsa-4096': { id: 1, bits: 4096, curve: '' },
+  'ec-p256': { id: 19, bits: 256, curve: 'nistp256' },
+  'ec-p384': { id: 19, bits: 384, curve: 'nistp384' },
+  'ec-p521': { id: 19, bits: 521, curve: 'nistp521' },
+};
+
+export function gpgAlgorithmOf({ type }: Pick<GpgKey, 'type'>): { id: number; bits: number; curve: string } {
+  return TYPES[type] ?? { id: 0, bits: 0, curve: '' };
+}
+
+/** Secret keys with `--with-colons` (GnuPG's doc/DETAILS): the key, its fingerprint, its user IDs. */
+export function colonListing(key: GpgKey, now: Date): string[] {
+  const { id, bits, curve } = gpgAlgorithmOf(key);
+  const validity = validityOf(key, now);
+  const expires = key.expiresAt === undefined ? '' : String(pgpSeconds(key.expiresAt));
+  const created = String(pgpSeconds(key.createdAt));
+  const usable = validity === 'u' ? 'scSC' : 'sc';
+  const sec = [
+    'sec',
+    validity,
+    bits,
+    id,
+    keyIdOf(key),
+    created,
+    expires,
+    '',
+    'u',
+    '',
+    '',
+    usable,
+    '',
+    '',
+    '+',
+    '',
+    curve,
+  ];
+  return [
+    [...sec, '', '0', ''].join(':'),
+    `fpr:::::::::${key.fingerprint}:`,
+    ...key.userIds.map((userId) => `uid:${validity}::::${created}::::${escaped(userId)}::::::::::0:`),
+  ];
+}
+
+/** Secret keys as people read them. */
+export function plainListing(key: GpgKey, now: Date): string[] {
+  const { bits, curve } = gpgAlgorithmOf(key);
+  const kind = curve === '' ? `rsa${bits}` : curve;
+  const validity = { u: 'ultimate', e: 'expired', r: 'revoked' }[validityOf(key, now)];
+  const end = key.expiresAt === undefined ? '' : ` [expires: ${day(key.expiresAt)}]`;
+  return [
+    `sec   ${kind} ${day(key.createdAt)} [SC]${end}`,
+    `      ${key.fingerprint}`,
+    ...key.userIds.map((userId) => `uid           [${validity}] ${userId}`),
+    '',
+  ];
+}
+
+/** `u`ltimate, `e`xpired or `r`evoked. */
+export function validityOf({ revoked, expiresAt }: GpgKey, now: Date): 'u' | 'e' | 'r' {
+  if (revoked) return 'r';
+  return expiresAt !== undefined && expiresAt <= now ? 'e' : 'u';
+}
+
+function day(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+/** Fields of a listing are C strings: a colon or a backslash in them is escaped. */
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\x5c').replaceAll(':', '\\x3a');
+}

@@ -1,0 +1,173 @@
+import { armored, dearmored } from '../../formats/openpgp/armor.js';
+import { askingProgramOf } from '../agent/signer/said-by-client.js';
+import { RemoteSigner } from '../agent/signer/remote-signer.js';
+import type { ApiClient } from '../api/api-client.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { callingProgram } from './calling-program.js';
+import { descriptorOf, type GpgCall, lastValue, readGpgCall } from './gpg-arguments.js';
+import { GpgConsole } from './gpg-console.js';
+import { agentKeyOf, type GpgKey, gpgKeysNamed, readGpgKeys } from './gpg-keys.js';
+import { colonListing, plainListing, validityOf } from './gpg-listing.js';
+import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
+import { realProgram, runReal } from './real-gpg.js';
+
+export interface GpgSurroundings {
+  readonly variables: NodeJS.ProcessEnv;
+  api(): Promise<ApiClient>;
+}
+
+/** The name of the key to sign with where the caller names none. */
+const KEY_VARIABLE = 'SEALWRIGHT_GPG_KEY';
+/** gpg ends with 2 on errors. */
+const FAILED = 2;
+
+/** Codes of libgpg-error, with gpg as their source, as `FAILURE` lines have them. */
+const SOURCE_GPG = 2 << 24;
+const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, unavailable: 77 } as const;
+const NO_SECRET_KEY = 17;
+const GENERAL = 1;
+/** What gpg calls them where it fails. */
+const NAMES = { detach: 'sign', clearsign: 'sign', list: 'list', export: 'export' } as const;
+
+/** Does what gpg is asked to do with the keys of the service, and has the real gpg do everything else. Answers the exit code. */
+export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {
+  const call = readGpgCall(args);
+  const { variables } = surroundings;
+  if (call.task === 'other') return runReal(realProgram('gpg', variables), args, descriptorsOf(call));
+  const console = new GpgConsole(descriptor(call, 'status-fd'), descriptor(call, 'logger-fd'));
+  try {
+    const api = await surroundings.api();
+    const keys = await readGpgKeys(api);
+    if (call.task === 'list') return list(call, keys, console);
+    if (call.task === 'export') return exported(call, keys, console);
+    return await sign(call, { args, api, keys, console, variables });
+  } catch (error) {
+    if (!(error instanceof ClientError) && !isOfTheSystem(error)) throw error;
+    console.note(error.message);
+    console.status(`FAILURE ${NAMES[call.task]} ${SOURCE_GPG | GENERAL}`);
+    return FAILED;
+  }
+}
+
+function descriptor(call: GpgCall, option: string): number | undefined {
+  const given = lastValue(call, option);
+  return given === undefined ? undefined : Number(given);
+}
+
+/** A file that is not there, or may not be read or written. */
+function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function descriptorsOf(call: GpgCall): number[] {
+  const named = ['status-fd', 'logger-fd', 'attribute-fd', 'command-fd', 'passphrase-fd'].map((name) =>
+    lastValue(call, name),
+  );
+  const special = [...call.operands, lastValue(call, 'output') ?? ''].map((name) => descriptorOf(call, name));
+  return [...named.map(Number), ...special].filter((fd): fd is number => Number.isInteger(fd) && Number(fd) >= 0);
+}
+
+function list(call: GpgCall, keys: readonly GpgKey[], console: GpgConsole): number {
+  const { operands, flags } = call;
+  const wanted = operands.length === 0 ? keys : operands.flatMap((name) => gpgKeysNamed(keys, name));
+  if (wanted.length === 0 && operands.length > 0) {
+    console.note('error reading key: No secret key');
+    return FAILED;
+  }
+  const listing = flags.has('with-colons') ? colonListing : plainListing;
+  const now = new Date();
+  console.out([...new Set(wanted)].flatMap((key) => listing(key, now)).map((line) => `${line}\n`).join('')); // prettier-ignore
+  return EXIT.done;
+}
+
+function exported(call: GpgCall, keys: readonly GpgKey[], console: GpgConsole): number {
+  const { operands, flags } = call;
+  const wanted = operands.length === 0 ? keys : operands.flatMap((name) => gpgKeysNamed(keys, name));
+  if (wanted.length === 0) {
+    console.note('WARNING: nothing exported');
+    return operands.length === 0 ? EXIT.done : FAILED;
+  }
+  const bytes = Buffer.concat([...new Set(wanted)].map(({ certificate }) => dearmored(certificate.trimEnd())));
+  console.out(flags.has('armor') ? armored('PUBLIC KEY BLOCK', bytes) : bytes);
+  return EXIT.done;
+}
+
+interface SignatureCall {
+  readonly args: readonly string[];
+  readonly api: ApiClient;
+  readonly keys: readonly GpgKey[];
+  readonly console: GpgConsole;
+  readonly variables: NodeJS.ProcessEnv;
+}
+
+async function sign(call: GpgCall, { args, api, keys, console, variables }: SignatureCall): Promise<number> {
+  const name = lastValue(call, 'local-user') ?? lastValue(call, 'default-key') ?? variables[KEY_VARIABLE];
+  const key = signingKey(keys, name, console);
+  if (key === undefined) return FAILED;
+  console.status(considered(key));
+  const asking = callingProgram() ?? askingProgramOf('gpg', args);
+  const ended = new AbortController();
+  const release = watchForTheEnd(ended);
+  const { publicKey }: { publicKey: string } = await api.call('GET', `/api/v1/signing-keys/${key.id}`);
+  const note = (line: string): void => console.note(line);
+  const signDigest: SignDigest = (hash, { digest, hashedPart }, fileName) =>
+    new RemoteSigner(api, { protocol: 'openpgp', asking: { ...asking, fileName }, note }).sign({
+      key: agentKeyOf(key, publicKey),
+      digest,
+      algorithm: hash,
+      scheme: key.type.startsWith('rsa') ? 'rsa-pkcs1v15' : 'ecdsa-raw',
+      purpose: 'openpgp',
+      container: { format: 'openpgp', content: hashedPart },
+      signal: ended.signal,
+    });
+  try {
+    const failed = await makeSignature(call, key, publicKey, { signDigest, console });
+    return failed === undefined ? EXIT.done : failure(failed, console);
+  } finally {
+    release();
+  }
+}
+
+/** The key to sign with; undefined when there is none that can, which was told as gpg tells it (`INV_SGNR`). */
+function signingKey(keys: readonly GpgKey[], name: string | undefined, console: GpgConsole): GpgKey | undefined {
+  const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
+  if (others.length > 0)
+    throw usageError(
+      `${name ?? 'No key was named, and there'} stands for several keys; name one with -u, by its fingerprint.`,
+    );
+  const refusal = key === undefined ? { code: 9, why: 'No secret key' } : refusalOf(key);
+  if (refusal === undefined) return key;
+  console.status(`INV_SGNR ${refusal.code} ${name ?? ''}`);
+  console.status(`FAILURE sign ${SOURCE_GPG | NO_SECRET_KEY}`);
+  console.note(`skipped "${name ?? ''}": ${refusal.why}`);
+  console.note('signing failed: No secret key');
+  return undefined;
+}
+
+/** Codes of INV_SGNR in GnuPG's doc/DETAILS. */
+function refusalOf(key: GpgKey): { code: number; why: string } | undefined {
+  const validity = validityOf(key, new Date());
+  if (validity === 'r') return { code: 4, why: 'Key revoked' };
+  return validity === 'e' ? { code: 5, why: 'Key expired' } : undefined;
+}
+
+function failure({ kind, detail }: NotSigned, console: GpgConsole): number {
+  console.note(`signing failed: ${detail}`);
+  console.status(`FAILURE sign ${SOURCE_GPG | ERROR_NUMBER[kind]}`);
+  return FAILED;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/** Gives up when this program is ended, or when the one that started it is gone. */
+function watchForTheEnd(ended: AbortController): () => void {
+  const parent = process.ppid;
+  const end = (): void => ended.abort(new Error('the program that asked is gone'));
+  const look = setInterval(() => process.ppid === parent || end(), LOOK_EVERY_MS);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, end);
+  return () => {
+    clearInterval(look);
+    for (const signal of signals) process.off(signal, end);
+  };
+}

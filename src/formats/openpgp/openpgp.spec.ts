@@ -1,0 +1,147 @@
+import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { armored, dearmored } from './armor.js';
+import { certificate, certificationOf, revocationOf } from './certificate.js';
+import { canonicalCleartext, cleartextMessage, TextLines } from './cleartext.js';
+import { fingerprintOf, keyBody, mpi } from './key-packet.js';
+import { PGP_TAG, pgpPackets } from './packets.js';
+import {
+  issuerOf,
+  issuerSubpacket,
+  PGP_SIGNATURE,
+  readHashedPart,
+  readSignaturePacket,
+  signaturePacket,
+  subpacket,
+  writeHashedPart,
+} from './signature-packet.js';
+import { PGP_SUBPACKET } from './signatures.js';
+
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const spki = (key: typeof ec.publicKey) => key.export({ type: 'spki', format: 'der' });
+const MADE_AT = new Date('2027-01-01T00:00:00.900Z');
+const KEY = { publicKey: spki(ec.publicKey), madeAt: MADE_AT };
+
+describe('a key packet', () => {
+  it('says the second in which the key was made, and its fingerprint stays', () => {
+    const body = keyBody(KEY);
+    expect(body.readUInt32BE(1)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1000);
+    expect(fingerprintOf(body)).toEqual(fingerprintOf(keyBody({ ...KEY, madeAt: new Date('2027-01-01T00:00:00Z') })));
+    expect(fingerprintOf(body)).toHaveLength(20);
+  });
+
+  it('holds an RSA key by its numbers', () => {
+    const { n = '' } = createPublicKey(rsa.publicKey.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' });
+    const modulus = Buffer.from(n, 'base64url');
+    expect(keyBody({ publicKey: spki(rsa.publicKey), madeAt: MADE_AT }).includes(mpi(modulus))).toBe(true);
+  });
+
+  it('is not written for keys that version 4 does not have', () => {
+    const other = generateKeyPairSync('ed25519');
+    expect(() => keyBody({ publicKey: spki(other.publicKey), madeAt: MADE_AT })).toThrow(RangeError);
+  });
+
+  it.each([
+    ['', '0000'],
+    ['00', '0000'],
+    ['01', '000101'],
+    ['0001ff', '000901ff'],
+    ['80', '000880'],
+  ])('the number %s is written as %s: no leading zero bits (RFC 9580 section 3.2)', (number, written) => {
+    expect(mpi(Buffer.from(number, 'hex')).toString('hex')).toBe(written);
+  });
+});
+
+const PART = writeHashedPart({
+  type: PGP_SIGNATURE.binary,
+  algorithm: 19,
+  hash: 'sha256',
+  subpackets: [issuerSubpacket(fingerprintOf(keyBody(KEY))), subpacket(PGP_SUBPACKET.created, 1_800_000_000)],
+});
+
+describe('the hashed part of a signature', () => {
+  it('reads what it wrote, and names its key', () => {
+    const part = readHashedPart(PART);
+    expect(part).toMatchObject({ type: 0, algorithm: 19, hash: 'sha256' });
+    expect(issuerOf(part)).toEqual(fingerprintOf(keyBody(KEY)));
+  });
+
+  it('is nothing when it is longer or shorter than it says, or of another version', () => {
+    for (let length = 0; length < PART.length; length += 1)
+      expect(() => readHashedPart(PART.subarray(0, length))).toThrow(RangeError);
+    expect(() => readHashedPart(Buffer.concat([PART, Buffer.alloc(1)]))).toThrow(RangeError);
+    expect(() => readHashedPart(Buffer.concat([Buffer.from([6]), PART.subarray(1)]))).toThrow(RangeError);
+  });
+
+  it('names no key when it names two', () => {
+    const issuer = issuerSubpacket(fingerprintOf(keyBody(KEY)));
+    expect(issuerOf({ type: 0, algorithm: 19, hash: 'sha256', subpackets: [issuer, issuer] })).toBeUndefined();
+  });
+});
+
+describe('a signature packet', () => {
+  const digest = createHash('sha256').update('document').digest();
+
+  it('holds r and s, and the first octets of the digest', () => {
+    const signature = sign(undefined, digest, { key: ec.privateKey, dsaEncoding: 'ieee-p1363' });
+    const read = readSignaturePacket(signaturePacket(PART, { digest, signature }));
+    expect(read.hashedPart).toEqual(PART);
+    expect(read.left).toEqual(digest.subarray(0, 2));
+    const padded = read.numbers.map((number) => Buffer.concat([Buffer.alloc(32 - number.length), number]));
+    const key = { key: ec.publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify(undefined, digest, key, Buffer.concat(padded))).toBe(true);
+  });
+
+  it('is refused when it is cut short anywhere', () => {
+    const packet = signaturePacket(PART, { digest, signature: Buffer.alloc(64, 0xff) });
+    for (let length = 0; length < packet.length; length += 1)
+      expect(() => readSignaturePacket(packet.subarray(0, length))).toThrow(RangeError);
+  });
+});
+
+describe('a certificate', () => {
+  it('is the key, then its revocation, then each user ID with what binds it', () => {
+    const at = new Date('2027-06-01T00:00:00Z');
+    const { hashedPart, digest } = certificationOf(KEY, {
+      userId: 'Anna <a@b.example>',
+      at,
+      primary: true,
+      hash: 'sha256',
+    });
+    const bound = signaturePacket(hashedPart, { digest, signature: Buffer.alloc(64, 1) });
+    const said = revocationOf(KEY, { at, reason: 'retired', text: 'It had its time.', hash: 'sha256' });
+    const revoked = signaturePacket(said.hashedPart, { digest: said.digest, signature: Buffer.alloc(64, 1) });
+    const bytes = certificate(KEY, [revoked], [{ userId: 'Anna <a@b.example>', certifications: [bound] }]);
+    const { publicKey, signature, userId } = PGP_TAG;
+    expect([...pgpPackets(bytes)].map(({ tag }) => tag)).toEqual([publicKey, signature, userId, signature]);
+    expect(dearmored(armored('PUBLIC KEY BLOCK', bytes).trimEnd())).toEqual(bytes);
+  });
+});
+
+describe('signed text', () => {
+  it.each([
+    ['a\nb\n', 'a\r\nb'],
+    ['a\nb', 'a\r\nb'],
+    ['a \t\r\n\nb\n\n', 'a\r\n\r\nb\r\n'],
+    ['', ''],
+  ])('%j is hashed in clear as %j', (text, hashed) => {
+    expect(canonicalCleartext(Buffer.from(text)).toString()).toBe(hashed);
+  });
+
+  it('escapes lines that begin with a dash, and keeps every octet', () => {
+    const text = Buffer.from([...Buffer.from('-----BEGIN x\n'), 0xff, 0x0a]);
+    const message = cleartextMessage(text, 'sha256').toString('latin1');
+    expect(message).toBe('-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n- -----BEGIN x\n\u00ff\n');
+  });
+
+  it('changes line endings in the same way, wherever its pieces are cut', () => {
+    const text = Buffer.from('a\r\r\nb\n\rc\r\n\nd');
+    const whole = new TextLines().next(text).toString();
+    expect(whole).toBe('a\r\nb\r\n\rc\r\n\r\nd');
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const lines = new TextLines();
+      expect(Buffer.concat([lines.next(text.subarray(0, cut)), lines.next(text.subarray(cut))]).toString()).toBe(whole);
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import { fourOctets, mpi, PGP_ALGORITHM } from './key-packet.js';
+import { PGP_TAG, pgpPacket, pgpPackets, writtenLength } from './packets.js';
+import { PGP_SUBPACKET, type PgpSubpacket, subpacketsIn } from './signatures.js';
+
+/** Signature types (RFC 9580 section 5.2.1) that this service makes. */
+export const PGP_SIGNATURE = { binary: 0x00, text: 0x01, certification: 0x13, keyRevocation: 0x20 } as const;
+
+/** Hash algorithm IDs (RFC 9580 section 9.5). */
+export const PGP_HASH = { sha256: 8, sha384: 9, sha512: 10 } as const;
+export type PgpHash = keyof typeof PGP_HASH;
+
+const VERSION = 4;
+const HEAD_BYTES = 6;
+
+/** The part of a signature of version 4 that is hashed behind the document (RFC 9580 section 5.2.4). */
+export interface HashedPart {
+  readonly type: number;
+  /** Public-key algorithm ID. */
+  readonly algorithm: number;
+  readonly hash: PgpHash;
+  readonly subpackets: readonly PgpSubpacket[];
+}
+
+/** From the version to the last hashed subpacket. */
+export function writeHashedPart({ type, algorithm, hash, subpackets }: HashedPart): Buffer {
+  const area = Buffer.concat(subpackets.map(writtenSubpacket));
+  const head = Buffer.from([VERSION, type, algorithm, PGP_HASH[hash], 0, 0]);
+  head.writeUInt16BE(area.length, 4);
+  return Buffer.concat([head, area]);
+}
+
+/** Reads a hashed part, whole. @throws RangeError for another version or hash, and where it is not exactly that. */
+export function readHashedPart(bytes: Buffer): HashedPart {
+  if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw new RangeError('no signature of version 4');
+  if (bytes.readUInt16BE(4) !== bytes.length - HEAD_BYTES)
+    throw new RangeError('the hashed subpackets are not as long as they say');
+  const hash = (Object.keys(PGP_HASH) as PgpHash[]).find((name) => PGP_HASH[name] === bytes[3]);
+  if (hash === undefined) throw new RangeError('the hash is none of SHA-256, SHA-384 and SHA-512');
+  const subpackets = subpacketsIn(bytes.subarray(HEAD_BYTES));
+  return { type: bytes.readUInt8(1), algorithm: bytes.readUInt8(2), hash, subpackets };
+}
+
+function writtenSubpacket({ type, critical, value }: PgpSubpacket): Buffer {
+  return Buffer.concat([writtenLength(value.length + 1), Buffer.from([critical ? type | 0x80 : type]), value]);
+}
+
+export function subpacket(type: number, value: Buffer | number, critical = false): PgpSubpacket {
+  return { type, critical, value: typeof value === 'number' ? fourOctets(value) : value };
+}
+
+/** The subpacket that names the key by its fingerprint, of version 4. */
+export function issuerSubpacket(fingerprint: Buffer): PgpSubpacket {
+  return subpacket(PGP_SUBPACKET.issuerFingerprint, Buffer.concat([Buffer.from([VERSION]), fingerprint]));
+}
+
+/** The fingerprint of version 4 that a hashed part names; undefined when it names none, or more than one. */
+export function issuerOf({ subpackets }: HashedPart): Buffer | undefined {
+  const [issuer, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.issuerFingerprint);
+  return more.length === 0 && issuer?.value[0] === VERSION && issuer.value.length === 21
+    ? issuer.value.subarray(1)
+    : undefined;
+}
+
+/** What is hashed behind the document: the hashed part, and how long it is. */
+export function trailerOf(hashedPart: Buffer): Buffer {
+  return Buffer.concat([hashedPart, Buffer.from([VERSION, 0xff]), fourOctets(hashedPart.length)]);
+}
+
+/** The parts of a signature packet beside its hashed part. */
+export interface PgpSignatureValue {
+  /** The digest that was signed; its first two octets go into the packet. */
+  readonly digest: Buffer;
+  /** RSA: the signature. ECDSA: r and s, each as long as the order of the curve, one behind the other (IEEE P1363). */
+  readonly signature: Buffer;
+}
+
+/** A signature packet of version 4 (RFC 9580 section 5.2.3). The key is named beside the hashed part once more, for old readers. */
+export function signaturePacket(hashedPart: Buffer, { digest, signature }: PgpSignatureValue): Buffer {
+  const part = readHashedPart(hashedPart);
+  const issuer = issuerOf(part)?.subarray(-8);
+  const unhashed = issuer === undefined ? Buffer.alloc(0) : writtenSubpacket(subpacket(PGP_SUBPACKET.issuer, issuer));
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(unhashed.length);
+  const half = signature.length / 2;
+  const numbers =
+    part.algorithm === PGP_ALGORITHM.rsa ? [signature] : [signature.subarray(0, half), signature.subarray(half)];
+  const body = Buffer.concat([hashedPart, length, unhashed, digest.subarray(0, 2), ...numbers.map(mpi)]);
+  return pgpPacket({ tag: PGP_TAG.signature, body });
+}
+
+export interface ReadSignature {
+  readonly hashedPart: Buffer;
+  /** The first two octets of the digest. */
+  readonly left: Buffer;
+  /** RSA: one number. ECDSA: r and s. */
+  readonly numbers: readonly Buffer[];
+}
+
+/** Reads one signature packet of version 4, and nothing behind it. @throws RangeError on anything else. */
+export function readSignaturePacket(bytes: Buffer): ReadSignature {
+  const [packet, ...more] = pgpPackets(bytes);
+  if (packet?.tag !== PGP_TAG.signature || more.length > 0 || packet.body[0] !== VERSION)
+    throw new RangeError('not one OpenPGP signature of version 4');
+  const { body } = packet;
+  const hashedEnd = HEAD_BYTES + body.readUInt16BE(4);
+  const left = hashedEnd + 2 + body.readUInt16BE(hashedEnd);
+  const numbers: Buffer[] = [];
+  for (let at = left + 2; at < body.length;) {
+    const end = at + 2 + Math.ceil(body.readUInt16BE(at) / 8);
+    if (end > body.length || numbers.length === 2) throw new RangeError('the numbers of the signature are cut short');
+    numbers.push(body.subarray(at + 2, end));
+    at = end;
+  }
+  return { hashedPart: body.subarray(0, hashedEnd), left: body.subarray(left, left + 2), numbers };
+}

@@ -1,0 +1,91 @@
+import { fingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
+import {
+  type HashedPart,
+  issuerOf,
+  PGP_SIGNATURE,
+  readHashedPart,
+  signaturePacket,
+} from '../../formats/openpgp/signature-packet.js';
+import type { KeyType } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
+import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
+
+/** Callers may have documents signed. What a key says of itself is composed by the service. */
+const DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
+const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
+/** What the signature of a document may state. */
+const STATED: readonly number[] = [
+  PGP_SUBPACKET.created,
+  PGP_SUBPACKET.signatureExpiry,
+  PGP_SUBPACKET.issuer,
+  PGP_SUBPACKET.notation,
+  PGP_SUBPACKET.policyUri,
+  PGP_SUBPACKET.signersUserId,
+  PGP_SUBPACKET.issuerFingerprint,
+];
+const MAX_CLOCK_SKEW_S = 300;
+const MAX_HASHED_BYTES = 4096;
+
+/**
+ * An OpenPGP signature of version 4 (RFC 9580 section 5.2.3): the packet, binary. `content` is the hashed part, which the client composed
+ * and hashed behind the document; the digest is of both.
+ */
+export const openpgp: SignatureFormatWriter = {
+  needsCertificate: false,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-raw']),
+  toBeSigned(order, at) {
+    const part = hashedPartOf(order);
+    if (!(order.isStatement === true ? STATEMENTS : DOCUMENTS).includes(part.type))
+      throw refused('openpgp.type', 'is no signature over a document (types 0x00 and 0x01)');
+    if (order.isStatement !== true) assertDocument(part, order, at);
+    return undefined;
+  },
+  beforeSigning: (order) => void hashedPartOf(order),
+  assemble: ({ content = Buffer.alloc(0), digest }, _toBeSigned, { signature }) =>
+    signaturePacket(content, { digest, signature }),
+};
+
+/** Digests that are at least as long as the order of the curve (RFC 9580 section 5.2.3.2). */
+export function digestsForOpenPgp(type: KeyType): readonly FormatDigest[] {
+  if (type === 'ec-p384') return ['sha384', 'sha512'];
+  return type === 'ec-p521' ? ['sha512'] : FORMAT_DIGESTS;
+}
+
+/** The hashed part, when it is one of a signature by this very key and this digest. */
+function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): HashedPart {
+  const part = read(content);
+  if (part.hash !== algorithm) throw refused('openpgp.hash', `names another hash than ${algorithm}`);
+  if (part.algorithm !== pgpAlgorithmOf(publicKey)) throw refused('openpgp.other-key', 'names another kind of key');
+  if (issuerOf(part)?.equals(fingerprintOf(keyBody({ publicKey, madeAt }))) !== true)
+    throw refused('openpgp.other-key', 'does not name the fingerprint of the version of the key that signs');
+  return part;
+}
+
+function read(content: Buffer | undefined): HashedPart {
+  if (content === undefined || content.length > MAX_HASHED_BYTES)
+    throw refused('content.unreadable', `must be the hashed part of a signature, at most ${MAX_HASHED_BYTES} bytes`);
+  try {
+    return readHashedPart(content);
+  } catch (cause) {
+    const reason = cause instanceof RangeError ? cause.message : 'it cannot be read';
+    throw refused('content.unreadable', `is not the hashed part of an OpenPGP signature: ${reason}`, cause);
+  }
+}
+
+function assertDocument({ subpackets }: HashedPart, { madeAt }: FormatOrder, now: Date): void {
+  const other = subpackets.find(({ type }) => !STATED.includes(type));
+  if (other !== undefined)
+    throw refused('openpgp.subpacket', `has a subpacket of the type ${other.type}, which no document needs`);
+  const [created, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.created);
+  if (created?.value.length !== 4 || more.length > 0) throw refused('openpgp.time', 'must state one creation time');
+  const at = created.value.readUInt32BE(0);
+  if (at < pgpSeconds(madeAt) || at > pgpSeconds(now) + MAX_CLOCK_SKEW_S)
+    throw refused('openpgp.time', 'states a creation time before that of the key, or in the future');
+}
+
+function refused(code: string, detail: string, cause?: unknown): Problem {
+  const pointer = '/content';
+  return new Problem('malformed', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }], cause });
+}

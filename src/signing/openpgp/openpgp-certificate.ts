@@ -1,0 +1,53 @@
+import { armored } from '../../formats/openpgp/armor.js';
+import { certificate, type CertifiedUser } from '../../formats/openpgp/certificate.js';
+import { fingerprintOf, keyBody } from '../../formats/openpgp/key-packet.js';
+import type { ActiveKey } from '../keys/signing-key.reader.js';
+import type { RequestedStatement } from './openpgp-statements.repository.js';
+
+/** A version of a key as OpenPGP shows it to the world. */
+export interface OpenPgpCertificate {
+  readonly key: OpenPgpKey;
+  /** Hexadecimal, in upper case. */
+  readonly fingerprint: string;
+  /** The end of the key, by its newest signed certification; null when it does not expire. */
+  readonly expiresAt: Date | null;
+  /** The newest statement about each user ID. */
+  readonly users: readonly RequestedStatement[];
+  /** The newest; undefined when nobody asked for one. */
+  readonly revocation: RequestedStatement | undefined;
+  /** Undefined until a user ID is certified: no program takes a key without one. */
+  readonly armored: string | undefined;
+}
+
+export type OpenPgpKey = Pick<ActiveKey, 'keyId' | 'name' | 'type' | 'version' | 'publicKey' | 'madeAt'>;
+
+/** Makes the certificate of a key of what it said of itself, oldest first. Statements that are not signed are shown, and do not go in. */
+export function openPgpCertificate(key: OpenPgpKey, statements: readonly RequestedStatement[]): OpenPgpCertificate {
+  const certifications = statements.filter(({ kind }) => kind === 'certification');
+  const revocations = statements.filter(({ kind }) => kind === 'revocation');
+  const signed = certifications.filter(isSigned);
+  const newest = new Map(certifications.map((one) => [one.userId ?? '', one]));
+  const users = [...newest.values()];
+  const certified = certifiedUsers(signed);
+  const packets = revocations.filter(isSigned).map(({ signature }) => signature);
+  return {
+    key,
+    fingerprint: fingerprintOf(keyBody(key)).toString('hex').toUpperCase(),
+    expiresAt: signed.at(-1)?.expiresAt ?? null,
+    users,
+    revocation: revocations.findLast(isSigned) ?? revocations.at(-1),
+    armored: certified.length === 0 ? undefined : armored('PUBLIC KEY BLOCK', certificate(key, packets, certified)),
+  };
+}
+
+/** Each user ID with its newest signature: the older ones say nothing any more. */
+function certifiedUsers(signed: readonly Signed[]): CertifiedUser[] {
+  const newest = new Map(signed.map((one) => [one.userId ?? '', one.signature]));
+  return [...newest].map(([userId, signature]) => ({ userId, certifications: [signature] }));
+}
+
+type Signed = RequestedStatement & { readonly signature: Buffer };
+
+function isSigned(statement: RequestedStatement): statement is Signed {
+  return statement.status === 'SIGNED' && statement.signature !== null;
+}

@@ -1,0 +1,57 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import {
+  CertifyUserIdsBody,
+  OpenPgpCertificatePage,
+  OpenPgpCertificateView,
+  RevokeOpenPgpBody,
+} from './openpgp-certificates.dto.js';
+import { OpenPgpCertificatesService } from './openpgp-certificates.service.js';
+
+@ApiTags('OpenPGP')
+@Controller('api/v1')
+export class OpenPgpCertificatesController {
+  constructor(private readonly certificates: OpenPgpCertificatesService) {}
+
+  /** Lists the OpenPGP certificates of signing keys, newest key first; a page may hold fewer than its limit. */
+  @Get('openpgp-certificates')
+  @Needs('signing-keys:read')
+  async listOpenPgpCertificates(@Query() query: PageQuery): Promise<OpenPgpCertificatePage> {
+    return OpenPgpCertificatePage.of(await this.certificates.list(query));
+  }
+
+  /** Shows the OpenPGP certificate of a signing key. */
+  @Get('signing-keys/:id/openpgp')
+  @Needs('signing-keys:read')
+  async getOpenPgpCertificate(@Param() { id }: IdParam): Promise<OpenPgpCertificateView> {
+    return OpenPgpCertificateView.of(await this.certificates.get(id));
+  }
+
+  /** Has a signing key certify user IDs as its own, and its end. Each is a signing request, and waits for approval where the key needs it. */
+  @Post('signing-keys/:id/openpgp')
+  @HttpCode(200)
+  @Needs('signing-keys:write')
+  async certifyUserIds(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: CertifyUserIdsBody,
+  ): Promise<OpenPgpCertificateView> {
+    return OpenPgpCertificateView.of(await this.certificates.certify(caller, id, body.toOrder()));
+  }
+
+  /** Has a signing key say in OpenPGP that it is revoked; publish the certificate then. */
+  @Post('signing-keys/:id/openpgp/revocation')
+  @HttpCode(200)
+  @Needs('signing-keys:write')
+  async revokeOpenPgpCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: RevokeOpenPgpBody,
+  ): Promise<OpenPgpCertificateView> {
+    return OpenPgpCertificateView.of(await this.certificates.revoke(caller, id, body.toOrder()));
+  }
+}

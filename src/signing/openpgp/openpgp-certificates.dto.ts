@@ -1,0 +1,131 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  MaxLength,
+} from 'class-validator';
+import { REVOCATION_REASONS, type RevocationReason } from '../../formats/openpgp/certificate.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { IsDateTime } from '../../platform/http/field-rules.js';
+import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
+import type { OpenPgpCertificate } from './openpgp-certificate.js';
+import type { CertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
+import type { RequestedStatement } from './openpgp-statements.repository.js';
+
+const MAX_USER_IDS = 8;
+const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
+
+export class CertifyUserIdsBody {
+  /** Who the key belongs to: by convention a name and an address of mail. @example ["Example Ltd releases <releases@example.org>"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_USER_IDS)
+  @ArrayUnique()
+  @IsString({ each: true })
+  @Length(3, 200, { each: true })
+  @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
+  userIds: string[];
+
+  /** The end of the key, in every user ID that is named here; without it the key does not expire. @example 2031-01-01T00:00:00Z */
+  @IsOptional()
+  @IsDateTime()
+  expiresAt?: Date;
+
+  toOrder(): CertificationOrder {
+    const { userIds, expiresAt } = this;
+    // OpenPGP counts in seconds.
+    const whole = expiresAt === undefined ? null : new Date(Math.floor(expiresAt.getTime() / 1000) * 1000);
+    return { userIds, expiresAt: whole };
+  }
+}
+
+export class RevokeOpenPgpBody {
+  /** `compromised` makes all signatures of the key invalid, also earlier ones; the others those from now on. */
+  @ApiProperty({ enum: REASONS })
+  @IsIn(REASONS)
+  reason: RevocationReason;
+
+  /** In your words; everybody can read it. @example 'The key was replaced by that of 2031.' */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  text?: string;
+
+  toOrder(): RevocationOrder {
+    return { reason: this.reason, text: this.text ?? '' };
+  }
+}
+
+export class OpenPgpStatementView {
+  /** Absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
+  userId?: string;
+  /** That of its signing request. */
+  @ApiProperty({ enum: SIGNING_STATUSES })
+  status: SigningStatus;
+  /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  requestId?: string;
+  /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+
+  static of({ userId, status, requestId, approvalId }: RequestedStatement): OpenPgpStatementView {
+    return {
+      userId: userId ?? undefined,
+      // Without a request it is as good as failed: the same call asks again.
+      status: status ?? 'FAILED',
+      requestId: requestId ?? undefined,
+      approvalId: approvalId ?? undefined,
+    };
+  }
+}
+
+export class OpenPgpCertificateView {
+  /** Id of the signing key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example release-2027 */
+  name: string;
+  /** @example ec-p256 */
+  type: string;
+  /** The version of the key that this is the certificate of. @example 1 */
+  version: number;
+  /** Of the public key and the second in which it was made: it stays. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  fingerprint: string;
+  createdAt: Date;
+  expiresAt?: Date;
+  userIds: OpenPgpStatementView[];
+  revocation?: OpenPgpStatementView;
+  /** Armored; absent until a user ID is certified. @example "-----BEGIN PGP PUBLIC KEY BLOCK-----" */
+  certificate?: string;
+
+  static of(one: OpenPgpCertificate): OpenPgpCertificateView {
+    const { key, fingerprint, expiresAt, users, revocation, armored } = one;
+    return {
+      id: key.keyId,
+      name: key.name,
+      type: key.type,
+      version: key.version,
+      fingerprint,
+      createdAt: new Date(Math.floor(key.madeAt.getTime() / 1000) * 1000),
+      expiresAt: expiresAt ?? undefined,
+      userIds: users.map((user) => OpenPgpStatementView.of(user)),
+      revocation: revocation === undefined ? undefined : OpenPgpStatementView.of(revocation),
+      certificate: armored,
+    };
+  }
+}
+
+export class OpenPgpCertificatePage {
+  items: OpenPgpCertificateView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<OpenPgpCertificate>): OpenPgpCertificatePage {
+    return { items: page.items.map((one) => OpenPgpCertificateView.of(one)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import {
+  certificationOf,
+  type RevocationReason,
+  revocationOf,
+  type SelfStatement,
+} from '../../formats/openpgp/certificate.js';
+import { isMlDsa } from '../../hsm/key-vault.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
+import { Clock } from '../../platform/time/clock.js';
+import { digestsForOpenPgp } from '../formats/openpgp.format.js';
+import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+import { keyPurposesFor } from '../keys/signing-key.entity.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SigningService } from '../requests/signing.service.js';
+import { type OpenPgpCertificate, openPgpCertificate } from './openpgp-certificate.js';
+import type { OpenPgpStatement } from './openpgp-statement.entity.js';
+import { OpenPgpStatementsRepository, type RequestedStatement } from './openpgp-statements.repository.js';
+
+export interface CertificationOrder {
+  readonly userIds: readonly string[];
+  /** The end of the key; null: it does not expire. */
+  readonly expiresAt: Date | null;
+}
+
+export interface RevocationOrder {
+  readonly reason: RevocationReason;
+  readonly text: string;
+}
+
+type StatementColumns = Pick<OpenPgpStatement, 'kind' | 'userId' | 'expiresAt'>;
+
+/** OpenPGP certificates of signing keys. What a key says of itself is a signing request like any other, under approval where the key needs it. */
+@Injectable()
+export class OpenPgpCertificatesService {
+  constructor(
+    private readonly keys: SigningKeyReader,
+    private readonly signing: SigningService,
+    private readonly statements: OpenPgpStatementsRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Has the version of a key that signs now certify user IDs, with an end of the key. What it said already, or is being asked for, is not
+   * asked for again: the call may be repeated. User IDs that are not named stay as they are.
+   */
+  async certify(caller: Caller, id: string, { userIds, expiresAt }: CertificationOrder): Promise<OpenPgpCertificate> {
+    const key = await this.keyFor(id);
+    assertEnd(key, expiresAt, this.clock.now());
+    const known = await this.statements.of([key]);
+    const first = known.find(({ kind }) => kind === 'certification')?.userId ?? userIds[0];
+    for (const userId of userIds) {
+      const columns = { kind: 'certification', userId, expiresAt } as const;
+      const order = { userId, at: this.clock.now(), expiresAt: expiresAt ?? undefined, primary: userId === first };
+      const metadata = { filename: `${key.name}.asc`, purpose: 'OpenPGP certification', userId, expiresAt };
+      await this.ask(caller, key, {
+        known,
+        columns,
+        metadata,
+        compose: (hash) => certificationOf(key, { ...order, hash }),
+      });
+    }
+    return this.of(key);
+  }
+
+  /** Has the version of a key that signs now say that it is revoked. There is no way back. */
+  async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
+    const key = await this.keyFor(id);
+    const known = await this.statements.of([key]);
+    const columns = { kind: 'revocation', userId: null, expiresAt: null } as const;
+    const metadata = { filename: `${key.name}.asc`, purpose: 'OpenPGP revocation', reason, text };
+    const compose = (hash: FormatDigest) => revocationOf(key, { at: this.clock.now(), reason, text, hash });
+    await this.ask(caller, key, { known, columns, metadata, compose });
+    return this.of(key);
+  }
+
+  /** The certificate of the version of a key that signs now. Problem `openpgp.none` when it has said nothing of itself. */
+  async get(id: string): Promise<OpenPgpCertificate> {
+    const { version } = await this.keys.get(id);
+    const found = await this.of(await this.keys.version(id, version));
+    if (found.users.length > 0) return found;
+    throw new Problem('missing', 'openpgp.none', `The key "${found.key.name}" has no OpenPGP certificate.`);
+  }
+
+  /** Those of a page of signing keys, newest key first; keys without one are left out. */
+  async list(query: PageQuery): Promise<Page<OpenPgpCertificate>> {
+    const { items, nextCursor } = await this.keys.list(query);
+    const made = items.filter((key): key is ActiveKey => key.publicKey !== null && !isMlDsa(key.type));
+    const statements = await this.statements.of(made);
+    const of = (key: ActiveKey) => statements.filter(({ keyId }) => keyId === key.keyId);
+    const all = made.map((key) => openPgpCertificate(key, of(key)));
+    return { items: all.filter(({ users }) => users.length > 0), nextCursor };
+  }
+
+  private async of(key: ActiveKey): Promise<OpenPgpCertificate> {
+    return openPgpCertificate(key, await this.statements.of([key]));
+  }
+
+  private async keyFor(id: string): Promise<ActiveKey> {
+    const { name } = await this.keys.get(id);
+    this.keys.forgetNamed(name);
+    const key = await this.keys.active(id, keyPurposesFor('openpgp'));
+    if (!isMlDsa(key.type)) return key;
+    const detail = `The key "${name}" is of the type ${key.type}: OpenPGP of version 4 has RSA and the NIST curves.`;
+    throw new Problem('conflict', 'openpgp.key-type', detail);
+  }
+
+  /** Asks for the signature of a statement, unless it is there or on its way. The statement is kept first, so that a crash loses nothing. */
+  private async ask(
+    caller: Caller,
+    key: ActiveKey,
+    order: {
+      readonly known: readonly RequestedStatement[];
+      readonly columns: StatementColumns;
+      readonly metadata: Record<string, unknown>;
+      readonly compose: (hash: FormatDigest) => SelfStatement;
+    },
+  ): Promise<void> {
+    const { known, columns, metadata, compose } = order;
+    const same = known.findLast((one) => saysTheSame(one, columns));
+    if (same !== undefined && same.status !== null && same.status !== 'FAILED') return;
+    const [algorithm = 'sha256'] = digestsForOpenPgp(key.type);
+    const composed = same?.status === null ? same : compose(algorithm);
+    if (same?.status !== null) {
+      const row = { ...columns, hashedPart: composed.hashedPart, algorithm, digest: composed.digest };
+      await this.statements.add(caller, { id: newId(), keyId: key.keyId, keyVersion: key.version, ...row });
+    }
+    await this.signing.submit(caller, {
+      digest: composed.digest.toString('base64'),
+      algorithm,
+      key: key.keyId,
+      format: 'openpgp',
+      content: composed.hashedPart.toString('base64'),
+      isStatement: true,
+      timestamp: false,
+      metadata,
+      reference: null,
+      background: false,
+    });
+  }
+}
+
+/** The newest statement about a user ID counts: an end that was changed and changed back is said anew. */
+function saysTheSame(one: RequestedStatement, { kind, userId, expiresAt }: StatementColumns): boolean {
+  return one.kind === kind && one.userId === userId && one.expiresAt?.getTime() === expiresAt?.getTime();
+}
+
+function assertEnd({ madeAt }: ActiveKey, expiresAt: Date | null, now: Date): void {
+  if (expiresAt === null || (expiresAt > now && expiresAt > madeAt)) return;
+  const errors = [{ pointer: '/expiresAt', detail: 'must be in the future' }];
+  throw new Problem('malformed', 'openpgp.end', '/expiresAt: must be in the future.', { errors });
+}

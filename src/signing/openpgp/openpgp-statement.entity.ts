@@ -1,0 +1,47 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+
+export const STATEMENT_KINDS = ['certification', 'revocation'] as const;
+export type StatementKind = (typeof STATEMENT_KINDS)[number];
+
+/**
+ * What a version of a key says of itself in OpenPGP: that a user ID is its own, or that it is revoked. The row is the intent; the
+ * signature is that of the signing request with the same key, digest and hashed part. Rows never change.
+ */
+@Entity('openpgp_statement')
+@Check('openpgp_statement_user', `(kind = 'certification') = (user_id IS NOT NULL)`)
+@Index('openpgp_statement_of_key', ['keyId', 'keyVersion', 'id'])
+export class OpenPgpStatement {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  keyId: string;
+
+  @Column('int')
+  keyVersion: number;
+
+  @Column('text')
+  kind: StatementKind;
+
+  /** `certification` only. */
+  @Column('text', { nullable: true })
+  userId: string | null;
+
+  /** The end of the key, as the certification says it; null: it does not expire. */
+  @Column('timestamptz', { nullable: true })
+  expiresAt: Date | null;
+
+  /** The hashed part of the signature (RFC 9580 section 5.2.4). */
+  @Column('bytea')
+  hashedPart: Buffer;
+
+  @Column('text')
+  algorithm: FormatDigest;
+
+  @Column('bytea')
+  digest: Buffer;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import type { SigningStatus } from '../model/signing-request.entity.js';
+import { OpenPgpStatement } from './openpgp-statement.entity.js';
+
+/** A statement with the newest request for its signature; `status` is null until there is one. */
+export interface RequestedStatement extends OpenPgpStatement {
+  readonly requestId: string | null;
+  readonly approvalId: string | null;
+  readonly status: SigningStatus | null;
+  /** The signature packet; there when the status is SIGNED. */
+  readonly signature: Buffer | null;
+}
+
+/** Statements of one version of a key. */
+export interface VersionName {
+  readonly keyId: string;
+  readonly version: number;
+}
+
+/** Reads and writes what keys say of themselves in OpenPGP. */
+@Injectable()
+export class OpenPgpStatementsRepository {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Keeps a statement, before its signature is asked for. */
+  async add(caller: Caller, statement: Omit<OpenPgpStatement, 'createdAt'>): Promise<void> {
+    const { keyId: id, keyVersion, kind, userId, expiresAt, digest } = statement;
+    await this.db.transaction(async (tx) => {
+      await tx.insert(OpenPgpStatement, statement);
+      const detail = { keyVersion, kind, userId, expiresAt, digest: digest.toString('base64') };
+      const target = { kind: 'signing-key', id };
+      await this.audit.appendBy(tx, caller, { action: 'signing-key.openpgp-statement', target, detail });
+    });
+  }
+
+  /** The statements of these versions, oldest first. */
+  of(versions: readonly VersionName[]): Promise<RequestedStatement[]> {
+    return this.db.query(
+      `SELECT s.id, s.key_id AS "keyId", s.key_version AS "keyVersion", s.kind, s.user_id AS "userId", s.expires_at AS "expiresAt",
+         s.hashed_part AS "hashedPart", s.algorithm, s.digest, s.created_at AS "createdAt",
+         r.id AS "requestId", r.approval_id AS "approvalId", r.status, r.signature
+       FROM unnest($1::uuid[], $2::int[]) AS v (key_id, version)
+       JOIN openpgp_statement s ON s.key_id = v.key_id AND s.key_version = v.version
+       LEFT JOIN LATERAL (
+         SELECT q.id, q.approval_id, q.status, q.signature FROM signing_request q JOIN signing_envelope e ON e.request_id = q.id
+         WHERE q.digest = s.digest AND q.key_id = s.key_id AND q.key_version = s.key_version AND q.format = 'openpgp'
+           AND e.content = s.hashed_part
+         ORDER BY q.status = 'SIGNED' DESC, q.id DESC LIMIT 1) r ON true
+       ORDER BY s.id`,
+      [versions.map(({ keyId }) => keyId), versions.map(({ version }) => version)],
+    );
+  }
+}

@@ -1,0 +1,161 @@
+import { createHash, createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { compactVerify, importSPKI } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { guard, waitingRequest } from './openpgp-keys.js';
+import { vote } from '../approvals/approvers.js';
+import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
+import { createKey, publishedKey, type PublishedKey } from '../support/signing.js';
+import { type Ended, sealwright as run } from './program.js';
+
+let certified: CertifiedStage;
+let home: string;
+
+beforeAll(async () => {
+  certified = await openCertifiedStage(['rsa-3072', 'ec-p256', 'ec-p384']);
+  home = mkdtempSync(join(tmpdir(), 'sealwright-attest-'));
+});
+afterAll(async () => {
+  rmSync(home, { recursive: true, force: true });
+  await certified.close();
+});
+
+const at = (name: string): string => join(home, name);
+
+function sealwright(args: string[], input = ''): Promise<Ended> {
+  return run(args, {
+    input,
+    env: { HOME: home, SEALWRIGHT_URL: certified.service.url, SEALWRIGHT_TOKEN: certified.apiKey },
+  });
+}
+
+/** Verifies a bundle with Sigstore's own code; throws when it is not good. */
+function verify(bundle: string, { publicKey }: PublishedKey): void {
+  const key = createPublicKey(publicKey);
+  const material = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
+  const trust = toTrustMaterial({ mediaType: '', ...material }, () => ({ publicKey: key, validFor: () => true }));
+  const verifier = new Verifier(trust, { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 });
+  verifier.verify(toSignedEntity(bundleFromJSON(JSON.parse(bundle))));
+}
+
+describe('sealwright attest', () => {
+  it.each(['rsa-3072', 'ec-p256'])(
+    '%s: @sigstore/verify accepts the bundle, and no changed statement',
+    async (name) => {
+      writeFileSync(at('app.bin'), 'an artifact');
+      writeFileSync(at('predicate.json'), '{"buildDefinition":{"buildType":"https://example.org/build"}}');
+      const made = await sealwright([
+        'attest',
+        at('app.bin'),
+        '--predicate',
+        at('predicate.json'),
+        '--key',
+        name,
+        '--out',
+        at('out.json'),
+      ]);
+      expect(made).toMatchObject({ code: 0 });
+      const bundle = readFileSync(at('out.json'), 'utf8');
+      const key = await publishedKey(certified.service, certified.apiKey, name);
+      verify(bundle, key);
+      const { dsseEnvelope } = JSON.parse(bundle);
+      const statement = JSON.parse(Buffer.from(dsseEnvelope.payload, 'base64').toString());
+      expect(statement).toMatchObject({
+        _type: 'https://in-toto.io/Statement/v1',
+        subject: [{ name: 'app.bin', digest: { sha256: createHash('sha256').update('an artifact').digest('hex') } }],
+        predicateType: 'https://slsa.dev/provenance/v1',
+      });
+      const changed = JSON.parse(bundle);
+      changed.dsseEnvelope.payload = Buffer.from(JSON.stringify({ ...statement, subject: [] })).toString('base64');
+      expect(() => verify(JSON.stringify(changed), key)).toThrow(/verif|signature/);
+    },
+  );
+
+  it('ends with 5 while people are asked, and waits for them with --wait', async () => {
+    const { service, apiKey, stage } = certified;
+    const key = await createKey(service, apiKey, { name: 'guarded-attest', type: 'ec-p256' });
+    const approver = await guard({ stage, service, apiKey }, key.name);
+    const args = [
+      'attest',
+      at('app.bin'),
+      '--predicate',
+      at('predicate.json'),
+      '--key',
+      key.name,
+      '--out',
+      at('guarded.json'),
+    ];
+    const waiting = sealwright([...args, '--wait', '60']);
+    const { approvalId } = await waitingRequest({ service, apiKey }, key.name);
+    await vote(service, approvalId, approver);
+    expect(await waiting).toMatchObject({ code: 0 });
+    verify(readFileSync(at('guarded.json'), 'utf8'), key);
+    expect((await sealwright(args)).code).toBe(5);
+  });
+});
+
+describe('notation-sealwright', () => {
+  const ask = async (command: string, body: object): Promise<{ code: number; answer: Record<string, unknown> }> => {
+    const { code, out, err } = await sealwright(
+      ['notation', command],
+      JSON.stringify({ contractVersion: '1.0', ...body }),
+    );
+    return { code, answer: JSON.parse(code === 0 ? out : err) };
+  };
+
+  it('says what it can', async () => {
+    const { answer } = await ask('get-plugin-metadata', {});
+    expect(answer).toMatchObject({
+      name: 'sealwright',
+      capabilities: ['SIGNATURE_GENERATOR.RAW'],
+      supportedContractVersions: ['1.0'],
+    });
+  });
+
+  it.each([
+    ['rsa-3072', 'RSA-3072', 'SHA-384', 'PS384'],
+    ['ec-p256', 'EC-256', 'SHA-256', 'ES256'],
+    ['ec-p384', 'EC-384', 'SHA-384', 'ES384'],
+  ])(
+    '%s: describes the key, and jose verifies the JWS of its signature',
+    async (keyId, keySpec, hashAlgorithm, alg) => {
+      expect((await ask('describe-key', { keyId })).answer).toEqual({ keyId, keySpec });
+      const header = Buffer.from(JSON.stringify({ alg, cty: 'application/vnd.cncf.notary.payload.v1+json' })).toString(
+        'base64url',
+      );
+      const target = {
+        targetArtifact: { mediaType: 'application/vnd.oci.image.manifest.v1+json', digest: 'sha256:00', size: 2 },
+      };
+      const input = `${header}.${Buffer.from(JSON.stringify(target)).toString('base64url')}`;
+      const payload = Buffer.from(input).toString('base64');
+      const { code, answer } = await ask('generate-signature', { keyId, keySpec, hashAlgorithm, payload });
+      expect({ code, answer }).toMatchObject({
+        code: 0,
+        answer: { keyId, certificateChain: [expect.any(String), expect.any(String)] },
+      });
+      const { publicKey } = await publishedKey(certified.service, certified.apiKey, keyId);
+      const signature = Buffer.from(String(answer['signature']), 'base64').toString('base64url');
+      await expect(compactVerify(`${input}.${signature}`, await importSPKI(publicKey, alg))).resolves.toBeDefined();
+    },
+  );
+
+  it.each([
+    ['another contract', { contractVersion: '2.0', keyId: 'ec-p256' }, 'UNSUPPORTED_CONTRACT_VERSION'],
+    [
+      'another hash than that of the key',
+      { keyId: 'ec-p256', keySpec: 'EC-256', hashAlgorithm: 'SHA-512', payload: 'AAAA' },
+      'VALIDATION_ERROR',
+    ],
+    [
+      'a payload that is no base64',
+      { keyId: 'ec-p256', keySpec: 'EC-256', hashAlgorithm: 'SHA-256', payload: '***' },
+      'VALIDATION_ERROR',
+    ],
+  ])('refuses %s', async (_, body, errorCode) => {
+    expect(await ask('generate-signature', body)).toMatchObject({ code: 1, answer: { errorCode } });
+  });
+});

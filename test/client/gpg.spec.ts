@@ -1,0 +1,207 @@
+import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { vote } from '../approvals/approvers.js';
+import { has } from '../support/peers.js';
+import { read } from '../support/signing.js';
+import {
+  newGuardedOpenPgpKey,
+  newOpenPgpKey,
+  openOpenPgpStage,
+  type OpenPgpKey,
+  type OpenPgpStage,
+  waitingRequest,
+} from './openpgp-keys.js';
+
+const GPG = '/usr/bin/gpg';
+const TYPES = ['rsa-3072', 'ec-p256', 'ec-p384'] as const;
+const TEXT = 'A text that was released.\n- with a dash  \nFrom here\n\nlast line without an end';
+
+let place: OpenPgpStage;
+const keys = new Map<string, OpenPgpKey>();
+const keyOf = (type: string): OpenPgpKey => keys.get(type) ?? expect.unreachable(type);
+const at = (name: string): string => join(place.home, name);
+
+beforeAll(async () => {
+  place = await openOpenPgpStage();
+  for (const type of TYPES) keys.set(type, await newOpenPgpKey(place, type));
+});
+afterAll(() => place.close());
+
+/** A keyring with one certificate, for gpgv and sqv. */
+async function keyring({ name, certificate }: OpenPgpKey): Promise<string> {
+  const file = at(`${name}.gpg`);
+  writeFileSync(`${file}.asc`, certificate);
+  const { code } = await place.run(GPG, ['--batch', '--yes', '--dearmor', '-o', file, `${file}.asc`]);
+  expect(code).toBe(0);
+  return file;
+}
+
+describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
+  it('--detach-sign: gpg, gpgv and sqv accept it, and nothing else than this document', async () => {
+    const { name, fingerprint } = keyOf(type);
+    const file = at(`detached-${type}`);
+    writeFileSync(file, TEXT);
+    const signed = await place.run('gpg', ['--status-fd', '2', '-u', name, '--detach-sign', file]);
+    expect(signed).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/\[GNUPG:\] SIG_CREATED D \d+ \d+ 00 \d+ [0-9A-F]{40}/),
+    });
+    expect(signed.err).toContain(fingerprint);
+    const ring = await keyring(keyOf(type));
+    const verifiers: [string, string[]][] = [
+      [GPG, ['--verify', `${file}.sig`, file]],
+      ['gpgv', ['--keyring', ring, `${file}.sig`, file]],
+      ...(has('sqv') ? [['sqv', ['--keyring', ring, `${file}.sig`, file]] as [string, string[]]] : []),
+    ];
+    for (const [program, args] of verifiers)
+      expect([program, (await place.run(program, args)).code]).toEqual([program, 0]);
+    writeFileSync(file, TEXT.replace('released', 'releaseD'));
+    for (const [program, args] of verifiers) expect((await place.run(program, args)).code).not.toBe(0);
+  });
+
+  it.each([
+    ['a text with every kind of line', TEXT],
+    ['line endings of Windows and blanks', 'a \t\r\nb\r\n\r\n'],
+    ['nothing', ''],
+    ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe, 0x0a])],
+  ])('--clearsign: gpg and gpgv accept %s', async (_, text) => {
+    const signed = await place.run('gpg', ['--clearsign', '-u', keyOf(type).fingerprint], { input: text });
+    expect(signed.code).toBe(0);
+    expect((await place.run(GPG, ['--verify'], { input: signed.out })).code).toBe(0);
+    const ring = await keyring(keyOf(type));
+    writeFileSync(at('clear.asc'), signed.out);
+    expect((await place.run('gpgv', ['--keyring', ring, at('clear.asc')])).code).toBe(0);
+  });
+
+  it('--textmode: a text whose line endings change is still signed', async () => {
+    writeFileSync(at('text'), 'one\ntwo\n');
+    const signed = await place.run('gpg', ['-t', '-b', '-u', keyOf(type).name, '-o', '-', at('text')]);
+    writeFileSync(at('text.sig'), signed.out);
+    writeFileSync(at('text'), 'one\r\ntwo\r\n');
+    expect((await place.run(GPG, ['--verify', at('text.sig'), at('text')])).code).toBe(0);
+  });
+
+  it('is found by each of the names that gpg takes', async () => {
+    const { name, fingerprint, userId } = keyOf(type);
+    const names = [
+      fingerprint,
+      fingerprint.slice(-16),
+      `0x${fingerprint.slice(-8)}`,
+      `<${name}@example.org>`,
+      `=${userId}`,
+      name,
+    ];
+    for (const one of names) {
+      const listed = await place.run('gpg', ['--with-colons', '--list-secret-keys', one]);
+      expect([one, listed.out.toString()]).toEqual([one, expect.stringContaining(`fpr:::::::::${fingerprint}:`)]);
+    }
+  });
+
+  it('--export writes what gpg imports, with the same fingerprint', async () => {
+    const { name, fingerprint } = keyOf(type);
+    for (const armor of [[], ['--armor']]) {
+      const { out } = await place.run('gpg', [...armor, '--export', name]);
+      const shown = await place.run(GPG, ['--with-colons', '--show-keys'], { input: out });
+      expect(shown.out.toString()).toContain(fingerprint);
+    }
+  });
+});
+
+describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
+  it('a key that there is none of ends with 2 and INV_SGNR', async () => {
+    const ended = await place.run('gpg', ['--status-fd=1', '-u', 'nobody@example.org', '-b'], { input: 'x' });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('No secret key') });
+    expect(ended.out.toString()).toContain('[GNUPG:] INV_SGNR 9 nobody@example.org');
+  });
+
+  it('SHA-1, and a hash that is shorter than the curve, before anybody is asked', async () => {
+    const weak = await place.run('gpg', ['--digest-algo', 'SHA1', '-u', keyOf('rsa-3072').name, '-b'], { input: 'x' });
+    const short = await place.run('gpg', ['--digest-algo', 'SHA256', '-u', keyOf('ec-p384').name, '-b'], {
+      input: 'x',
+    });
+    expect([weak.code, short.code, weak.out.length, short.out.length]).toEqual([2, 2, 0, 0]);
+  });
+
+  it('a file that is not there ends with 2, and nobody is asked', async () => {
+    const ended = await place.run('gpg', ['--status-fd=1', '-u', keyOf('ec-p256').name, '-b', at('nowhere')]);
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('nowhere') });
+    expect(ended.out.toString()).toContain('FAILURE sign');
+  });
+
+  it('a file that exists stays as it is', async () => {
+    writeFileSync(at('there.asc'), 'mine');
+    writeFileSync(at('there'), 'x');
+    const ended = await place.run('gpg', ['-u', keyOf('ec-p256').name, '-ab', at('there')]);
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('exists') });
+    expect(readFileSync(at('there.asc'), 'utf8')).toBe('mine');
+  });
+
+  it('what it does not do itself is done by the real gpg', async () => {
+    expect((await place.run('gpg', ['--version'])).out.toString()).toMatch(/^gpg \(GnuPG\)/);
+  });
+});
+
+describe.skipIf(!has('gpg')).each(['rsa-3072', 'ec-p256'])('with a key of the type %s that needs approval', (type) => {
+  async function asked(rules: Record<string, unknown> = {}) {
+    const { key, approver } = await newGuardedOpenPgpKey(place, type, rules);
+    const file = at(`${key.name}.bin`);
+    writeFileSync(file, 'to be approved');
+    let kill: (signal: NodeJS.Signals) => void = () => undefined;
+    const started = (child: { kill(signal: NodeJS.Signals): boolean }) => void (kill = (signal) => child.kill(signal));
+    const ending = place.run('gpg', ['--status-fd=1', '-u', key.name, '-b', file], { started });
+    const request = await waitingRequest(place, key.name);
+    return { key, approver, file, ending, kill: (signal: NodeJS.Signals) => kill(signal), ...request };
+  }
+
+  it('waits for a yes, and tells who is asked', async () => {
+    const { approver, file, ending, approvalId } = await asked();
+    const { body } = await place.service.call('GET', `/api/v1/approvals/${approvalId}`, { key: place.apiKey });
+    expect(JSON.stringify(body)).toContain('"format":"openpgp"');
+    expect((await vote(place.service, approvalId, approver)).status).toBe(200);
+    expect(await ending).toMatchObject({ code: 0, err: expect.stringContaining('waiting for 1 of') });
+    expect((await place.run(GPG, ['--verify', `${file}.sig`, file])).code).toBe(0);
+  });
+
+  it.each([
+    ['rejected', 'approval.rejected'],
+    ['withdrawn', 'approval.withdrawn'],
+    ['expired', 'approval.expired'],
+    ['ended by its user', 'approval.withdrawn'],
+  ] as const)('%s: ends with 2 and FAILURE, and nothing is signed afterwards', async (how, code) => {
+    const { approver, file, ending, approvalId, requestId, kill } = await asked(
+      how === 'expired' ? { expiresInSeconds: 60 } : {},
+    );
+    const path = `/api/v1/approvals/${approvalId}`;
+    if (how === 'rejected')
+      await vote(place.service, approvalId, approver, { decision: 'reject', body: { comment: 'No.' } });
+    if (how === 'withdrawn') await place.service.call('POST', `${path}/withdraw`, { key: place.apiKey, body: {} });
+    if (how === 'expired') await place.stage.sql(`UPDATE approval SET expires_at = now() WHERE id = $1`, [approvalId]);
+    if (how === 'ended by its user') kill('SIGTERM');
+    const ended = await ending;
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('signing failed') });
+    expect(ended.out.toString()).toMatch(/\[GNUPG:\] FAILURE sign \d+\n$/);
+    expect(existsSync(`${file}.sig`)).toBe(false);
+    const request = await read(place.service, place.apiKey, requestId);
+    expect(request.body).toMatchObject({ status: 'FAILED', failure: { code } });
+    expect((await vote(place.service, approvalId, approver)).status).toBe(409);
+  });
+});
+
+describe.skipIf(!has('git') || !has('gpg'))('git', () => {
+  it.each(TYPES)('commits and tags that are signed by %s verify', async (type) => {
+    const directory = at(`git-${type}`);
+    mkdirSync(directory);
+    const git = (...args: string[]) => place.run('git', args, { cwd: directory });
+    await git('init', '-q');
+    const settings = { 'user.name': 'A', 'user.email': 'a@b.example', 'user.signingkey': keyOf(type).fingerprint, 'gpg.program': join(place.wrappers, 'gpg') }; // prettier-ignore
+    for (const [name, value] of Object.entries(settings)) await git('config', name, value);
+    expect(await git('commit', '-q', '--allow-empty', '-S', '-m', 'signed')).toMatchObject({ code: 0 });
+    expect(await git('tag', '-s', 'v1', '-m', 'signed')).toMatchObject({ code: 0 });
+    expect(await git('verify-commit', 'HEAD')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('Good signature'),
+    });
+    expect(await git('verify-tag', 'v1')).toMatchObject({ code: 0, err: expect.stringContaining('Good signature') });
+  });
+});
