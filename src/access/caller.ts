@@ -1,10 +1,11 @@
 import { type Origin, originOf } from '../platform/http/origin.js';
 import type { Scope } from './scopes.js';
 import type { FastifyRequest } from 'fastify';
+import type { VerifiedIdentity } from './identity/verified-identity.js';
 
-/** The subject of an audit entry: a person, an API key, an OAuth client or a component of the service. */
+/** The subject of an audit entry: a person, an API key, an OAuth client, the run of a workload or a component of the service. */
 export interface Actor {
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'system' | 'anonymous';
   readonly id: string;
   readonly name: string;
 }
@@ -27,13 +28,25 @@ export interface CallerSession {
 /** The authenticated subject of a call, with its rights and origin. First argument of every service method that changes something. */
 export interface Caller extends Actor {
   /** `anonymous` where a call is answered without a credential (`admitAsGuest`). */
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
-  /** The person behind it: the user, or the owner of the API key or OAuth client. */
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
+  /** The person behind it: the user, the owner of the API key or OAuth client, or whoever last changed the trust of the workload. */
   readonly ownerId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;
   /** Absent for API keys. */
   readonly session?: CallerSession;
+  /** Of workloads alone: what their issuer proved about this run. */
+  readonly identity?: VerifiedIdentity;
+  /** Names of the signing keys that the caller may use, `*` for every key; absent: no such limit. */
+  readonly keys?: readonly string[];
+}
+
+/**
+ * Whether something that was asked for is the caller's: of what the same person is behind. A run of a workload sees its own alone, since one
+ * person may be behind the runs of many.
+ */
+export function isOwn(caller: Caller, { ownerId, requestedBy }: { ownerId: string; requestedBy: string }): boolean {
+  return caller.kind === 'workload' ? requestedBy === caller.id : ownerId === caller.ownerId;
 }
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();

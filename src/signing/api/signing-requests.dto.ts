@@ -12,6 +12,7 @@ import {
   Min,
   ValidateIf,
 } from 'class-validator';
+import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
@@ -160,6 +161,8 @@ export class SigningRequestView {
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
+  /** What the issuer of the caller's token proved; of workloads alone. */
+  verified?: VerifiedIdentityView;
   /** @example build-4711 */
   reference?: string;
   /** Present when a policy asked for approval: the approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -183,6 +186,7 @@ export class SigningRequestView {
       certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
       metadata,
+      verified: request.identity === null ? undefined : VerifiedIdentityView.of(request.identity),
       reference: request.reference ?? undefined,
       approvalId: request.approvalId ?? undefined,
       failure:

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, isOwn } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
@@ -65,7 +65,7 @@ export class SigningBatchesReader {
 
   private async read(caller: Caller, id: string): Promise<ShownBatch> {
     const batch = await this.db.manager.findOneBy(SigningBatch, { id });
-    if (batch === null || (batch.ownerId !== caller.ownerId && !mayDo(caller.scopes, 'audit:read')))
+    if (batch === null || (!isOwn(caller, batch) && !mayDo(caller.scopes, 'audit:read')))
       throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
     const rows: Row[] = await this.db.query(
       `SELECT r.id, r.batch_index AS index, r.status, r.reference, r.scheme, r.key_id AS "keyId", r.key_name AS "keyName",

@@ -70,8 +70,9 @@ export class SignRequestValidator {
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
     const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
     const envelope = wrapping?.envelope ?? (order.timestamp ? BARE_WITH_TIMESTAMP : undefined);
-    const { id: requestedBy, ownerId } = caller;
-    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId }, this.clock.now());
+    const { id: requestedBy, ownerId, identity = null } = caller;
+    assertGiven(caller, key.name);
+    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId, identity }, this.clock.now());
     const row = newRow(caller, {
       id: newId(),
       status: order.background ? 'QUEUED' : 'PROCESSING',
@@ -137,6 +138,13 @@ export class SignRequestValidator {
       envelope: { content, toBeSigned: toBeSigned ?? null, signedDigest, timestamped: order.timestamp },
     };
   }
+}
+
+/** A workload uses the keys that its trust names alone. */
+function assertGiven({ keys }: Caller, name: string): void {
+  if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
+  const detail = `the trust of this workload does not give the key "${name}"`;
+  throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
 /** The envelope of a raw signature with a timestamp. */

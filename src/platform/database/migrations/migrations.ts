@@ -57,6 +57,7 @@ import { Sensors1795190100003 } from './1795190100003-sensors.js';
 import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
 import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
+import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -118,4 +119,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ClaimsOfHosts1797200000010,
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
+  WorkloadIdentity1798000042100,
 ];
