@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Origin, originOf } from '../platform/http/origin.js';
 import type { Scope } from './scopes.js';
 import type { FastifyRequest } from 'fastify';
@@ -41,12 +42,29 @@ export interface Caller extends Actor {
   readonly keys?: readonly string[];
 }
 
+/** What was asked for, as far as it says whose it is. */
+export interface AskedFor {
+  readonly ownerId: string;
+  readonly identity: VerifiedIdentity | null;
+}
+
 /**
- * Whether something that was asked for is the caller's: of what the same person is behind. A run of a workload sees its own alone, since one
- * person may be behind the runs of many.
+ * Whether something that was asked for is the caller's: of what the same person is behind. A workload sees what it asked for itself, in this
+ * run or another, since one person may be behind many workloads.
  */
-export function isOwn(caller: Caller, { ownerId, requestedBy }: { ownerId: string; requestedBy: string }): boolean {
-  return caller.kind === 'workload' ? requestedBy === caller.id : ownerId === caller.ownerId;
+export function isOwn(caller: Caller, { ownerId, identity }: AskedFor): boolean {
+  if (ownerId !== caller.ownerId) return false;
+  return caller.kind !== 'workload' || (identity !== null && workloadOf(identity) === principalOf(caller));
+}
+
+/** Who repeats a call with the same Idempotency-Key: the caller; of a workload each of its runs. */
+export function principalOf({ id, identity }: Caller): string {
+  return identity === undefined ? id : workloadOf(identity);
+}
+
+/** A workload across its runs: the trust and the subject of its tokens. */
+function workloadOf({ trust, claims }: VerifiedIdentity): string {
+  return `${trust.id} ${createHash('sha256').update(String(claims['sub'])).digest('base64url')}`;
 }
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();

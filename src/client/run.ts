@@ -8,12 +8,24 @@ import { evidence } from './commands/evidence.command.js';
 import { keys } from './commands/keys.command.js';
 import { log } from './commands/log.command.js';
 import { login } from './commands/login.command.js';
+import { policy } from './commands/policy.command.js';
 import { request, sign } from './commands/sign.command.js';
 import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
 
 /** In the order of the help. */
-export const COMMANDS: readonly ClientCommand[] = [login, sign, verify, keys, request, log, evidence, bom, sensor];
+export const COMMANDS: readonly ClientCommand[] = [
+  login,
+  sign,
+  verify,
+  keys,
+  request,
+  log,
+  evidence,
+  policy,
+  bom,
+  sensor,
+];
 
 const COMMON = {
   url: { type: 'string' },

@@ -29,7 +29,7 @@ describe('a pattern of a claim does not match what only resembles', () => {
     ['a Cyrillic letter', 'org/app', 'оrg/app'],
     ['a Cyrillic letter beside a wildcard', 'org/*', 'оrg/app'],
     ['a look-alike under the wildcard', 'refs/tags/v*', 'refs/tags/v１'],
-    ['a composed letter for two', 'é', 'é'],
+    ['a composed letter for two', '\u00e9', 'e\u0301'],
     ['a zero-width character', 'refs/tags/v*', 'refs/tags/v1\u200b'],
     ['a path upwards', 'refs/tags/v*', 'refs/tags/v1/../x'],
     ['a path upwards under the rest', 'refs/tags/**', 'refs/tags/../heads/main'],
@@ -63,7 +63,9 @@ it('agrees with a regular expression, whatever the texts', () => {
   const letters = string({ unit: constantFrom('a', 'b', '*', '/', '.', ':', 'é'), maxLength: 10 });
   assert(
     property(letters, letters, (pattern, value) => {
-      const expected = pattern.includes('*') ? expressionOf(pattern).test(value) && !hasTrick(value) : pattern === value;
+      const expected = pattern.includes('*')
+        ? expressionOf(pattern).test(value) && !hasTrick(value)
+        : pattern === value;
       if (faultOfPattern(pattern) === undefined) expect(claimMatches(pattern, value)).toBe(expected);
     }),
     { numRuns: 3000 },

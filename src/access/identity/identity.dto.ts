@@ -49,7 +49,11 @@ export class VerifiedIdentityView {
   id: string;
   trust: IdentityTrustView;
   /** The claims of its token. */
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { repository: 'org/app', ref: 'refs/tags/v1.2' } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { repository: 'org/app', ref: 'refs/tags/v1.2' },
+  })
   claims: Claims;
   /** SHA-256 of what the issuer signed, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   tokenSha256: string;

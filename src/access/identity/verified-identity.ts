@@ -40,7 +40,9 @@ export function unmetCondition(conditions: readonly ClaimCondition[], claims: Cl
 
 /** The values of a claim as text: of a list each item, of an object none. */
 export function claimValues(claims: Claims, claim: string): string[] {
-  return textsOf(claim.startsWith('/') ? valueAt(claims, claim.slice(1).split('/').map(unescaped)) : own(claims, claim));
+  return textsOf(
+    claim.startsWith('/') ? valueAt(claims, claim.slice(1).split('/').map(unescaped)) : own(claims, claim),
+  );
 }
 
 const MAX_FACTS = 300;

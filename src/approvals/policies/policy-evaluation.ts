@@ -37,7 +37,10 @@ export interface JointJudgement extends Judgement {
 export interface Trial {
   /** Who must approve; undefined: nobody. */
   readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
-  readonly verdicts: readonly { readonly policy: Pick<ApprovalPolicy, 'id' | 'name'>; readonly verdict: PolicyVerdict }[];
+  readonly verdicts: readonly {
+    readonly policy: Pick<ApprovalPolicy, 'id' | 'name'>;
+    readonly verdict: PolicyVerdict;
+  }[];
 }
 
 interface Book {

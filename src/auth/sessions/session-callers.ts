@@ -166,7 +166,14 @@ function isRun(row: Row): row is Row & WorkloadRow {
 }
 
 function runOf(row: Row & WorkloadRow): Pick<Known, 'kind' | 'id' | 'name' | 'ownerId' | 'identity' | 'keys'> {
-  const { id, trust_id: trustId, trust_name: name, claims, token_sha256: tokenSha256, key_thumbprint: keyThumbprint } = row;
+  const {
+    id,
+    trust_id: trustId,
+    trust_name: name,
+    claims,
+    token_sha256: tokenSha256,
+    key_thumbprint: keyThumbprint,
+  } = row;
   const identity = { id, trust: { id: trustId ?? '', name }, claims, tokenSha256, keyThumbprint };
   const caller = { kind: 'workload', id, name: workloadName(name, claims), ownerId: row.trust_owner_id } as const;
   return { ...caller, identity, keys: row.trust_keys };

@@ -33,8 +33,20 @@ const SHARED_ISSUERS: readonly { readonly issuer: string; readonly tenants: read
 /** Refuses conditions under which anybody's runs would be accepted. Problem `workload-trust.tenant`. */
 export function assertTenant(issuer: string, conditions: readonly ClaimCondition[]): void {
   const shared = SHARED_ISSUERS.find((one) => one.issuer === issuer);
-  if (shared === undefined || conditions.some(({ claim }) => shared.tenants.includes(claim))) return;
+  if (shared === undefined || conditions.some((one) => namesTenant(one, shared.tenants))) return;
   const detail = `anybody can get a token of this issuer; say whose runs are meant, by one of ${shared.tenants.join(', ')}`;
   const errors = [{ pointer: '/conditions', detail }];
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
+}
+
+/**
+ * Whether a condition says whose runs are meant, in each of its values. Subjects have the owner in their second segment; GitHub puts an id
+ * behind names (`octo-org@123456`), and `@` is in no name, so a wildcard may stand there.
+ */
+function namesTenant({ claim, values }: ClaimCondition, tenants: readonly string[]): boolean {
+  if (!tenants.includes(claim)) return false;
+  return values.every((value) => {
+    const [kind = '', owner = ''] = value.split(/[/:]/);
+    return claim !== 'sub' || (!kind.includes('*') && !owner.split('@')[0]?.includes('*'));
+  });
 }

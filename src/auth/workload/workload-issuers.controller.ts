@@ -1,11 +1,28 @@
-import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { ChangeWorkloadIssuerBody, WorkloadIssuerBody, WorkloadIssuerPage, WorkloadIssuerView } from './workload.dto.js';
+import {
+  ChangeWorkloadIssuerBody,
+  WorkloadIssuerBody,
+  WorkloadIssuerPage,
+  WorkloadIssuerView,
+} from './workload.dto.js';
 import { WorkloadIssuersService } from './workload-issuers.service.js';
 
 @ApiTags('Settings')
@@ -18,7 +35,10 @@ export class WorkloadIssuersController {
   @Post()
   @Needs('settings:write')
   @Fresh()
-  async createWorkloadIssuer(@TheCaller() caller: Caller, @Body() body: WorkloadIssuerBody): Promise<WorkloadIssuerView> {
+  async createWorkloadIssuer(
+    @TheCaller() caller: Caller,
+    @Body() body: WorkloadIssuerBody,
+  ): Promise<WorkloadIssuerView> {
     return WorkloadIssuerView.of(await this.issuers.create(caller, body.toOrder()));
   }
 

@@ -113,7 +113,8 @@ export class WorkloadIssuersService {
 }
 
 function uploaded(jwks: object): PublicJwk[] {
-  if (hasSecretKey(jwks)) throw unusable('/jwks', new Error('it has a private or symmetric key; send public keys alone'));
+  if (hasSecretKey(jwks))
+    throw unusable('/jwks', new Error('it has a private or symmetric key; send public keys alone'));
   try {
     return readKeySet(jwks);
   } catch (cause) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { decodeProtectedHeader, errors, importJWK, jwtVerify, type JWTVerifyOptions } from 'jose';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
 
 /** Accepted clock skew, in seconds. */
@@ -11,6 +12,7 @@ const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
 const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
+const MAX_QUOTED_LENGTH = 100;
 
 /** A token that is not accepted. The message says why, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
 export class WorkloadTokenRefused extends Error {
@@ -154,10 +156,11 @@ function assertStorable(claims: Claims): void {
       ([name, inner]) => name !== '__proto__' && visit(name, depth + 1) && visit(inner, depth + 1),
     );
   };
-  if (!visit(claims, 0)) throw new WorkloadTokenRefused('The token has too many claims, or characters that none may have.');
+  if (!visit(claims, 0))
+    throw new WorkloadTokenRefused('The token has too many claims, or characters that none may have.');
 }
 
 /** RFC 6749 section 5.2 allows no other characters in a description. */
 export function printable(text: string): string {
-  return text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 100);
+  return truncate(text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'), MAX_QUOTED_LENGTH);
 }

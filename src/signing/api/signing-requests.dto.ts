@@ -17,7 +17,7 @@ import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault
 import type { Page } from '../../platform/http/cursors.js';
 import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
@@ -61,9 +61,9 @@ export class SignDigestBody {
   scheme?: SignatureScheme;
 
   /** What the signature is wrapped in; raw is the bare signature. */
-  @ApiProperty({ enum: SIGNATURE_FORMATS, required: false, default: 'raw' })
+  @ApiProperty({ enum: DIGEST_FORMATS, required: false, default: 'raw' })
   @IsOptional()
-  @IsIn(SIGNATURE_FORMATS)
+  @IsIn(DIGEST_FORMATS)
   format?: SignatureFormat = 'raw';
 
   /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
@@ -144,7 +144,7 @@ export class SigningRequestView {
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, attestation: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;

@@ -15,7 +15,7 @@ import {
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
@@ -72,9 +72,9 @@ export class SignBatchBody {
   scheme?: SignatureScheme;
 
   /** authenticode needs more than a digest and is signed one by one. */
-  @ApiProperty({ enum: SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'), required: false, default: 'raw' })
+  @ApiProperty({ enum: DIGEST_FORMATS.filter((one) => one !== 'authenticode'), required: false, default: 'raw' })
   @IsOptional()
-  @IsIn(SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'))
+  @IsIn(DIGEST_FORMATS.filter((one) => one !== 'authenticode'))
   format?: SignatureFormat = 'raw';
 
   /** true: a timestamp (RFC 3161) over each signature. */

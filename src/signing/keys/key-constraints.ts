@@ -1,8 +1,4 @@
-import {
-  type ClaimCondition,
-  unmetCondition,
-  type VerifiedIdentity,
-} from '../../access/identity/verified-identity.js';
+import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';

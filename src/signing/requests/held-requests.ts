@@ -1,11 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
+import { pastUses } from './past-uses.js';
 import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
 
 /** Releases or ends the requests that wait for an approval, one alone or those of a batch. */
@@ -31,6 +34,10 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
     const found = new Set(known.map(({ name }) => name));
     return names.filter((name) => !found.has(name));
+  }
+
+  usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[]> {
+    return pastUses(tx, caller, ids);
   }
 
   /** Puts the requests into the queue, with a job signal. ApprovalCheck compares each with its approval when it is claimed. */

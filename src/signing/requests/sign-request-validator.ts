@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import {
   type DigestAlgorithm,
   type SignatureScheme,
@@ -34,6 +34,8 @@ export interface SigningOrder {
   readonly format: SignatureFormat;
   /** Base64 of the output of `osslsigncode extract-data`; `authenticode` only. */
   readonly content?: string;
+  /** The statement that the service composed; `attestation` only. */
+  readonly statement?: Buffer;
   /** Whether a timestamp over the signature is wanted. */
   readonly timestamp: boolean;
   readonly metadata: Record<string, unknown>;
@@ -150,14 +152,23 @@ function assertGiven({ keys }: Caller, name: string): void {
 /** The envelope of a raw signature with a timestamp. */
 const BARE_WITH_TIMESTAMP: Envelope = { content: null, toBeSigned: null, signedDigest: null, timestamped: true };
 
-function useOf({ id: principal }: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
-  const { idempotencyKey, ...body } = order;
+function useOf(caller: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
+  const { idempotencyKey, statement: _composed, ...body } = order;
+  const principal = principalOf(caller);
   const operation = order.batch === undefined ? 'signDigest' : 'signBatchItem';
   return idempotentUse(idempotencyKey, { principal, operation, body, resource });
 }
 
+/** The digest of an attestation is that of its statement. */
+function digestOf(order: SigningOrder): Digest {
+  const { format, statement } = order;
+  if (format !== 'attestation') return givenDigest(order);
+  if (statement === undefined) throw new Error('the service composes the statements of attestations');
+  return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
+}
+
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
-function digestOf({ format, digest, algorithm: given, content: encoded }: SigningOrder): Digest {
+function givenDigest({ format, digest, algorithm: given, content: encoded }: SigningOrder): Digest {
   if (format !== 'authenticode') {
     if (encoded !== undefined) throw malformedContent('content.unexpected', 'is for the format authenticode alone');
     const algorithm = digestAlgorithm(given);

@@ -121,8 +121,12 @@ export class SigningRequestsReader {
     const { limit, cursor, status, digest } = filter;
     const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;
     const query = this.db.createQueryBuilder(SigningRequest, 'request');
-    if (!seesAll(caller) && caller.kind === 'workload') query.andWhere('request.requestedBy = :id', { id: caller.id });
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
+    if (caller.identity !== undefined) {
+      const { trust, claims } = caller.identity;
+      const same = { trust: { id: trust.id }, claims: { sub: claims['sub'] } };
+      query.andWhere('request.identity @> :same', { same: JSON.stringify(same) });
+    }
     if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: fromBase64(digest) });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
     return this.cursors.newest(list, query, { limit, cursor });

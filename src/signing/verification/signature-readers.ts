@@ -1,6 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
+import { preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 
@@ -77,19 +78,42 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
   const { algorithm: name, digest: claimed } = record(messageDigest);
   if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
     throw new BadSignature('the bundle is for another digest');
-  const { timestampVerificationData } = record(content['verificationMaterial']);
-  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
-  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
-  const response = stamp === undefined ? undefined : bytes(record(stamp)['signedTimestamp']);
   return {
     scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
     algorithm,
     signedDigest: digest,
     signature: bytes(signature),
     certificates: [],
-    timestampToken: response === undefined ? undefined : tokenIn(response),
+    timestampToken: tokenOfBundle(content),
   };
 };
+
+/** Sigstore bundle v0.3 with a DSSE envelope, whose payload has the digest. */
+export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
+  const content = json(bundle.toString());
+  const { payloadType, payload: encoded, signatures } = record(content['dsseEnvelope']);
+  const payload = bytes(encoded);
+  if (typeof payloadType !== 'string' || !createHash(algorithm).update(payload).digest().equals(digest))
+    throw new BadSignature('the attestation is another statement');
+  const [first, ...more] = Array.isArray(signatures) ? (signatures as unknown[]) : [];
+  if (more.length > 0) throw new BadSignature('the attestation has more than one signature');
+  const message = preAuthEncoding(payloadType, payload);
+  return {
+    scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+    algorithm,
+    signedDigest: createHash(algorithm).update(message).digest(),
+    signature: bytes(record(first)['sig']),
+    certificates: [],
+    timestampToken: tokenOfBundle(content),
+  };
+};
+
+function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
+  const { timestampVerificationData } = record(content['verificationMaterial']);
+  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
+  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
+  return stamp === undefined ? undefined : tokenIn(bytes(record(stamp)['signedTimestamp']));
+}
 
 /** TimeStampResp: status, then the token. */
 function tokenIn(response: Buffer): Buffer | undefined {

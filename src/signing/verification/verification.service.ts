@@ -13,6 +13,7 @@ import {
   type SignatureClaim,
   type SignatureReader,
   type SignedFile,
+  readAttestation,
   readJws,
   readRaw,
   readSigstoreBundle,
@@ -56,6 +57,7 @@ const READERS: Record<SignatureFormat, SignatureReader> = {
   raw: readRaw,
   jws: readJws,
   'sigstore-bundle': readSigstoreBundle,
+  attestation: readAttestation,
   cms: readCms,
   authenticode: readAuthenticode,
 };
