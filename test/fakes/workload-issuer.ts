@@ -64,12 +64,12 @@ export class WorkloadIssuer {
           }),
         },
       },
-      extraTokenClaims: () => this.claims as Record<string, never>,
+      extraTokenClaims: () => this.claims,
       formats: {
         customizers: {
           jwt: (_context, _token, parts) => {
             const { client_id: _client, scope: _scope, ...payload } = parts.payload;
-            parts.payload = { ...payload, ...this.claims } as typeof parts.payload;
+            parts.payload = { ...payload, ...this.claims };
           },
         },
       },

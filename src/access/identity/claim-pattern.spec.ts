@@ -66,7 +66,7 @@ it('agrees with a regular expression, whatever the texts', () => {
       const expected = pattern.includes('*')
         ? expressionOf(pattern).test(value) && !hasTrick(value)
         : pattern === value;
-      if (faultOfPattern(pattern) === undefined) expect(claimMatches(pattern, value)).toBe(expected);
+      expect(faultOfPattern(pattern) !== undefined || claimMatches(pattern, value) === expected).toBe(true);
     }),
     { numRuns: 3000 },
   );

@@ -63,8 +63,8 @@ export function identityFacts({ claims, trust }: VerifiedIdentity): Record<strin
 }
 
 /** Whether a fact of a policy was verified, so that its values are compared as claims are. */
-export function isVerifiedFact(fact: string): boolean {
-  return fact === 'trust' || fact.startsWith('verified.');
+export function isVerifiedFact(fact: unknown): boolean {
+  return fact === 'trust' || (typeof fact === 'string' && fact.startsWith('verified.'));
 }
 
 function addNested(facts: Map<string, string[]>, pointer: string, value: unknown, depth: number): void {

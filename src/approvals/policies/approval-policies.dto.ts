@@ -55,7 +55,7 @@ export class PolicyConditionBody {
   @ArrayMaxSize(50)
   @IsString({ each: true })
   @Length(1, 200, { each: true })
-  @AreClaimPatterns((body) => isVerifiedFact(String((body as PolicyConditionBody).fact)))
+  @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
   values: string[];
 }
 

@@ -82,17 +82,13 @@ export class SessionsService {
   /** Adds a session and its audit entry in the caller's transaction. */
   async open(tx: EntityManager, actor: Actor, order: NewSession, origin: Origin): Promise<Session> {
     const { id = newId() } = order;
-    const logoutHint = order.external?.logoutHint ?? null;
     const session = tx.create(Session, {
       id,
       userId: order.userId ?? null,
       clientId: order.clientId ?? null,
-      trustId: order.workload?.trustId ?? null,
-      trustRevision: order.workload?.trustRevision ?? null,
+      ...trustOf(order),
       way: order.way,
-      providerId: order.external?.providerId ?? null,
-      externalSession: order.external?.session ?? null,
-      logoutHint: logoutHint === null ? null : this.seal.close(SEAL, id, Buffer.from(logoutHint)),
+      ...this.externalColumns(id, order),
       scopes: order.scopes === undefined ? null : [...order.scopes],
       cookieHash: order.cookieHash ?? null,
       methods: [...order.methods],
@@ -108,6 +104,17 @@ export class SessionsService {
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
+  }
+
+  /** The provider by which the person signed in; nothing for other sign-ins. */
+  private externalColumns(
+    id: string,
+    { external }: NewSession,
+  ): Pick<Session, 'providerId' | 'externalSession' | 'logoutHint'> {
+    if (external === undefined) return { providerId: null, externalSession: null, logoutHint: null };
+    const { providerId, session: externalSession, logoutHint: hint } = external;
+    const logoutHint = hint === null ? null : this.seal.close(SEAL, id, Buffer.from(hint));
+    return { providerId, externalSession, logoutHint };
   }
 
   /** Records a step-up. */
@@ -243,4 +250,8 @@ export class SessionsService {
     for (const { id } of ended) this.callers.forget(id);
     return ended;
   }
+}
+
+function trustOf({ workload }: NewSession): Pick<Session, 'trustId' | 'trustRevision'> {
+  return workload ?? { trustId: null, trustRevision: null };
 }

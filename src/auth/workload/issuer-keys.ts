@@ -82,7 +82,7 @@ export class IssuerKeys {
       const lock = { mode: 'pessimistic_write' } as const;
       const before = await tx.findOne(WorkloadIssuer, { where: { id: issuer.id }, lock });
       if (before === null) return;
-      await tx.update(WorkloadIssuer, { id: issuer.id }, { keys: keys as never, keysReadAt: () => 'now()' });
+      await tx.update(WorkloadIssuer, { id: issuer.id }, { keys, keysReadAt: () => 'now()' });
       const detail = keyChange(before.keys ?? [], keys);
       if (detail === undefined) return;
       const target = { kind: 'workload-issuer', id: issuer.id };

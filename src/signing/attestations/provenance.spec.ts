@@ -14,9 +14,9 @@ const identity = (claims: Record<string, unknown>) => ({
   tokenSha256: 'TOKEN',
   keyThumbprint: 'KEY',
 });
-// oxlint-disable-next-line typescript/no-explicit-any -- a document of every shape
+/** Read back from its JSON, as verifiers do. */
 const predicateOf = (claims: Record<string, unknown>) =>
-  (provenanceStatement(SUBJECT, identity(claims)) as any).predicate;
+  JSON.parse(JSON.stringify(provenanceStatement(SUBJECT, identity(claims)))).predicate;
 
 describe('the provenance of a run', () => {
   it('of GitHub Actions names workflow, commit, runner and run', () => {
@@ -112,9 +112,9 @@ describe('an attestation', () => {
 
   it('of another statement or type does not verify', () => {
     const payload = Buffer.from('{}').toString('base64');
-    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } })).toThrow();
+    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } })).toThrow(/signature/);
     const payloadType = 'application/json';
-    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payloadType } })).toThrow();
+    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payloadType } })).toThrow(/signature/);
   });
 
   it('has the record of Rekor in the kind dsse', () => {
