@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
-import { type Approver, newApprovers, newGuardedKey, vote, unique } from '../approvals/approvers.js';
-import { GITHUB, GITHUB_PULL_REQUEST, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
+import { unique } from '../approvals/approvers.js';
+import { GITHUB, GITHUB_PULL_REQUEST, KUBERNETES } from '../fakes/workload-claims.js';
 import { type Misbehaviour, WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
-import { createKey, digestOf, read, sign, until } from '../support/signing.js';
+import { digestOf, read, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { assertOAuthError, postForm } from './oauth-calls.js';
 import { PEERS_HERE } from './people.js';
@@ -316,126 +315,6 @@ describe('the keys of an issuer', () => {
     assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body }), {
       status: 422,
       code: 'workload-issuer.unusable',
-    });
-  });
-});
-
-describe('from the token of a job to evidence', () => {
-  const RULES: Record<string, object[]> = {
-    GitHub: RELEASES,
-    GitLab: [
-      { claim: 'project_path', values: ['my-group/my-project'] },
-      { claim: 'ref_path', values: ['refs/tags/v*'] },
-    ],
-    Kubernetes: [{ claim: 'sub', values: ['system:serviceaccount:release:signer'] }],
-  };
-
-  it.each<[string, object]>([
-    ['GitHub', GITHUB],
-    ['GitLab', GITLAB],
-    ['Kubernetes', KUBERNETES],
-  ])(
-    '%s: exchange, ask, approve, evidence that verifies offline with the signature of the issuer',
-    async (name, claims) => {
-      const place = { stage, service, apiKey: key };
-      const members = await newApprovers(place, 1);
-      const { key: guarded } = await newGuardedKey(place, [{ members, threshold: 1 }]);
-      const audience = `https://${name.toLowerCase()}.example`;
-      await newTrust({ service, key }, issuerId, {
-        name: `${name} releases`,
-        conditions: RULES[name],
-        audience,
-        keys: [guarded.name],
-      });
-      const token = await issuer.sign({ ...good(8), ...claims, aud: audience });
-      const { body: granted } = await exchange(service, token);
-      const run = granted.access_token as string;
-      const { body: asked } = await signWith(run, { key: guarded.name, metadata: { filename: 'app.tar.gz' } });
-      expect(asked.status).toBe('PENDING_APPROVAL');
-      const { body: shown } = await service.call('GET', `/api/v1/approvals/${asked.approvalId}`, { key });
-      expect(shown.shown.verified).toMatchObject({ claims, trust: { name: `${name} releases` } });
-      expect(shown.shown.metadata).toEqual({ filename: 'app.tar.gz' });
-      await vote(service, asked.approvalId, members[0] as Approver);
-      expect((await read(service, run, asked.requestId)).body.status).toBe('SIGNED');
-      const evidenceOf = async () =>
-        (await service.call('GET', `/api/v1/sign/requests/${asked.requestId}/evidence`, { key: run })).body;
-      const early = await evidenceOf();
-      const isEarly = early.workload.token === undefined;
-      expect(verifyEvidence(early, { content: Buffer.from('release') })).toEqual([]);
-      const evidence = await until('the end of the token', 20, async () => {
-        const found = await evidenceOf();
-        return found.workload.token === undefined ? undefined : found;
-      });
-      expect(isEarly || evidence.workload.token === token).toBe(true);
-      const logKey = Buffer.from(evidence.log.publicKey, 'base64');
-      expect(verifyEvidence(evidence, { logKey, content: Buffer.from('release') })).toEqual([]);
-      expect(evidence.workload.token).toBe(token);
-      const forged = structuredClone(evidence);
-      forged.workload.token = `${token.slice(0, -8)}AAAAAAAA`;
-      expect(verifyEvidence(forged, { logKey })).toEqual(['the token is not signed by the key of the issuer']);
-    },
-  );
-});
-
-describe('a key for verified runs alone', () => {
-  it('signs for tags of this repository from this workflow, at the call and when it is claimed', async () => {
-    const name = unique('tags');
-    const verified = RELEASES;
-    const made = await createKey(service, key, { name, type: 'ec-p256', constraints: { verified } });
-    const conditions = [{ claim: 'repository', values: ['octo-org/*'] }];
-    const audience = 'https://constraint.example';
-    await newTrust({ service, key }, issuerId, { conditions, audience });
-    const run = async (change: object = {}) => {
-      const { body } = await exchange(service, await issuer.tokenFor({ ...GITHUB, ...change }, audience));
-      return body.access_token as string;
-    };
-    expect((await signWith(await run(), { key: name })).status).toBe(200);
-    assertProblem(await signWith(key, { key: name }), { status: 403, code: 'key-policy.identity' });
-    assertProblem(await signWith(await run({ ref: 'refs/heads/main' }), { key: name }), {
-      status: 403,
-      code: 'key-policy.claim',
-    });
-    assertProblem(await signWith(await run({ repository: 'octo-org/other' }), { key: name }), {
-      status: 403,
-      code: 'key-policy.claim',
-    });
-    expect(made.name).toBe(name);
-  });
-});
-
-describe('a provenance', () => {
-  it('says what the issuer proved, is in the log, and is for workloads alone', async () => {
-    const subjects = [{ name: 'app.tar.gz', digest: digestOf('release') }];
-    const attest = (as: string, more: object = {}) =>
-      service.call('POST', '/api/v1/sign/attestation', { key: as, body: { subjects, key: 'default', ...more } });
-    const run = await runOf(service, issuer);
-    const { status, body } = await attest(run);
-    expect(status).toBe(200);
-    expect(body.statement.predicate.runDetails.metadata.invocationId).toContain(
-      `/actions/runs/${GITHUB.run_id}/attempts/2`,
-    );
-    expect(body.request.format).toBe('attestation');
-    assertProblem(await attest(key), { status: 403, code: 'attestation.no-identity' });
-    const { body: evidence } = await service.call('GET', `/api/v1/sign/requests/${body.request.requestId}/evidence`, {
-      key: run,
-    });
-    const content = Buffer.from(body.envelope.payload, 'base64');
-    expect(verifyEvidence(evidence, { content })).toEqual([]);
-    expect(evidence.bundle.verificationMaterial.tlogEntries[0].kindVersion).toEqual({ kind: 'dsse', version: '0.0.1' });
-    assertProblem(await signWith(key, { format: 'attestation' }), { status: 400, code: 'request.invalid' });
-    const { body: again } = await service.call('GET', `/api/v1/sign/attestations/${body.request.requestId}`, {
-      key: run,
-    });
-    expect(again.envelope).toEqual(body.envelope);
-    const { body: verdict } = await service.call('POST', '/api/v1/verify', {
-      key,
-      body: { requestId: body.request.requestId },
-    });
-    expect(verdict.valid).toBe(true);
-    const { body: plain } = await signWith(run);
-    assertProblem(await service.call('GET', `/api/v1/sign/attestations/${plain.requestId}`, { key: run }), {
-      status: 404,
-      code: 'attestation.none',
     });
   });
 });
