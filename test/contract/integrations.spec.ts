@@ -151,9 +151,9 @@ describe('GitLab CI', () => {
 describe('Jenkins', () => {
   it('the step of the shared library gives the script what it reads', async () => {
     const groovy = text('jenkins/vars/sealwrightSign.groovy');
-    const read = new Set(Array.from(SCRIPT.matchAll(/\$\{?(SEALWRIGHT_\w+)/g), ([, name]) => name));
+    const read = new Set(Array.from(SCRIPT.matchAll(/\$\{?(SEALWRIGHT_\w+)/g), ([, name = '']) => name));
     read.delete('SEALWRIGHT_ID_TOKEN_FILE');
-    const set = new Set(Array.from(groovy.matchAll(/(SEALWRIGHT_\w+)[='"]/g), ([, name]) => name));
+    const set = new Set(Array.from(groovy.matchAll(/(SEALWRIGHT_\w+)[='"]/g), ([, name = '']) => name));
     expect([...set].toSorted()).toEqual([...read].toSorted());
     const token = await issuer.tokenFor({ sub: 'https://jenkins.example/job/app/', build_number: 7 }, service.url);
     const env = {

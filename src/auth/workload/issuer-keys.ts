@@ -66,11 +66,14 @@ export class IssuerKeys {
     const reading = this.readings.get(id) ?? this.readAndKeep(issuer, origin);
     this.readings.set(id, reading);
     try {
-      return await reading;
+      const keys = await reading;
+      // Whoever holds the row asks no second time for the same token.
+      return Object.assign(issuer, { keys, keysReadAt: new Date() }).keys;
     } catch (error) {
       this.logger.warn(`the keys of the issuer ${name} cannot be read: ${reasonOf(error)}`);
       return this.believable(issuer);
     } finally {
+      issuer.keysAskedAt = new Date();
       this.readings.delete(id);
     }
   }
