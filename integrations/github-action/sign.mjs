@@ -1,4 +1,4 @@
-// Signs files with the identity token of this run of GitHub Actions. Plain Node.js, no packages, no secrets.
+// Signs files with the identity token of this run of GitHub Actions. Plain Node.js without packages; it holds no secret and needs none.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { appendFile, writeFile } from 'node:fs/promises';

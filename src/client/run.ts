@@ -10,6 +10,7 @@ import { log } from './commands/log.command.js';
 import { login } from './commands/login.command.js';
 import { policy } from './commands/policy.command.js';
 import { request, sign } from './commands/sign.command.js';
+import { ssh } from './commands/ssh.command.js';
 import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
 
@@ -23,6 +24,7 @@ export const COMMANDS: readonly ClientCommand[] = [
   log,
   evidence,
   policy,
+  ssh,
   bom,
   sensor,
 ];

@@ -8,6 +8,7 @@ export const WORKLOAD_SCOPES = [
   'sign:read',
   'signing-keys:read',
   'timestamps:issue',
+  'ssh-ca:login',
 ] as const satisfies Scope[];
 
 /** Issuers whose tokens anybody can get, and the claims of which one must name whose run it is. */

@@ -58,6 +58,7 @@ import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
 import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
+import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -120,4 +121,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
   WorkloadIdentity1798000042100,
+  SshLoginRules1798000042101,
 ];
