@@ -1,4 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { execFileSync } from 'node:child_process';
+import { createHash, createPublicKey, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
 import { type Approver, newApprovers, newGuardedKey, vote, unique } from '../approvals/approvers.js';
@@ -126,6 +132,42 @@ describe('a key for verified runs alone', () => {
   });
 });
 
+/** A verifier of Sigstore that trusts this key and this log, and wants the proof that the log has the signature. */
+function sigstoreVerifier({
+  key: signer,
+  log,
+}: {
+  key: { publicKey: string };
+  log: { origin: string; publicKey: string };
+}) {
+  const rawBytes = Buffer.from(log.publicKey, 'base64');
+  const tlog = {
+    baseUrl: `http://${log.origin}`,
+    hashAlgorithm: 1,
+    publicKey: { rawBytes, keyDetails: 5, validFor: { start: new Date(0), end: undefined } },
+    logId: { keyId: createHash('sha256').update(rawBytes).digest() },
+    checkpointKeyId: undefined,
+    operator: '',
+  };
+  const trust = toTrustMaterial(
+    { mediaType: '', certificateAuthorities: [], timestampAuthorities: [], tlogs: [tlog], ctlogs: [] },
+    () => ({ publicKey: createPublicKey(signer.publicKey), validFor: () => true }),
+  );
+  return new Verifier(trust, { tlogThreshold: 1, ctlogThreshold: 0, timestampThreshold: 0 });
+}
+
+function verifyWithOpenssl(publicKey: string, message: Buffer, signature: Buffer): string {
+  const place = mkdtempSync(join(tmpdir(), 'sealwright-dsse-'));
+  const keep = (name: string, content: string | Buffer) => {
+    writeFileSync(join(place, name), content);
+    return join(place, name);
+  };
+  const args = ['dgst', '-sha256', '-verify', keep('key.pem', publicKey), '-signature', keep('sig', signature)];
+  const said = execFileSync('openssl', [...args, keep('message', message)], { encoding: 'utf8' });
+  rmSync(place, { recursive: true });
+  return said;
+}
+
 describe('a provenance', () => {
   it('says what the issuer proved, is in the log, and is for workloads alone', async () => {
     const subjects = [{ name: 'app.tar.gz', digest: digestOf('release') }];
@@ -145,6 +187,21 @@ describe('a provenance', () => {
     const content = Buffer.from(body.envelope.payload, 'base64');
     expect(verifyEvidence(evidence, { content })).toEqual([]);
     expect(evidence.bundle.verificationMaterial.tlogEntries[0].kindVersion).toEqual({ kind: 'dsse', version: '0.0.1' });
+    const check = (bundle: unknown) => () =>
+      sigstoreVerifier(evidence).verify(toSignedEntity(bundleFromJSON(bundle as never)));
+    expect(check(evidence.bundle)).not.toThrow();
+    expect(check(body.bundle)).toThrow(/tlog entries/);
+    const payload = Buffer.from('{"_type":"another statement"}').toString('base64');
+    expect(check({ ...evidence.bundle, dsseEnvelope: { ...body.envelope, payload } })).toThrow(
+      /DSSE payload hash|signature/,
+    );
+    // A second verifier, which knows nothing of Sigstore: the signature is over DSSE's encoding.
+    const signed = Buffer.concat([
+      Buffer.from(`DSSEv1 ${body.envelope.payloadType.length} ${body.envelope.payloadType} ${content.length} `),
+      content,
+    ]);
+    const [{ sig }] = body.envelope.signatures;
+    expect(verifyWithOpenssl(evidence.key.publicKey, signed, Buffer.from(sig, 'base64'))).toContain('Verified OK');
     assertProblem(await signWith(key, { format: 'attestation' }), { status: 400, code: 'request.invalid' });
     const { body: again } = await service.call('GET', `/api/v1/sign/attestations/${body.request.requestId}`, {
       key: run,
