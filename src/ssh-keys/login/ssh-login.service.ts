@@ -57,8 +57,7 @@ export class SshLoginService {
   /** A certificate that the caller asked for; others count as missing. */
   async find(caller: Caller, id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
-    const { id: askedBy } = row?.request?.requestedBy ?? {};
-    if (row !== null && askedBy === caller.id) return row;
+    if (row !== null && row.request?.requestedBy.id === caller.id) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
   }
 }
