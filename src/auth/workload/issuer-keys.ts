@@ -50,8 +50,11 @@ export class IssuerKeys {
   }
 
   /** Reads the keys now. Rejects with the reason if the issuer cannot be used. */
-  read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
-    return discoverKeys(issuer, (url) => this.document(url));
+  async read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
+    const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+    const isPlain = [url?.search, url?.hash, url?.username, url?.password].every((part) => part === '');
+    if (!isPlain) throw new Error('it is no address without query, fragment and user');
+    return discoverKeys(issuer, (at) => this.document(at));
   }
 
   private believable({ keys, keysReadAt, name }: WorkloadIssuer): readonly PublicJwk[] {
@@ -95,7 +98,7 @@ export class IssuerKeys {
     return keys;
   }
 
-  private document(url: string): Promise<{ status: number; body: string }> {
+  private async document(url: string): Promise<{ status: number; body: string }> {
     if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
     const headers = { accept: 'application/json' };
     return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS });

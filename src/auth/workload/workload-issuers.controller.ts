@@ -14,8 +14,10 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import {
   ChangeWorkloadIssuerBody,
@@ -38,8 +40,9 @@ export class WorkloadIssuersController {
   async createWorkloadIssuer(
     @TheCaller() caller: Caller,
     @Body() body: WorkloadIssuerBody,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<WorkloadIssuerView> {
-    return WorkloadIssuerView.of(await this.issuers.create(caller, body.toOrder()));
+    return WorkloadIssuerView.of(await this.issuers.create(caller, body.toOrder(), use));
   }
 
   /** Lists issuers of workload tokens, newest first. */

@@ -3,13 +3,13 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
-import { Config } from '../../platform/config/config.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { hasSecretKey, readKeySet, thumbprintsOf } from './issuer-key-set.js';
 import { IssuerKeys, keyChange } from './issuer-keys.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
@@ -34,19 +34,24 @@ export class WorkloadIssuersService {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly keys: IssuerKeys,
-    private readonly config: Config,
+    private readonly idempotency: IdempotencyKeys,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('workload-issuer');
   }
 
   /** Adds an issuer. Its keys are read at once, so that a wrong address is found now. */
-  async create(caller: Caller, { name, issuer, enabled, jwks }: WorkloadIssuerOrder): Promise<WorkloadIssuer> {
-    if (jwks === undefined) this.assertAddress(issuer);
+  async create(
+    caller: Caller,
+    { name, issuer, enabled, jwks }: WorkloadIssuerOrder,
+    use?: IdempotentUse,
+  ): Promise<WorkloadIssuer> {
     const keys = jwks === undefined ? await this.discovered(issuer) : uploaded(jwks);
-    const id = newId();
+    const id = use?.resource ?? newId();
     const keySource = jwks === undefined ? 'discovery' : 'uploaded';
     const work = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
       await tx.insert(WorkloadIssuer, { id, name, issuer, enabled, keySource, keys: keys as never, ...times });
       const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
@@ -102,13 +107,6 @@ export class WorkloadIssuersService {
     } catch (cause) {
       throw unusable('/issuer', cause);
     }
-  }
-
-  private assertAddress(issuer: string): void {
-    const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
-    const isHttp = url?.protocol === 'https:' || (!this.config.isProd && url?.protocol === 'http:');
-    if (isHttp && url.search === '' && url.hash === '' && url.username === '' && url.password === '') return;
-    throw unusable('/issuer', new Error('it is no https address without query, fragment and user'));
   }
 }
 

@@ -14,8 +14,10 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { WorkloadTrustBody, WorkloadTrustPage, WorkloadTrustView } from './workload.dto.js';
 import { WorkloadTrustsService } from './workload-trusts.service.js';
@@ -30,8 +32,12 @@ export class WorkloadTrustsController {
   @Post()
   @Needs('settings:write')
   @Fresh()
-  async createWorkloadTrust(@TheCaller() caller: Caller, @Body() body: WorkloadTrustBody): Promise<WorkloadTrustView> {
-    return WorkloadTrustView.of(await this.trusts.create(caller, body.toOrder()));
+  async createWorkloadTrust(
+    @TheCaller() caller: Caller,
+    @Body() body: WorkloadTrustBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<WorkloadTrustView> {
+    return WorkloadTrustView.of(await this.trusts.create(caller, body.toOrder(), use));
   }
 
   /** Lists workload trusts, newest first. */

@@ -10,6 +10,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { assertTenant } from './trust-rules.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
@@ -30,15 +31,18 @@ export class WorkloadTrustsService {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly config: Config,
+    private readonly idempotency: IdempotencyKeys,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('workload-trust');
   }
 
   /** Whoever makes or changes a trust stands behind it: its tokens never do what that person may not. */
-  async create(caller: Caller, order: WorkloadTrustOrder): Promise<WorkloadTrust> {
-    const id = newId();
+  async create(caller: Caller, order: WorkloadTrustOrder, use?: IdempotentUse): Promise<WorkloadTrust> {
+    const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       const values = await this.valuesOf(tx, caller, order);
       await tx.insert(WorkloadTrust, { id, ...values, conditions: values.conditions as never });
       await this.record(tx, caller, 'workload-trust.created', id, { ...values });

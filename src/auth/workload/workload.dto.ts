@@ -33,6 +33,17 @@ const KEY_SOURCES = ['discovery', 'uploaded'] as const;
 const VISIBLE = /^[\x21-\x7e]+$/;
 const PLAIN_NAME = /^[^\p{C}]+$/u;
 const MAX_LIFE_SECONDS = 900;
+/** The public key of RFC 7517 appendix A.1. */
+const EXAMPLE_KEYS = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+    },
+  ],
+};
 
 export class ChangeWorkloadIssuerBody {
   /** @example 'GitHub Actions' */
@@ -46,7 +57,7 @@ export class ChangeWorkloadIssuerBody {
   enabled?: boolean = true;
 
   /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { keys: [] } })
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
   @IsOptional()
   @IsObject()
   @JsonAtMost(64 * 1024)

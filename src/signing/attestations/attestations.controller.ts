@@ -20,7 +20,7 @@ export class AttestationsController {
   @ApiHeader(IDEMPOTENCY_KEY)
   @ApiOkResponse({ type: AttestationView, description: 'Signed' })
   @ApiAcceptedResponse({ type: AttestationView, description: 'Accepted; poll the Location' })
-  async attest(
+  async attestBuild(
     @TheCaller() caller: Caller,
     @Body() body: AttestationBody,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -35,7 +35,7 @@ export class AttestationsController {
   /** Shows an attestation by the id of its request; with `wait`, as soon as it is final. */
   @Get('attestations/:id')
   @Needs('sign:read')
-  async getAttestation(
+  async getBuildAttestation(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Query() { wait }: WaitQuery,

@@ -8,6 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import { SshLoginRule } from './ssh-login-rule.entity.js';
 
@@ -21,14 +22,17 @@ export class SshLoginRulesService {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('ssh-login-rule');
   }
 
-  async create(caller: Caller, order: SshLoginRuleOrder): Promise<SshLoginRule> {
-    const id = newId();
+  async create(caller: Caller, order: SshLoginRuleOrder, use?: IdempotentUse): Promise<SshLoginRule> {
+    const id = use?.resource ?? newId();
     return this.write(order, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       await tx.insert(SshLoginRule, { id, ...order });
       await this.record(tx, caller, 'ssh-login-rule.created', id, { ...order });
       return this.read(id, tx);

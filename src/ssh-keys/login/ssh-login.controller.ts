@@ -64,8 +64,12 @@ export class SshLoginRulesController {
   /** Says who gets an SSH certificate of an authority, and what stands in it. */
   @Post()
   @Needs('ssh-ca:write')
-  async createSshLoginRule(@TheCaller() caller: Caller, @Body() body: SshLoginRuleBody): Promise<SshLoginRuleView> {
-    return SshLoginRuleView.of(await this.rules.create(caller, body.toOrder()));
+  async createSshLoginRule(
+    @TheCaller() caller: Caller,
+    @Body() body: SshLoginRuleBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<SshLoginRuleView> {
+    return SshLoginRuleView.of(await this.rules.create(caller, body.toOrder(), use));
   }
 
   /** Lists rules for SSH certificates, newest first. */
