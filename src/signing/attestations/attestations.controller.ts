@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { WaitQuery } from '../api/signing-requests.dto.js';
-import { AttestationBody, AttestationView } from './attestations.dto.js';
+import { BuildAttestationBody, BuildAttestationView } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
 
 @ApiTags('Signing')
@@ -18,18 +18,18 @@ export class AttestationsController {
   @Post('attestation')
   @Needs('sign:digest')
   @ApiHeader(IDEMPOTENCY_KEY)
-  @ApiOkResponse({ type: AttestationView, description: 'Signed' })
-  @ApiAcceptedResponse({ type: AttestationView, description: 'Accepted; poll the Location' })
+  @ApiOkResponse({ type: BuildAttestationView, description: 'Signed' })
+  @ApiAcceptedResponse({ type: BuildAttestationView, description: 'Accepted; poll the Location' })
   async attestBuild(
     @TheCaller() caller: Caller,
-    @Body() body: AttestationBody,
+    @Body() body: BuildAttestationBody,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Headers('idempotency-key') key?: string,
-  ): Promise<AttestationView> {
+  ): Promise<BuildAttestationView> {
     const shown = await this.attestations.attest(caller, body.toOrder(key));
     void reply.header('location', `/api/v1/sign/attestations/${shown.request.id}`);
     void reply.status(shown.made === undefined ? HttpStatus.ACCEPTED : HttpStatus.OK);
-    return AttestationView.of(shown);
+    return BuildAttestationView.of(shown);
   }
 
   /** Shows an attestation by the id of its request; with `wait`, as soon as it is final. */
@@ -39,7 +39,7 @@ export class AttestationsController {
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Query() { wait }: WaitQuery,
-  ): Promise<AttestationView> {
-    return AttestationView.of(await this.attestations.find(caller, id, wait));
+  ): Promise<BuildAttestationView> {
+    return BuildAttestationView.of(await this.attestations.find(caller, id, wait));
   }
 }

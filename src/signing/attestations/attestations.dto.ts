@@ -21,7 +21,7 @@ import type { StatementSubject } from './provenance-statement.js';
 
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 
-export class AttestationSubjectBody {
+export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
   @IsString()
   @Length(1, 200)
@@ -44,15 +44,15 @@ export class AttestationSubjectBody {
   }
 }
 
-export class AttestationBody {
+export class BuildAttestationBody {
   /** The files that were built. */
-  @ApiProperty({ type: [AttestationSubjectBody] })
+  @ApiProperty({ type: [BuildAttestationSubjectBody] })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(50)
   @ValidateNested({ each: true })
-  @Type(() => AttestationSubjectBody)
-  subjects: AttestationSubjectBody[];
+  @Type(() => BuildAttestationSubjectBody)
+  subjects: BuildAttestationSubjectBody[];
 
   /** Name or id of the signing key; the configured key when absent. @example provenance */
   @IsOptional()
@@ -99,7 +99,7 @@ export class DsseEnvelopeView implements DsseEnvelope {
   signatures: DsseSignatureView[];
 }
 
-export class AttestationView {
+export class BuildAttestationView {
   request: SigningRequestView;
   /** in-toto statement v1 with a SLSA v1 provenance; absent until it is signed. */
   @ApiPropertyOptional({
@@ -117,7 +117,7 @@ export class AttestationView {
   })
   bundle?: object;
 
-  static of({ request, made }: ShownAttestation): AttestationView {
+  static of({ request, made }: ShownAttestation): BuildAttestationView {
     const view = { request: SigningRequestView.of(request) };
     if (made === undefined) return view;
     const { payloadType, payload, signatures } = made.envelope;
