@@ -1,12 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { signingOf, sshSignature } from './authority-key.js';
 
-const spkiOf = ({ publicKey }: ReturnType<typeof generateKeyPairSync>) =>
-  (publicKey as never as { export(how: object): Buffer }).export({ format: 'der', type: 'spki' });
-const ec = (namedCurve: string) => spkiOf(generateKeyPairSync('ec', { namedCurve }) as never);
-const rsa = (modulusLength: number) => spkiOf(generateKeyPairSync('rsa', { modulusLength }) as never);
+const spkiOf = (key: KeyObject) => key.export({ format: 'der', type: 'spki' });
+const ec = (namedCurve: string) => spkiOf(generateKeyPairSync('ec', { namedCurve }).publicKey);
+const rsa = (modulusLength: number) => spkiOf(generateKeyPairSync('rsa', { modulusLength }).publicKey);
 
 it('the key of an authority says how it signs', () => {
   expect(signingOf(ec('prime256v1'))).toMatchObject({
