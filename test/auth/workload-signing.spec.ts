@@ -187,8 +187,7 @@ describe('a provenance', () => {
     const content = Buffer.from(body.envelope.payload, 'base64');
     expect(verifyEvidence(evidence, { content })).toEqual([]);
     expect(evidence.bundle.verificationMaterial.tlogEntries[0].kindVersion).toEqual({ kind: 'dsse', version: '0.0.1' });
-    const check = (bundle: unknown) => () =>
-      sigstoreVerifier(evidence).verify(toSignedEntity(bundleFromJSON(bundle)));
+    const check = (bundle: unknown) => () => sigstoreVerifier(evidence).verify(toSignedEntity(bundleFromJSON(bundle)));
     expect(check(evidence.bundle)).not.toThrow();
     expect(check(body.bundle)).toThrow(/tlog entries/);
     const payload = Buffer.from('{"_type":"another statement"}').toString('base64');
