@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { type Origin, originOf } from '../platform/http/origin.js';
 import type { Scope } from './scopes.js';
 import type { FastifyRequest } from 'fastify';
+import type { VerifiedIdentity } from './identity/verified-identity.js';
 
-/** The subject of an audit entry: a person, an API key, an OAuth client or a component of the service. */
+/** The subject of an audit entry: a person, an API key, an OAuth client, the run of a workload or a component of the service. */
 export interface Actor {
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'system' | 'anonymous';
   readonly id: string;
   readonly name: string;
 }
@@ -27,13 +29,42 @@ export interface CallerSession {
 /** The authenticated subject of a call, with its rights and origin. First argument of every service method that changes something. */
 export interface Caller extends Actor {
   /** `anonymous` where a call is answered without a credential (`admitAsGuest`). */
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
-  /** The person behind it: the user, or the owner of the API key or OAuth client. */
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
+  /** The person behind it: the user, the owner of the API key or OAuth client, or whoever last changed the trust of the workload. */
   readonly ownerId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;
   /** Absent for API keys. */
   readonly session?: CallerSession;
+  /** Of workloads alone: what their issuer proved about this run. */
+  readonly identity?: VerifiedIdentity;
+  /** Names of the signing keys that the caller may use, `*` for every key; absent: no such limit. */
+  readonly keys?: readonly string[];
+}
+
+/** What was asked for, as far as it says whose it is. */
+export interface AskedFor {
+  readonly ownerId: string;
+  readonly identity: VerifiedIdentity | null;
+}
+
+/**
+ * Whether something that was asked for is the caller's: of what the same person is behind. A workload sees what it asked for itself, in this
+ * run or another, since one person may be behind many workloads.
+ */
+export function isOwn(caller: Caller, { ownerId, identity }: AskedFor): boolean {
+  if (ownerId !== caller.ownerId) return false;
+  return caller.kind !== 'workload' || (identity !== null && workloadOf(identity) === principalOf(caller));
+}
+
+/** Who repeats a call with the same Idempotency-Key: the caller; of a workload each of its runs. */
+export function principalOf({ id, identity }: Caller): string {
+  return identity === undefined ? id : workloadOf(identity);
+}
+
+/** A workload across its runs: the trust and the subject of its tokens. */
+function workloadOf({ trust, claims }: VerifiedIdentity): string {
+  return `${trust.id} ${createHash('sha256').update(String(claims['sub'])).digest('base64url')}`;
 }
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();

@@ -3,6 +3,7 @@ import { ApiHeader } from '@nestjs/swagger';
 import { newId } from '../platform/database/new-id.js';
 import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import { callerOf, type CalledRequest } from './access.js';
+import { principalOf } from './caller.js';
 
 /**
  * Makes a handler safe to repeat: the use of the call's Idempotency-Key, to be claimed where its resource is written;
@@ -12,7 +13,7 @@ export const Repeatable = createParamDecorator(
   (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {
     const request = context.switchToHttp().getRequest<CalledRequest>();
     const { headers, params, body } = request;
-    const principal = callerOf(request).id;
+    const principal = principalOf(callerOf(request));
     const operation = context.getHandler().name;
     return idempotentUse(headers['idempotency-key'], {
       principal,

@@ -22,6 +22,7 @@ import { ApprovalPoliciesController } from './policies/approval-policies.control
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
 import { ApprovalPolicyRevision, ApprovalPolicy } from './policies/approval-policy.entity.js';
 import { PolicyEvaluation } from './policies/policy-evaluation.js';
+import { PolicyTrialService } from './policies/policy-trial.service.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
 /** Approvals: N people consent before something is done. Other modules own the subjects. */
@@ -52,6 +53,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
     GroupMembers,
     PolicyEvaluation,
     PolicyChecks,
+    PolicyTrialService,
     VotingService,
   ],
   exports: [ApprovalEndings, ApprovalSubjectsService, ApprovalsService],

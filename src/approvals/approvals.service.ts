@@ -18,9 +18,8 @@ import {
   type JointJudgement,
   type Judgement,
   PolicyEvaluation,
-  type KeyUseToApprove,
-  type PolicyFacts,
 } from './policies/policy-evaluation.js';
+import type { KeyUseToApprove, PolicyFacts } from './subjects/key-use.port.js';
 
 export type { ApprovalRequirement, Judgement, PolicyFacts, Manifest };
 

@@ -11,7 +11,7 @@ import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { RenewalSchedule, AuthSchedule, SsoSchedule } from './auth.schedule.js';
+import { RenewalSchedule, AuthSchedule, SsoSchedule, WorkloadSchedule } from './auth.schedule.js';
 import { CredentialUploadAuthorizer, Credentials } from './callers/credentials.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
@@ -77,6 +77,13 @@ import { UserAdministrationService } from './users/user-administration.service.j
 import { PasswordCheck } from './passwords/password-check.js';
 import { Passwords } from './model/passwords.js';
 import { RegistrationService } from './users/registration.service.js';
+import { IssuerKeys } from './workload/issuer-keys.js';
+import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from './workload/workload.entity.js';
+import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
+import { WorkloadIssuersController } from './workload/workload-issuers.controller.js';
+import { WorkloadIssuersService } from './workload/workload-issuers.service.js';
+import { WorkloadTrustsController } from './workload/workload-trusts.controller.js';
+import { WorkloadTrustsService } from './workload/workload-trusts.service.js';
 
 const ENTITIES = [
   ApiKey,
@@ -95,6 +102,10 @@ const ENTITIES = [
   Session,
   SsoTransaction,
   User,
+  WorkloadIdentity,
+  WorkloadIssuer,
+  WorkloadTokenUse,
+  WorkloadTrust,
 ];
 const OAUTH = [
   ClientAuthentication,
@@ -119,6 +130,13 @@ const SSO = [
   SsoStepUp,
   SsoTickets,
   SsoTransactions,
+];
+const WORKLOADS = [
+  IssuerKeys,
+  WorkloadExchangeService,
+  WorkloadIssuersService,
+  WorkloadSchedule,
+  WorkloadTrustsService,
 ];
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
 const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
@@ -165,6 +183,8 @@ const PEOPLE = [
     OAuthController,
     SessionsController,
     SignInController,
+    WorkloadIssuersController,
+    WorkloadTrustsController,
   ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
@@ -179,6 +199,7 @@ const PEOPLE = [
     ...PEOPLE,
     ...SSO,
     ...TOKENS,
+    ...WORKLOADS,
   ],
   exports: [ApiKeyRenewalService, ApiKeysService, Credentials, RightsModule, SignInService, UsersService],
 })

@@ -8,6 +8,7 @@ import { Throttle } from './throttle/throttle.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
 import { SsoTransactions } from './sso/sign-in/sso-transactions.js';
+import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
 
 @Injectable()
 export class AuthSchedule {
@@ -72,5 +73,19 @@ export class SsoSchedule {
     await Promise.all([this.transactions.expire(), this.marks.expire()]).catch((error: unknown) =>
       this.logger.warn(`expired single sign-on attempts were not removed: ${String(error)}`),
     );
+  }
+}
+
+@Injectable()
+export class WorkloadSchedule {
+  private readonly logger = new Logger(WorkloadSchedule.name);
+
+  constructor(private readonly workloads: WorkloadExchangeService) {}
+
+  @Interval(15 * 60_000)
+  async expire(): Promise<void> {
+    await this.workloads
+      .expire()
+      .catch((error: unknown) => this.logger.warn(`records of expired tokens were not removed: ${String(error)}`));
   }
 }

@@ -11,7 +11,9 @@ import { exec } from './commands/exec.command.js';
 import { keys } from './commands/keys.command.js';
 import { log } from './commands/log.command.js';
 import { login } from './commands/login.command.js';
+import { policy } from './commands/policy.command.js';
 import { request, sign } from './commands/sign.command.js';
+import { ssh } from './commands/ssh.command.js';
 import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
 import { wrappers } from './commands/wrappers.command.js';
@@ -30,6 +32,8 @@ export const COMMANDS: readonly ClientCommand[] = [
   request,
   log,
   evidence,
+  policy,
+  ssh,
   bom,
   sensor,
 ];

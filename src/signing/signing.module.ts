@@ -62,6 +62,9 @@ import { SigningController } from './api/signing.controller.js';
 import { SIGNING_QUEUE } from './model/signing-jobs.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
+import { AttestationsController } from './attestations/attestations.controller.js';
+import { AttestationsService } from './attestations/attestations.service.js';
+import { WorkloadProofReader } from './evidence/workload-proof.reader.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
 import { TimestampAdmission, TimestampingHttp } from './timestamping/timestamping.http.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
@@ -96,6 +99,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     ]),
   ],
   controllers: [
+    AttestationsController,
     CertificatesController,
     EvidenceController,
     OpenPgpCertificatesController,
@@ -111,6 +115,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   ],
   providers: [
     ApprovalCheck,
+    AttestationsService,
     ClaimCheck,
     ApprovalRenewal,
     CertificatesReader,
@@ -162,6 +167,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     VaultSystemService,
     VerificationService,
     VerificationSubjects,
+    WorkloadProofReader,
   ],
   exports: [
     ApprovalRenewal,

@@ -28,6 +28,10 @@ import { SshKey, SshKeyLogin } from './keys/ssh-key.entity.js';
 import { SshKeysController } from './keys/ssh-keys.controller.js';
 import { SshKeysReader } from './keys/ssh-keys.reader.js';
 import { SshKeysService } from './keys/ssh-keys.service.js';
+import { SshLoginController, SshLoginRulesController } from './login/ssh-login.controller.js';
+import { SshLoginRule } from './login/ssh-login-rule.entity.js';
+import { SshLoginRulesService } from './login/ssh-login-rules.service.js';
+import { SshLoginService } from './login/ssh-login.service.js';
 import { AccountFiles } from './rotation/steps/account-files.js';
 import { AccountSurvey } from './rotation/steps/account-survey.js';
 import { HostResidentKey } from './rotation/custody/host-resident-key.js';
@@ -76,6 +80,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
       RotationStep,
       RotationTarget,
       SshAuthority,
+      SshLoginRule,
       SshCertificate,
       SshRevocation,
       SshKey,
@@ -90,6 +95,8 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     RotationPoliciesController,
     RotationsController,
     SshCaController,
+    SshLoginController,
+    SshLoginRulesController,
     SshKeysController,
   ],
   providers: [
@@ -113,6 +120,8 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     SshCertificateSubject,
     SshCertificatesService,
     SshKeyFindings,
+    SshLoginRulesService,
+    SshLoginService,
     SshKeysReader,
     SshKeysService,
     SshRevocationsService,

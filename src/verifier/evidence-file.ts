@@ -1,4 +1,5 @@
 import { base64Bytes } from '../formats/encoding/base64.js';
+import type { PublicJwk } from '../formats/jose/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
 
 /** The members of an evidence file that the verifier reads; the service writes more into it. */
@@ -27,6 +28,18 @@ export interface EvidenceFile {
     /** For a batch: the position in the manifest, and the inclusion path to its root, base64. */
     readonly place?: number;
     readonly path?: readonly string[];
+  };
+  /** What the issuer of a workload's token proved, when a workload asked. */
+  readonly workload?: {
+    readonly identity: {
+      readonly claims: Record<string, unknown>;
+      readonly tokenSha256: string;
+      readonly keyThumbprint: string;
+    };
+    /** Absent in files that were written while it was valid. */
+    readonly token?: string;
+    readonly tokenFrom?: string;
+    readonly key: PublicJwk;
   };
   readonly log: {
     /** SubjectPublicKeyInfo, DER, base64. */

@@ -3,6 +3,7 @@ import { base64Bytes } from '../formats/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';
+import { faultsOfWorkload, unsaidOfWorkload } from './evidence-workload.js';
 import { faultsOfSteps } from './evidence-steps.js';
 import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
@@ -45,9 +46,10 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfKey(evidence, logged),
       ...faultsOfSteps(evidence, loggedFactsIn(evidence)),
       ...faultsOfApproval(evidence),
+      ...faultsOfWorkload(evidence, loggedFactsIn(evidence)),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
-    return { faults, unsaid: unsaidOfKey(logged) };
+    return { faults, unsaid: [...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
   } catch (error) {
     // The author of the file may have left out anything.
     const why = error instanceof Error ? error.message : 'unknown';

@@ -22,8 +22,8 @@ const WITHOUT: Record<string, string> = {
   rotateApiKey: 'a key that was replaced is not replaced again',
   rotateWebhookSecret: 'a new secret does not end those in use: test/alerts/webhooks',
 };
-/** They need more than an example: test/signing. */
-const ELSEWHERE = ['importCertificate', 'onboardCertificate'];
+/** They need more than an example: test/signing, test/ssh-keys/ssh-login. */
+const ELSEWHERE = ['importCertificate', 'loginBySsh', 'onboardCertificate'];
 
 /** A rotation makes whoever repeats it while it is under way come again. */
 const UNDER_WAY = 'signing-key.rotating';
@@ -73,6 +73,7 @@ const TELLING = ['name', 'email', 'keyId', 'owner'];
 const OTHERWISE: Record<string, (told: Told, n: number) => Told> = {
   addHostAuthority: (told) => ({ ...told, publicKey: publicKeyLine() }),
   attest: ({ scope }, n) => ({ pack: examples.made.get('/api/policy-packs'), scope, statement: `Reviewed, ${n}` }),
+  createWorkloadIssuer: (told, n) => ({ ...told, issuer: `https://issuer-${n}.example.com` }),
   createCertificationRequest: ({ subject }, n) => ({ subject: { ...(subject as Told), commonName: `Release ${n}` } }),
   rotateSigningKey: (_, n) => ({ activate: n === 1 ? 'with-certificate' : 'now' }),
 };

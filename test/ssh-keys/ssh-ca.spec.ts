@@ -81,6 +81,19 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   });
 
   it.each([
+    ['ec-p384', 'ECDSA', 'ecdsa-sha2-nistp384'],
+    ['rsa-3072', 'RSA', 'rsa-sha2-512'],
+    ['rsa-4096', 'RSA', 'rsa-sha2-512'],
+  ])('an authority with a key of the type %s is one to sshd, too', async (type, family, algorithm) => {
+    const { id } = await field.ask('POST', '/v1/ssh-ca', { name: `people-${type}`, kind: 'user', type });
+    const made = await certified({}, id);
+    expect(await logIn(at, made.file)).toBe('denied');
+    await trust();
+    expect(shown(made.file)).toMatch(new RegExp(`Signing CA: ${family} SHA256:\\S+ \\(using ${algorithm}\\)`));
+    expect(await logIn(at, made.file)).toBe('accepted');
+  });
+
+  it.each([
     ['for somebody else', { principals: ['ann'] }],
     ['over', { validBefore: new Date(Date.now() - HOUR / 2).toISOString() }],
     ['not yet', { validAfter: new Date(Date.now() + HOUR / 2).toISOString() }],

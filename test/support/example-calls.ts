@@ -9,7 +9,15 @@ import type { Stage } from './stage.js';
 const ATTEMPTS = 5;
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 /** Collections in the order in which they are created: those that others refer to come first. */
-const FIRST = ['createSigningKey', 'createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createScanScope'];
+const FIRST = [
+  'createSigningKey',
+  'createApproverGroup',
+  'createApprovalPolicy',
+  'createWebhook',
+  'createScanScope',
+  'createSshAuthority',
+  'createWorkloadIssuer',
+];
 
 interface Known {
   readonly service: Service;
@@ -25,8 +33,13 @@ interface Known {
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
-  createApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], stages: stagesOf(made) }),
-  changeApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], stages: stagesOf(made) }),
+  createApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], unless: [], stages: stagesOf(made) }),
+  changeApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], unless: [], stages: stagesOf(made) }),
+  testApprovalPolicies: () => ({ policy: undefined, requestIds: [] }),
+  createWorkloadTrust: ({ made }) => ({ issuerId: made.get('/api/settings/workload-issuers') ?? NOBODY }),
+  changeWorkloadTrust: ({ made }) => ({ issuerId: made.get('/api/settings/workload-issuers') ?? NOBODY }),
+  createSshLoginRule: ({ made }) => ({ authorityId: made.get('/v1/ssh-ca') ?? NOBODY }),
+  changeSshLoginRule: ({ made }) => ({ authorityId: made.get('/v1/ssh-ca') ?? NOBODY }),
   signDigest: () => ({ content: undefined, scheme: 'ecdsa-der' }),
   verifySignature: () => ({ requestId: undefined, scheme: 'ecdsa-der', timestamp: undefined }),
   createSchedule: () => ({ intervalSeconds: undefined, target: 'snapshot', settings: {} }),

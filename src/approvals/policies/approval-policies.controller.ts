@@ -22,13 +22,18 @@ import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
+import { PolicyTrialBody, PolicyTrialView } from './policy-trial.dto.js';
+import { PolicyTrialService } from './policy-trial.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
 
 @ApiTags('Approvals')
 @UseInterceptors(VersionInterceptor)
 @Controller('api/v1/approval-policies')
 export class ApprovalPoliciesController {
-  constructor(private readonly policies: ApprovalPoliciesService) {}
+  constructor(
+    private readonly policies: ApprovalPoliciesService,
+    private readonly trials: PolicyTrialService,
+  ) {}
 
   /** Creates an approval policy. */
   @Post()
@@ -50,6 +55,14 @@ export class ApprovalPoliciesController {
   @Needs('approvals:read')
   async listApprovalPolicies(@Query() query: PageQuery): Promise<ApprovalPolicyPage> {
     return ApprovalPolicyPage.of(await this.policies.list(query));
+  }
+
+  /** Says whether uses of keys, or past requests, would need approval and why. Nobody is asked, and a policy that is sent along is not made. */
+  @Post('test')
+  @HttpCode(200)
+  @Needs('approvals:read')
+  async testApprovalPolicies(@TheCaller() caller: Caller, @Body() body: PolicyTrialBody): Promise<PolicyTrialView> {
+    return PolicyTrialView.of(await this.trials.try(caller, body.toTrial()));
   }
 
   /** Shows an approval policy, with its ETag. */

@@ -16,6 +16,8 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
+import { isVerifiedFact } from '../../access/identity/verified-identity.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
@@ -37,23 +39,31 @@ export class PolicyStageBody {
 }
 
 export class PolicyConditionBody {
-  /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client or a person) or `metadata.<name>`. @example format */
+  /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
   @IsString()
   @Length(1, 100)
-  @Matches(/^(?:algorithm|scheme|format|caller|metadata\..+)$/)
+  @Matches(/^(?:algorithm|scheme|format|caller|trust|metadata\..+|verified\..+)$/)
   fact: string;
 
   @ApiProperty({ enum: ['in', 'not-in'] })
   @IsIn(['in', 'not-in'])
   op: 'in' | 'not-in';
 
-  /** A value that ends in `*` stands for all that begin so. @example ["authenticode"] */
+  /** A value that ends in `*` stands for all that begin so. Of `trust` and `verified.<claim>`, `*` stands for characters within a segment, and `**` at the end for the rest of a path. @example ["authenticode"] */
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(50)
   @IsString({ each: true })
   @Length(1, 200, { each: true })
+  @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
   values: string[];
+}
+
+/** What excepts a use from a policy must not be a thing that the caller only says. */
+export class PolicyExceptionBody extends PolicyConditionBody {
+  /** As of a condition, without `metadata.<name>`. @example verified.repository */
+  @Matches(/^(?!metadata\.)/, { message: 'must not be what the caller says of itself' })
+  declare fact: string;
 }
 
 export class ApprovalPolicyBody {
@@ -115,6 +125,15 @@ export class ApprovalPolicyBody {
   @Type(() => PolicyConditionBody)
   conditions?: PolicyConditionBody[];
 
+  /** The policy does not apply when all of them hold. One about a fact that a request does not tell does not hold. */
+  @ApiPropertyOptional({ type: [PolicyExceptionBody] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => PolicyExceptionBody)
+  unless?: PolicyExceptionBody[];
+
   toOrder(): PolicyOrder {
     return {
       name: this.name,
@@ -125,6 +144,7 @@ export class ApprovalPolicyBody {
       commentRequired: this.commentRequired ?? false,
       rejectThreshold: this.rejectThreshold ?? 1,
       conditions: (this.conditions ?? []).map(({ fact, op, values }) => ({ fact, op, values })),
+      unless: (this.unless ?? []).map(({ fact, op, values }) => ({ fact, op, values })),
     };
   }
 }
@@ -152,6 +172,7 @@ export class ApprovalPolicyView {
   /** @example 1 */
   rejectThreshold: number;
   conditions: PolicyConditionBody[];
+  unless: PolicyExceptionBody[];
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
@@ -169,6 +190,7 @@ export class ApprovalPolicyView {
       commentRequired,
       rejectThreshold,
       conditions: policy.conditions.map(({ fact, op, values }) => ({ fact, op, values: [...values] })),
+      unless: policy.unless.map(({ fact, op, values }) => ({ fact, op, values: [...values] })),
       version,
       createdAt: policy.createdAt,
       updatedAt: policy.updatedAt,

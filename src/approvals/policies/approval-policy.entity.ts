@@ -1,11 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 
-/** A condition under which a policy applies: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`. */
+/** A condition on a fact: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`, `verified.ref in refs/tags/v*`. */
 export interface Condition {
   readonly fact: string;
   readonly op: 'in' | 'not-in';
-  /** A value that ends in `*` stands for every value with this beginning. */
+  /** A value that ends in `*` stands for every value with this beginning; those of verified facts are patterns, see `claimMatches`. */
   readonly values: readonly string[];
 }
 
@@ -36,6 +36,10 @@ export class ApprovalPolicy {
   @Column('jsonb', { default: [] })
   conditions: Condition[];
 
+  /** The policy does not apply when there are some and all hold. */
+  @Column('jsonb', { default: [] })
+  unless: Condition[];
+
   /** One after the other. */
   @Column('jsonb')
   stages: PolicyStage[];
@@ -64,7 +68,7 @@ export class ApprovalPolicy {
 /** The content of a policy as it is created or changed. */
 export type PolicyOrder = Pick<
   ApprovalPolicy,
-  'name' | 'subject' | 'keys' | 'conditions' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
+  'name' | 'subject' | 'keys' | 'conditions' | 'unless' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
 > & {
   /** `group` is the id or the name of an approver group. */
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
-import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
-
-/** Facts about the thing to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
-export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
+import type { KeyUseToApprove } from '../subjects/key-use.port.js';
+import type { ApprovalPolicy } from './approval-policy.entity.js';
+import { type PolicyVerdict, verdictOf } from './policy-judgement.js';
 
 export interface Stage {
   readonly groupId: string;
@@ -34,11 +33,14 @@ export interface JointJudgement extends Judgement {
   readonly held: readonly boolean[];
 }
 
-/** A use of a key that policies judge. */
-export interface KeyUseToApprove {
-  /** Name of the key. */
-  readonly key: string;
-  readonly facts: PolicyFacts;
+/** What the policies make of one use, with the reasons of each. */
+export interface Trial {
+  /** Who must approve; undefined: nobody. */
+  readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
+  readonly verdicts: readonly {
+    readonly policy: Pick<ApprovalPolicy, 'id' | 'name'>;
+    readonly verdict: PolicyVerdict;
+  }[];
 }
 
 interface Book {
@@ -47,6 +49,7 @@ interface Book {
   readonly groups: ReadonlyMap<string, string>;
 }
 
+/** All policies are remembered under one name. */
 const WHOLE = '*';
 
 /** Judges by all policies, which it remembers for seconds. A statement that acts on a judgement checks its revision (POLICY_REVISION). */
@@ -63,12 +66,25 @@ export class PolicyEvaluation {
 
   /** Judges many uses that one approval is to cover: the requirement is that of all of them together. */
   async judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
-    const book = await this.book.find(WHOLE);
-    if (book === null) throw new Error('the policies are there, or reading them fails');
-    const applying = uses.map((use) => book.policies.filter((policy) => applies(policy, kind, use)));
+    const book = await this.current();
+    const applying = uses.map((use) => book.policies.filter((policy) => verdictOf(policy, kind, use).applies));
     const all = book.policies.filter((policy) => applying.some((some) => some.includes(policy)));
     const demand = all.length === 0 ? undefined : joined(all, book.groups);
     return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
+  }
+
+  /** Judges a use as `judge` does and tells the reasons; nothing is asked of anybody. */
+  async explain(kind: PolicySubject, use: KeyUseToApprove): Promise<Trial> {
+    const book = await this.current();
+    const verdicts = book.policies.map((policy) => ({ policy, verdict: verdictOf(policy, kind, use) }));
+    const applying = verdicts.filter(({ verdict }) => verdict.applies).map(({ policy }) => policy);
+    return { demand: applying.length === 0 ? undefined : joined(applying, book.groups), verdicts };
+  }
+
+  private async current(): Promise<Book> {
+    const book = await this.book.find(WHOLE);
+    if (book === null) throw new Error('the policies are there, or reading them fails');
+    return book;
   }
 
   /** The next judgement reads again. */
@@ -78,7 +94,7 @@ export class PolicyEvaluation {
 
   private async read(): Promise<Book> {
     const rows: (ApprovalPolicy & { total: number })[] = await this.db.query(
-      `SELECT r.revision AS total, p.id, p.name, p.subject, p.keys, p.conditions, p.stages, p.revision,
+      `SELECT r.revision AS total, p.id, p.name, p.subject, p.keys, p.conditions, p.unless, p.stages, p.revision,
          p.expires_in_seconds AS "expiresInSeconds", p.comment_required AS "commentRequired", p.reject_threshold AS "rejectThreshold"
        FROM approval_policy_revision r LEFT JOIN approval_policy p ON true ORDER BY p.name`,
     );
@@ -92,15 +108,6 @@ export class PolicyEvaluation {
         : await this.db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
     return { revision: first.total, policies, groups: new Map(groups.map(({ id, name }) => [id, name])) };
   }
-}
-
-function applies(
-  { subject, keys, conditions }: ApprovalPolicy,
-  kind: PolicySubject,
-  { key, facts }: KeyUseToApprove,
-): boolean {
-  const guards = subject === kind && (keys.includes(key) || keys.includes(WHOLE));
-  return guards && conditions.every((condition) => holds(condition, facts));
 }
 
 /** The requirement of all policies that apply: another policy never makes it easier. A group in two policies is asked once, with the higher threshold. */
@@ -117,19 +124,4 @@ function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string,
     commentRequired: policies.some(({ commentRequired }) => commentRequired),
     rejectThreshold: Math.min(...policies.map(({ rejectThreshold }) => rejectThreshold)),
   };
-}
-
-/**
- * Whether a condition holds. A condition on a fact that is absent holds: a request without the metadata that a policy looks at does not
- * evade the policy.
- */
-function holds({ fact, op, values }: Condition, facts: PolicyFacts): boolean {
-  const known = facts[fact];
-  if (known === undefined || known.length === 0) return true;
-  const isMet = known.some((value) => values.some((wanted) => matches(wanted, value)));
-  return op === 'in' ? isMet : !isMet;
-}
-
-function matches(wanted: string, value: string): boolean {
-  return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;
 }

@@ -1,5 +1,7 @@
 import type { EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
 import type { Problem } from '../../platform/errors/problem.js';
+import type { KeyUseToApprove } from './key-use.port.js';
 
 /** Kinds of subjects that can wait for approval, one alone or many together. The module that owns it registers an ApprovalSubject for it. */
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
@@ -33,6 +35,11 @@ export interface ApprovalSubject {
    * Kinds that no policy asks for need not answer.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
+  /**
+   * What policies judge of past subjects, in the order of the ids, as far as the caller may see them. Kinds on which no policy is tried need
+   * not answer.
+   */
+  usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[]>;
   /** After the commit of either: a hint to go on at once, which may be lost. */
   decided(subjectId: string): void;
 }

@@ -2,14 +2,14 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 
 /** How a person or client signed in. */
-export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml';
+export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml' | 'workload';
 
 /**
- * One sign-in of a person, or one token of an OAuth client. Every access token names its session, so ending
+ * One sign-in of a person, one token of an OAuth client, or one run of a workload. Every access token names its session, so ending
  * the row ends the token; the refresh tokens of a session are one family.
  */
 @Entity('auth_session')
-@Check('auth_session_subject', `user_id IS NOT NULL OR client_id IS NOT NULL`)
+@Check('auth_session_subject', `user_id IS NOT NULL OR client_id IS NOT NULL OR trust_id IS NOT NULL`)
 @Index('auth_session_user', ['userId', 'id'])
 @Index('auth_session_client', ['clientId', 'id'])
 @Index('auth_session_expires', ['expiresAt'])
@@ -25,6 +25,13 @@ export class Session {
   /** The OAuth client that got the tokens; null for the service's own sign-in. */
   @Column('uuid', { nullable: true })
   clientId: string | null;
+
+  /** The trust by which a workload got the token, in this revision. */
+  @Column('uuid', { nullable: true })
+  trustId: string | null;
+
+  @Column('int', { nullable: true })
+  trustRevision: number | null;
 
   @Column('text')
   way: SignInWay;

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { GRANT_TYPES } from './token-endpoint.service.js';
+import { GRANT_TYPES, SUBJECT_TOKEN_TYPES } from './token-endpoint.service.js';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 
@@ -17,6 +17,16 @@ export class TokenRequest {
   refresh_token?: string;
   /** @example sw_device_0a1b */
   device_code?: string;
+  /** The identity token of a workload, for a token exchange (RFC 8693). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  subject_token?: string;
+  @ApiProperty({ enum: SUBJECT_TOKEN_TYPES, required: false })
+  subject_token_type?: string;
+  /** @example urn:ietf:params:oauth:token-type:access_token */
+  requested_token_type?: string;
+  /** The identity token of a workload, as JWT bearer (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  assertion?: string;
+  /** Name or id of the workload trust, where a token meets several. @example 'app releases' */
+  trust?: string;
 }
 
 export class TokenParameter {

@@ -6,14 +6,35 @@ import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { User } from '../model/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
+import { WorkloadExchangeService } from '../workload/workload-exchange.service.js';
+import { WorkloadTokenRefused } from '../workload/workload-token.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-export const GRANT_TYPES = ['client_credentials', 'refresh_token', DEVICE_GRANT] as const;
+/** RFC 8693 section 2.1 */
+export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+/** RFC 7523 section 2.1 */
+export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+export const GRANT_TYPES = [
+  'client_credentials',
+  'refresh_token',
+  DEVICE_GRANT,
+  TOKEN_EXCHANGE_GRANT,
+  JWT_BEARER_GRANT,
+] as const;
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
+export const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
+/** An ID token is a JWT; issuers call what they give to workloads by both names (RFC 8693 section 3). */
+export const SUBJECT_TOKEN_TYPES = [`${TOKEN_TYPE}jwt`, `${TOKEN_TYPE}id_token`] as const;
 
-/** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4). There is no password grant. */
+/** The answer of a grant; `issuedType` is that of RFC 8693 section 2.2.1. */
+export interface Granted extends Tokens {
+  readonly issuedType?: string;
+}
+
+/** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
 @Injectable()
 export class TokenEndpointService {
   constructor(
@@ -21,11 +42,13 @@ export class TokenEndpointService {
     private readonly grants: TokenGrants,
     private readonly refreshTokens: RefreshTokens,
     private readonly devices: DeviceFlowService,
+    private readonly workloads: WorkloadExchangeService,
   ) {}
 
   /** `client`: the authenticated client, if any. */
-  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Granted> {
     const grant = parameters.require('grant_type');
+    if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT) return this.workload(grant, parameters, origin);
     if (grant === 'refresh_token') return this.refresh(client, parameters, origin);
     if (grant !== 'client_credentials' && grant !== DEVICE_GRANT) {
       throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
@@ -56,6 +79,20 @@ export class TokenEndpointService {
     return tokens;
   }
 
+  /** The token itself says who the workload is; no client has to authenticate (RFC 7523 section 2.1, RFC 8693 section 2.1). */
+  private async workload(grant: string, parameters: OAuthParameters, origin: Origin): Promise<Granted> {
+    const isExchange = grant === TOKEN_EXCHANGE_GRANT;
+    const token = parameters.require(isExchange ? 'subject_token' : 'assertion');
+    if (isExchange) assertTokenTypes(parameters);
+    const order = { token, trust: parameters.get('trust'), scope: parameters.get('scope') };
+    try {
+      const tokens = await this.workloads.exchange(order, origin);
+      return isExchange ? { ...tokens, issuedType: ACCESS_TOKEN_TYPE } : tokens;
+    } catch (error) {
+      throw error instanceof WorkloadTokenRefused ? new OAuthError(error.code, error.message) : error;
+    }
+  }
+
   private device(client: ActiveClient, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
     const code = parameters.require('device_code');
     return this.db.transaction(async (tx) => {
@@ -80,6 +117,18 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
     }
     return known;
   });
+}
+
+/** Delegation (`actor_token`) and other kinds of tokens than access tokens are not supported. */
+function assertTokenTypes(parameters: OAuthParameters): void {
+  const type = parameters.require('subject_token_type');
+  if (!SUBJECT_TOKEN_TYPES.some((known) => known === type))
+    throw new OAuthError('invalid_request', `The subject_token_type must be one of ${SUBJECT_TOKEN_TYPES.join(', ')}.`);
+  const wanted = parameters.get('requested_token_type');
+  if (wanted !== undefined && wanted !== ACCESS_TOKEN_TYPE)
+    throw new OAuthError('invalid_request', `The requested_token_type can be ${ACCESS_TOKEN_TYPE} alone.`);
+  if (parameters.get('actor_token') !== undefined)
+    throw new OAuthError('invalid_request', 'There is no delegation: leave actor_token out.');
 }
 
 /** A refresh may name the granted scopes and no others; narrowing them is not supported. */

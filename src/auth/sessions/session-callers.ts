@@ -15,10 +15,25 @@ import {
   type PersonNow,
   personNow,
 } from '../rights/effective-rights.js';
+import type { Claims } from '../../access/identity/verified-identity.js';
 import type { Scope } from '../../access/scopes.js';
+import { workloadName } from '../model/workload-name.js';
+
+/** The run of a workload with its trust, and the state of the person behind that. */
+interface WorkloadRow {
+  readonly trust_id: string | null;
+  readonly trust_name: string;
+  readonly trust_owner_id: string;
+  readonly trust_owner: PersonNow | null;
+  readonly trust_scopes: Scope[];
+  readonly trust_keys: string[];
+  readonly claims: Claims;
+  readonly token_sha256: string;
+  readonly key_thumbprint: string;
+}
 
 /** The session with the state of the person and of the client behind it, at one moment. */
-interface Row extends Partial<OwnedRow> {
+interface Row extends Partial<OwnedRow>, Partial<WorkloadRow> {
   readonly id: string;
   readonly user_id: string | null;
   readonly client_id: string | null;
@@ -41,16 +56,22 @@ interface KnownSession {
   readonly cookieHash: Buffer | null;
 }
 
-/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled. */
+/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled, its trust as it was and its issuer enabled. */
 const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, s.stepped_up_at,
-    u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')}
+    u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')},
+    s.trust_id, t.name AS trust_name, t.owner_id AS trust_owner_id, ${personNow('t.owner_id')} AS trust_owner, t.scopes AS trust_scopes,
+    t.keys AS trust_keys, w.claims, w.token_sha256, w.key_thumbprint
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id
+  LEFT JOIN workload_trust t ON t.id = s.trust_id
+  LEFT JOIN workload_issuer i ON i.id = t.issuer_id
+  LEFT JOIN workload_identity w ON w.id = s.id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
     AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
+    AND (s.trust_id IS NULL OR (t.enabled AND i.enabled AND t.revision = s.trust_revision AND w.id IS NOT NULL))
     AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
 
 /** Turns sessions into callers, with the rights that person and client have now. */
@@ -126,11 +147,13 @@ export class SessionCallers implements OnApplicationShutdown {
 
 /** Undefined if a person behind it is disabled or was removed. */
 function callerOf(row: Row): Known | undefined {
-  const scopes = effectiveRights({ people: peopleBehind(row), limits: [row.permissions, row.scopes] });
+  const limits = [row.permissions, row.scopes, row.trust_scopes ?? null];
+  const scopes = effectiveRights({ people: peopleBehind(row), limits });
   if (scopes === undefined) return undefined;
   const { id: sessionId, authenticated_at: authenticatedAt, stepped_up_at: steppedUpAt, methods } = row;
   const since = { authenticatedAt, steppedUpAt };
   const session = { id: sessionId, ...since, methods, clientId: row.client_id, inBrowser: row.cookie_hash !== null };
+  if (isRun(row)) return { ...runOf(row), scopes, session };
   if (row.user_id === null) {
     const id = row.client_id ?? '';
     return { kind: 'oauth-client', id, name: row.client_name ?? '', ownerId: row.owner_id ?? '', scopes, session };
@@ -138,15 +161,29 @@ function callerOf(row: Row): Known | undefined {
   return { kind: 'user', id: row.user_id, name: row.email ?? '', ownerId: row.user_id, scopes, session };
 }
 
-/** The person who signed in, and the people behind the client that has the token. */
-function peopleBehind({
-  user_id: userId,
-  person,
-  client_id: clientId,
-  owner = null,
-  ...row
-}: Row): (PersonNow | null)[] {
+function isRun(row: Row): row is Row & WorkloadRow {
+  return row.trust_id !== null && row.trust_id !== undefined;
+}
+
+function runOf(row: Row & WorkloadRow): Pick<Known, 'kind' | 'id' | 'name' | 'ownerId' | 'identity' | 'keys'> {
+  const {
+    id,
+    trust_id: trustId,
+    trust_name: name,
+    claims,
+    token_sha256: tokenSha256,
+    key_thumbprint: keyThumbprint,
+  } = row;
+  const identity = { id, trust: { id: trustId ?? '', name }, claims, tokenSha256, keyThumbprint };
+  const caller = { kind: 'workload', id, name: workloadName(name, claims), ownerId: row.trust_owner_id } as const;
+  return { ...caller, identity, keys: row.trust_keys };
+}
+
+/** The person who signed in, and the people behind the client that has the token; of a workload, the person behind its trust. */
+function peopleBehind(row: Row): (PersonNow | null)[] {
+  const { user_id: userId, person, client_id: clientId, owner = null } = row;
   const { owner_id = '', issued_to = null, receiver = null } = row;
+  if (isRun(row)) return [row.trust_owner];
   const ofClient = clientId === null ? [] : peopleOf({ owner_id, owner, issued_to, receiver });
   return userId === null ? [...ofClient] : [person, ...ofClient];
 }

@@ -13,8 +13,12 @@ import { SessionCallers } from './session-callers.js';
 import { Session, type SignInWay } from '../model/session.entity.js';
 
 export interface NewSession {
+  /** Absent: a new one. */
+  readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
+  /** The trust by which a workload gets the token. */
+  readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
   /** Absent: everything that the person may do. */
   readonly scopes?: readonly Scope[];
@@ -31,6 +35,8 @@ export interface NewSession {
   readonly cookieHash?: Buffer;
   /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
+  /** More facts for the audit entry. */
+  readonly detail?: Record<string, unknown>;
 }
 
 /** Maximum life of a person's session, however active it is. */
@@ -81,16 +87,14 @@ export class SessionsService {
 
   /** Adds a session and its audit entry in the caller's transaction. */
   async open(tx: EntityManager, actor: Actor, order: NewSession, origin: Origin): Promise<Session> {
-    const id = newId();
-    const logoutHint = order.external?.logoutHint ?? null;
+    const { id = newId() } = order;
     const session = tx.create(Session, {
       id,
       userId: order.userId ?? null,
       clientId: order.clientId ?? null,
+      ...trustOf(order),
       way: order.way,
-      providerId: order.external?.providerId ?? null,
-      externalSession: order.external?.session ?? null,
-      logoutHint: logoutHint === null ? null : this.seal.close(SEAL, id, Buffer.from(logoutHint)),
+      ...this.externalColumns(id, order),
       scopes: order.scopes === undefined ? null : [...order.scopes],
       cookieHash: order.cookieHash ?? null,
       methods: [...order.methods],
@@ -100,11 +104,23 @@ export class SessionsService {
       agent: origin.agent ?? '',
     });
     await tx.insert(Session, session);
-    const action = order.way === 'client-credentials' ? 'auth.token-issued' : 'auth.signed-in';
-    const detail = { way: order.way, session: session.id, scopes: order.scopes };
+    const isPerson = order.userId !== undefined;
+    const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
+    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...order.detail };
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
+  }
+
+  /** The provider by which the person signed in; nothing for other sign-ins. */
+  private externalColumns(
+    id: string,
+    { external }: NewSession,
+  ): Pick<Session, 'providerId' | 'externalSession' | 'logoutHint'> {
+    if (external === undefined) return { providerId: null, externalSession: null, logoutHint: null };
+    const { providerId, session: externalSession, logoutHint: hint } = external;
+    const logoutHint = hint === null ? null : this.seal.close(SEAL, id, Buffer.from(hint));
+    return { providerId, externalSession, logoutHint };
   }
 
   /** Records a step-up. */
@@ -201,7 +217,7 @@ export class SessionsService {
   async expire(): Promise<void> {
     await this.db.query(
       `WITH gone AS (DELETE FROM auth_session WHERE expires_at < now() - interval '30 days'
-         OR ended_at < now() - interval '30 days' OR (client_id IS NOT NULL AND user_id IS NULL AND expires_at < now() - interval '1 day') RETURNING id)
+         OR ended_at < now() - interval '30 days' OR (user_id IS NULL AND expires_at < now() - interval '1 day') RETURNING id)
        DELETE FROM refresh_token USING gone WHERE session_id = gone.id`,
     );
   }
@@ -240,4 +256,8 @@ export class SessionsService {
     for (const { id } of ended) this.callers.forget(id);
     return ended;
   }
+}
+
+function trustOf({ workload }: NewSession): Pick<Session, 'trustId' | 'trustRevision'> {
+  return workload ?? { trustId: null, trustRevision: null };
 }

@@ -112,6 +112,8 @@ export class TokenView {
   /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
   token_type: 'Bearer';
+  /** Of a token exchange alone (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
+  issued_token_type?: string;
   /** Seconds. @example 86400 */
   expires_in: number;
   /** Exchange it for new tokens before it is 14 days old; it works once. @example sw_refresh_0a1b */
@@ -119,11 +121,12 @@ export class TokenView {
   /** Space-separated; absent when the token is limited only by what you may do. @example 'sign:digest sign:read' */
   scope?: string;
 
-  static of({ accessToken, expiresIn, refreshToken, scopes }: Tokens): TokenView {
+  static of({ accessToken, expiresIn, refreshToken, scopes, issuedType }: Tokens & { issuedType?: string }): TokenView {
     return {
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: expiresIn,
+      ...(issuedType === undefined ? {} : { issued_token_type: issuedType }),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
       ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
     };
@@ -131,7 +134,7 @@ export class TokenView {
 }
 
 export class CallerView {
-  kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
+  kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */

@@ -42,7 +42,7 @@ export class AccessTokens {
       .setProtectedHeader({ alg: 'HS256', typ: TYPE })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)
-      .setSubject(session.userId ?? session.clientId ?? '')
+      .setSubject(session.userId ?? session.clientId ?? session.id)
       .setJti(randomUUID())
       .setIssuedAt(now)
       .setExpirationTime(now + lifeSeconds)

@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/caller.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { Fault, ProblemKind } from '../../platform/errors/problem.js';
 import type { BodyKind } from '../readers/body-reader.js';
@@ -13,7 +14,7 @@ export interface IngestOrder {
   /** Opens a key store; it is never stored. */
   readonly password: string | undefined;
   readonly caller: {
-    readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
+    readonly kind: Actor['kind'];
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;

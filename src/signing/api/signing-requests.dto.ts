@@ -12,11 +12,12 @@ import {
   Min,
   ValidateIf,
 } from 'class-validator';
+import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
@@ -67,9 +68,9 @@ export class SignDigestBody {
   purpose?: SignaturePurpose;
 
   /** What the signature is wrapped in; raw is the bare signature. */
-  @ApiProperty({ enum: SIGNATURE_FORMATS, required: false, default: 'raw' })
+  @ApiProperty({ enum: DIGEST_FORMATS, required: false, default: 'raw' })
   @IsOptional()
-  @IsIn(SIGNATURE_FORMATS)
+  @IsIn(DIGEST_FORMATS)
   format?: SignatureFormat = 'raw';
 
   /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote; the digest is then read from it. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
@@ -151,7 +152,7 @@ export class SigningRequestView {
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
@@ -168,6 +169,8 @@ export class SigningRequestView {
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
+  /** What the issuer of the caller's token proved; of workloads alone. */
+  verified?: VerifiedIdentityView;
   /** @example build-4711 */
   reference?: string;
   /** Present when a policy asked for approval: the approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -191,6 +194,7 @@ export class SigningRequestView {
       certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
       metadata,
+      verified: request.identity === null ? undefined : VerifiedIdentityView.of(request.identity),
       reference: request.reference ?? undefined,
       approvalId: request.approvalId ?? undefined,
       failure:

@@ -15,7 +15,7 @@ import {
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, isOwn } from '../../access/caller.js';
+import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
@@ -38,6 +39,7 @@ interface Row {
   readonly keyId: string;
   readonly keyName: string;
   readonly keyVersion: number;
+  readonly identity: VerifiedIdentity | null;
   readonly signature: Buffer | null;
   readonly code: string | null;
   readonly detail: string | null;
@@ -65,15 +67,17 @@ export class SigningBatchesReader {
 
   private async read(caller: Caller, id: string): Promise<ShownBatch> {
     const batch = await this.db.manager.findOneBy(SigningBatch, { id });
-    if (batch === null || (batch.ownerId !== caller.ownerId && !mayDo(caller.scopes, 'audit:read')))
-      throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
     const rows: Row[] = await this.db.query(
       `SELECT r.id, r.batch_index AS index, r.status, r.reference, r.scheme, r.key_id AS "keyId", r.key_name AS "keyName",
-         r.key_version AS "keyVersion", r.signature, r.failure_code AS code,
+         r.key_version AS "keyVersion", r.identity, r.signature, r.failure_code AS code,
          r.failure_detail AS detail, r.approval_id AS "approvalId", e.timestamp_token AS token
        FROM signing_request r LEFT JOIN signing_envelope e ON e.request_id = r.id AND r.enveloped WHERE r.batch_id = $1`,
       [id],
     );
+    const ofThisRun = batch?.requestedBy === caller.id ? (caller.identity ?? null) : null;
+    const { identity } = rows[0] ?? { identity: ofThisRun };
+    const isTheirs = batch !== null && (isOwn(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
+    if (!isTheirs) throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
     const refused = (batch.refused ?? []).map(({ index, code, detail }) => ({
       index,
       status: 'REFUSED' as const,

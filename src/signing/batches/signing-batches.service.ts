@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -53,7 +53,7 @@ export class SigningBatchesService {
   private async reserve(caller: Caller, { orders, background, idempotencyKey }: BatchOrder): Promise<SigningBatch> {
     const id = newId();
     const use = idempotentUse(idempotencyKey, {
-      principal: caller.id,
+      principal: principalOf(caller),
       operation: 'signBatch',
       body: { orders, background },
       resource: id,

@@ -1,8 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPublicKey } from 'node:crypto';
+import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import type { ProvenLeaf } from '../../audit/log/log-reader.js';
 import { SigningRequestView } from '../api/signing-requests.dto.js';
 import type { Evidence } from './evidence.service.js';
+import type { WorkloadProof } from './workload-proof.reader.js';
 
 export const EVIDENCE_TYPE = 'application/vnd.sealwright.evidence.v1+json';
 
@@ -59,6 +61,26 @@ export class EvidenceApprovalView {
   path?: string[];
 }
 
+export class EvidenceWorkloadView {
+  identity: VerifiedIdentityView;
+  /** The token as the issuer signed it; absent until it has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  token?: string;
+  /** When the token will be here, if it is not yet. */
+  tokenFrom?: Date;
+  /** The issuer's key as it was published when it verified the token (JWK). */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { kty: 'EC', crv: 'P-256', x: 'f83O', y: 'x_FE' },
+  })
+  key: object;
+
+  static of({ identity, token, tokenFrom, key }: WorkloadProof): EvidenceWorkloadView {
+    const proof = token === undefined ? { tokenFrom } : { token };
+    return { identity: VerifiedIdentityView.of(identity), ...proof, key };
+  }
+}
+
 /** One file that proves a signature offline. */
 export class EvidenceView {
   /** @example application/vnd.sealwright.evidence.v1+json */
@@ -68,6 +90,8 @@ export class EvidenceView {
   log: EvidenceLogView;
   /** Only of requests that a policy held. */
   approval?: EvidenceApprovalView;
+  /** Only of requests of workloads: what their issuer proved. */
+  workload?: EvidenceWorkloadView;
   /** Sigstore bundle v0.3 with the proof of its record; only of requests in that format. */
   @ApiPropertyOptional({
     type: 'object',
@@ -76,7 +100,7 @@ export class EvidenceView {
   })
   bundle?: object;
 
-  static of({ request, key, proofs, logKey, approved, bundle }: Evidence): EvidenceView {
+  static of({ request, key, proofs, logKey, approved, workload, bundle }: Evidence): EvidenceView {
     const pem = createPublicKey({ key: key.publicKey, format: 'der', type: 'spki' });
     return {
       mediaType: EVIDENCE_TYPE,
@@ -96,6 +120,7 @@ export class EvidenceView {
         leaves: proofs.leaves.map((leaf) => EvidenceLeafView.of(leaf)),
       },
       approval: approved,
+      workload: workload && EvidenceWorkloadView.of(workload),
       bundle,
     };
   }

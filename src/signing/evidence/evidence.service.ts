@@ -7,8 +7,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { type Approved, ApprovedRequests } from './approved-requests.js';
+import { type WorkloadProof, WorkloadProofReader } from './workload-proof.reader.js';
 import { createHash } from 'node:crypto';
-import { HASHEDREKORD } from '../formats/sigstore-bundle.format.js';
 
 export interface Evidence {
   readonly request: ShownRequest;
@@ -17,6 +17,8 @@ export interface Evidence {
   readonly logKey: MadeLogKey;
   /** The approved document; only of requests that needed approval. */
   readonly approved: Approved | undefined;
+  /** Only of requests of workloads. */
+  readonly workload: WorkloadProof | undefined;
   /** The Sigstore bundle with its log entry; only of requests in that format. */
   readonly bundle: object | undefined;
 }
@@ -33,6 +35,7 @@ export class EvidenceService {
     private readonly keys: SigningKeyReader,
     private readonly log: LogReader,
     private readonly approved: ApprovedRequests,
+    private readonly workloads: WorkloadProofReader,
   ) {}
 
   /** Problems `evidence.not-signed`, `log.not-yet`. */
@@ -48,7 +51,8 @@ export class EvidenceService {
     const proofs = await this.patiently(() => this.log.inclusionOf(about));
     const [key, logKey] = await Promise.all([this.keys.version(request.keyId, request.keyVersion), this.log.key()]);
     const approved = await this.approved.of(request);
-    return { request, key, proofs, logKey, approved, bundle: bundleOf(request, proofs, logKey) };
+    const workload = await this.workloads.of(request.identity);
+    return { request, key, proofs, logKey, approved, workload, bundle: bundleOf(request, proofs, logKey) };
   }
 
   private async patiently(ask: () => Promise<TargetProofs>): Promise<TargetProofs> {
@@ -86,7 +90,7 @@ function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, t
   const entry = {
     logIndex: String(index),
     logId: { keyId: createHash('sha256').update(tree.logKey).digest('base64') },
-    kindVersion: HASHEDREKORD,
+    kindVersion: kindOf(data ?? ''),
     integratedTime: '0',
     inclusionProof: {
       logIndex: String(index),
@@ -98,6 +102,12 @@ function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, t
     canonicalizedBody: Buffer.from(data ?? hash).toString('base64'),
   };
   return { ...parsed, verificationMaterial: { ...parsed.verificationMaterial, tlogEntries: [entry] } };
+}
+
+/** The kind of a record, such as `hashedrekord` 0.0.1. */
+function kindOf(record: string | Buffer): { kind: string; version: string } {
+  const { kind, apiVersion: version } = JSON.parse(record.toString()) as { kind: string; apiVersion: string };
+  return { kind, version };
 }
 
 /** Third line of a checkpoint, base64. */

@@ -1,6 +1,7 @@
 import { type DigestAlgorithm, isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
+import { attestation } from './attestation.format.js';
 import { authenticode } from './authenticode.format.js';
 import { cms, digestsForCms } from './cms.format.js';
 import { dsse } from './dsse.format.js';
@@ -18,6 +19,7 @@ export const FORMAT_WRITERS: Record<WrappedFormat, SignatureFormatWriter> = {
   'sigstore-bundle': sigstoreBundle,
   dsse,
   openpgp,
+  attestation,
 };
 
 /** The scheme asked for, or the usual one of the format. Problem `scheme.wrong-format`. */
@@ -46,6 +48,7 @@ export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: 
 function digestsFor(format: WrappedFormat, type: KeyType): readonly FormatDigest[] {
   if (format === 'cms') return digestsForCms(type);
   if (format === 'openpgp') return digestsForOpenPgp(type);
+  if (format === 'attestation') return ['sha256'];
   const ofCurve = format === 'jws' ? digestOfCurve(type) : undefined;
   return ofCurve === undefined ? FORMAT_DIGESTS : [ofCurve];
 }

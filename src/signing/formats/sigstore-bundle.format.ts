@@ -1,4 +1,5 @@
 import { createHash, createPublicKey } from 'node:crypto';
+import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
@@ -14,31 +15,40 @@ export const sigstoreBundle: SignatureFormatWriter = {
   toBeSigned: () => undefined,
   record: hashedrekord,
   assemble({ algorithm, digest, publicKey }, _toBeSigned, { signature, timestampToken }) {
-    const hint = createHash('sha256').update(publicKey).digest('base64');
-    const stamps =
-      timestampToken === undefined ? [] : [{ signedTimestamp: granted(timestampToken).toString('base64') }];
-    const bundle = {
-      mediaType: MEDIA_TYPE,
-      verificationMaterial: {
-        publicKey: { hint },
-        tlogEntries: [],
-        timestampVerificationData: { rfc3161Timestamps: stamps },
-      },
-      messageSignature: {
-        messageDigest: { algorithm: HASH_NAME[algorithm], digest: digest.toString('base64') },
-        signature: signature.toString('base64'),
-      },
+    const messageSignature = {
+      messageDigest: { algorithm: HASH_NAME[algorithm], digest: digest.toString('base64') },
+      signature: signature.toString('base64'),
     };
-    return Buffer.from(JSON.stringify(bundle));
+    return bundleBytes(publicKey, { messageSignature }, timestampToken);
   },
 };
+
+/** The same around a DSSE envelope. */
+export function dsseBundle({ publicKey }: FormatOrder, dsseEnvelope: DsseEnvelope, timestampToken?: Buffer): Buffer {
+  return bundleBytes(publicKey, { dsseEnvelope }, timestampToken);
+}
+
+function bundleBytes(publicKey: Buffer, content: object, timestampToken: Buffer | undefined): Buffer {
+  const hint = createHash('sha256').update(publicKey).digest('base64');
+  const stamps = timestampToken === undefined ? [] : [{ signedTimestamp: granted(timestampToken).toString('base64') }];
+  const bundle = {
+    mediaType: MEDIA_TYPE,
+    verificationMaterial: {
+      publicKey: { hint },
+      tlogEntries: [],
+      timestampVerificationData: { rfc3161Timestamps: stamps },
+    },
+    ...content,
+  };
+  return Buffer.from(JSON.stringify(bundle));
+}
 
 /** TimeStampResp around a token: status granted (RFC 3161 section 2.4.2). Bundles carry the whole response. */
 function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(0)), token);
 }
 
-export const HASHEDREKORD = { kind: 'hashedrekord', version: '0.0.1' };
+const HASHEDREKORD = { kind: 'hashedrekord', version: '0.0.1' };
 
 /**
  * The record of a signature in the shape of Rekor's `hashedrekord` 0.0.1, as canonical JSON: what Sigstore's verifiers

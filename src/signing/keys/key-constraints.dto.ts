@@ -4,6 +4,7 @@ import {
   ArrayMaxSize,
   ArrayMinSize,
   ArrayUnique,
+  IsArray,
   IsIn,
   IsInt,
   IsOptional,
@@ -15,6 +16,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
+import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import { DIGEST_BYTES, type DigestAlgorithm, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import {
@@ -97,13 +99,23 @@ export class KeyConstraintsBody implements KeyConstraints {
   @Length(1, 200, { each: true })
   fileNames?: string[];
 
-  /** Ids of API keys or OAuth clients, or of people: then for all that calls in their name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** Ids of API keys, OAuth clients or workload trusts, or of people: then for all that calls in their name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @IsOptional()
   @ArrayMinSize(1)
   @ArrayMaxSize(200)
   @IsString({ each: true })
   @Length(1, 64, { each: true })
   callers?: string[];
+
+  /** Only workloads of which an issuer proved all of these, for example the repository, the tag and the workflow. */
+  @ApiProperty({ type: [ClaimConditionBody], required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => ClaimConditionBody)
+  verified?: ClaimConditionBody[];
 
   @IsOptional()
   @ValidateNested()

@@ -1,3 +1,4 @@
+import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
@@ -43,6 +44,8 @@ export interface KeyConstraints {
   readonly fileNames?: readonly string[];
   /** Ids of API keys and OAuth clients, or of people: then for whatever calls in their name. */
   readonly callers?: readonly string[];
+  /** Only workloads of which an issuer proved all of these. */
+  readonly verified?: readonly ClaimCondition[];
   readonly hours?: SigningHours;
   readonly timestamp?: (typeof TIMESTAMP_RULES)[number];
   /** Requests that are accepted in a day of UTC. */
@@ -61,6 +64,8 @@ export interface KeyUse {
   /** The caller, and the person behind it. */
   readonly requestedBy: string;
   readonly ownerId: string;
+  /** What an issuer proved of the caller; null for callers that are no workloads. */
+  readonly identity: VerifiedIdentity | null;
 }
 
 interface Constrained {
@@ -81,8 +86,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     throw forbidden('key-policy.scheme', '/scheme', `the key "${key.name}" signs by ${list(schemes)} alone`);
   if (excludes(formats, use.format))
     throw forbidden('key-policy.format', '/format', `the key "${key.name}" signs in the format ${list(formats)} alone`);
-  if (callers !== undefined && !callers.includes(use.requestedBy) && !callers.includes(use.ownerId))
+  const askers = [use.requestedBy, use.ownerId, ...(use.identity === null ? [] : [use.identity.trust.id])];
+  if (callers !== undefined && !callers.some((one) => askers.includes(one)))
     throw forbidden('key-policy.caller', '/key', `the key "${key.name}" is not for this caller`);
+  assertVerified(key, use);
   if (fileNames !== undefined && !fileNames.some((pattern) => fits(use.metadata['filename'], pattern)))
     throw forbidden(
       'key-policy.file-name',
@@ -97,6 +104,17 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       'key-policy.hours',
       `The key "${key.name}" signs on ${hours.days.join(', ')} from ${hours.from} until ${hours.until} (${hours.timeZone}).`,
     );
+}
+
+/** What the caller says of itself counts for nothing here. */
+function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
+  if (constraints.verified === undefined) return;
+  if (identity === null)
+    throw forbidden('key-policy.identity', '/key', `the key "${name}" is for workloads with a verified identity alone`);
+  const unmet = unmetCondition(constraints.verified, identity.claims);
+  if (unmet === undefined) return;
+  const detail = `the key "${name}" is for runs with the claim ${unmet.claim} ${list(unmet.values)} alone`;
+  throw forbidden('key-policy.claim', '/key', detail);
 }
 
 function fits(name: unknown, pattern: string): boolean {

@@ -1,4 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
@@ -104,9 +105,13 @@ export class SigningRequest {
   @Column('text')
   ownerId: string;
 
-  /** The caller: a user or an API key. */
+  /** The caller: a user, an API key, an OAuth client or the run of a workload. */
   @Column('text')
   requestedBy: string;
+
+  /** What an issuer proved of the run that asked; null for callers that are no workloads. */
+  @Column('jsonb', { nullable: true })
+  identity: VerifiedIdentity | null;
 
   /** X-Request-Id of the call. */
   @Column('text')

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { identitySha256 } from '../../access/identity/verified-identity.js';
 import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -108,9 +109,14 @@ function detailOf({
 }
 
 /** Details that entries of earlier versions, which have no seal, do not hold. */
-function detailOfSealed({ keyId, ownerId, metadata, composed }: Row, { seal }: EntryRow): Record<string, unknown> {
+function detailOfSealed(
+  { keyId, ownerId, metadata, composed, identity }: Row,
+  { seal }: EntryRow,
+): Record<string, unknown> {
   if (seal === null) return {};
-  return { keyId, owner: ownerId, metadataSha256: metadataSha256(metadata), composed: composed || undefined };
+  const known = identity === null ? undefined : identitySha256(identity);
+  const said = { metadataSha256: metadataSha256(metadata), identitySha256: known };
+  return { keyId, owner: ownerId, ...said, composed: composed || undefined };
 }
 
 /** The digest of an envelope that no approval covers. ApprovalCheck compares the others with their approval. */

@@ -1,12 +1,17 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
+import { type Caller, isOwn } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
+import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
+import { policyFactsOf } from './shown-request.js';
 import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
+import { SigningRequest } from '../model/signing-request.entity.js';
 
 /** Releases or ends the requests that wait for an approval, one alone or those of a batch. */
 @Injectable()
@@ -31,6 +36,18 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
     const found = new Set(known.map(({ name }) => name));
     return names.filter((name) => !found.has(name));
+  }
+
+  /** Problem `signing-request.missing` for what the caller may not see. */
+  async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[]> {
+    const found = ids.length === 0 ? [] : await tx.findBy(SigningRequest, { id: In(ids) });
+    const known = new Map(found.map((request) => [request.id, request]));
+    return ids.map((id) => {
+      const request = known.get(id.toLowerCase());
+      if (request !== undefined && (isOwn(caller, request) || mayDo(caller.scopes, 'audit:read')))
+        return { key: request.keyName, facts: policyFactsOf(request) };
+      throw new Problem('missing', 'signing-request.missing', `There is no signing request ${id} among yours.`);
+    });
   }
 
   /** Puts the requests into the queue, with a job signal. ApprovalCheck compares each with its approval when it is claimed. */

@@ -37,7 +37,7 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
   if (first === undefined) throw new Error('a batch that waits has requests');
   const root = rootOf(lines);
   const keys = [...new Set(lines.map(({ key }) => key.name))].join(', ');
-  const { ownerId: person, requestedBy: caller } = first.request;
+  const { ownerId: person, requestedBy: caller, identity } = first.request;
   return {
     title: `Sign ${lines.length} files with the key ${keys}: ${namesOf(lines)}`,
     shown: {
@@ -46,6 +46,8 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       size: lines.length,
       manifest: root,
       requester: { person, caller },
+      // The requests of a batch come in one call, so from one caller.
+      verified: identity ?? undefined,
       items: lines,
     },
     items: { ids: lines.map(({ requestId }) => requestId), manifest: { size: lines.length, root } },

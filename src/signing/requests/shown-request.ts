@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PolicyFacts, ShownSubject } from '../../approvals/approvals.service.js';
+import { factsOfSigningUse } from '../../approvals/subjects/key-use.port.js';
 import type { Envelope } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -28,25 +29,20 @@ export function shownRequest(request: SigningRequest, envelope: Envelope | undef
       toBeSigned: hashOf(envelope?.toBeSigned),
       signedDigest: envelope?.signedDigest?.toString('base64') ?? null,
       requester: { person: request.ownerId, caller: request.requestedBy },
+      verified: request.identity ?? undefined,
     },
   };
 }
 
-type FactColumns = Pick<SigningRequest, 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId'>;
+type FactColumns = Pick<
+  SigningRequest,
+  'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId' | 'identity'
+>;
 
 /** The facts about a request that the conditions of policies can name. */
 export function policyFactsOf(request: FactColumns): PolicyFacts {
-  const { algorithm, scheme, format, metadata, requestedBy, ownerId } = request;
-  const named = Object.entries(metadata).flatMap(([name, value]) =>
-    ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
-  );
-  return {
-    ...Object.fromEntries(named),
-    algorithm: [algorithm],
-    scheme: [scheme],
-    format: [format],
-    caller: [requestedBy, ownerId],
-  };
+  const { algorithm, scheme, format, metadata, requestedBy, ownerId, identity } = request;
+  return factsOfSigningUse({ algorithm, scheme, format, metadata, identity, callers: [requestedBy, ownerId] });
 }
 
 const MAX_NAME_LENGTH = 80;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import {
   type DigestAlgorithm,
   type SignatureScheme,
@@ -39,6 +39,8 @@ export interface SigningOrder {
   readonly content?: string;
   /** The service composed what the key says of itself; no caller can say so. */
   readonly isStatement?: boolean;
+  /** The statement that the service composed; `attestation` only. */
+  readonly statement?: Buffer;
   /** Whether a timestamp over the signature is wanted. */
   readonly timestamp: boolean;
   readonly metadata: Record<string, unknown>;
@@ -75,8 +77,9 @@ export class SignRequestValidator {
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
     const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
     const envelope = wrapping?.envelope ?? (order.timestamp ? BARE_WITH_TIMESTAMP : undefined);
-    const { id: requestedBy, ownerId } = caller;
-    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId }, this.clock.now());
+    const { id: requestedBy, ownerId, identity = null } = caller;
+    assertGiven(caller, key.name);
+    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId, identity }, this.clock.now());
     const row = newRow(caller, {
       id: newId(),
       status: order.background ? 'QUEUED' : 'PROCESSING',
@@ -147,11 +150,19 @@ export class SignRequestValidator {
   }
 }
 
+/** A workload uses the keys that its trust names alone. */
+function assertGiven({ keys }: Caller, name: string): void {
+  if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
+  const detail = `the trust of this workload does not give the key "${name}"`;
+  throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
+}
+
 /** The envelope of a raw signature with a timestamp. */
 const BARE_WITH_TIMESTAMP: Envelope = { content: null, toBeSigned: null, signedDigest: null, timestamped: true };
 
-function useOf({ id: principal }: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
-  const { idempotencyKey, ...body } = order;
+function useOf(caller: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
+  const { idempotencyKey, statement: _composed, ...body } = order;
+  const principal = principalOf(caller);
   const operation = order.batch === undefined ? 'signDigest' : 'signBatchItem';
   return idempotentUse(idempotencyKey, { principal, operation, body, resource });
 }
@@ -166,8 +177,10 @@ function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefi
   throw invalid('/format', 'openpgp.format', 'the format openpgp and the purpose openpgp belong together');
 }
 
+/** The digest of an attestation is that of its statement. */
 function digestOf(order: SigningOrder): Digest {
-  const { format, digest, content: encoded } = order;
+  const { format, digest, content: encoded, statement } = order;
+  if (format === 'attestation') return statementDigest(statement);
   if (format === 'authenticode') return authenticodeDigest(order);
   const algorithm = digestAlgorithm(order.algorithm);
   const bytes = digestBytes(digest ?? '', algorithm);
@@ -183,6 +196,11 @@ function hashedPart(encoded: string | undefined): Buffer {
   const bytes = fromBase64(encoded);
   if (bytes === undefined) throw malformedContent('content.unreadable', 'must be base64 with padding');
   return bytes;
+}
+
+function statementDigest(statement: Buffer | undefined): Digest {
+  if (statement === undefined) throw new Error('the service composes the statements of attestations');
+  return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */

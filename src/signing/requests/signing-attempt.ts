@@ -51,6 +51,7 @@ export type Claimed = Pick<
   | 'metadata'
   | 'requestedBy'
   | 'ownerId'
+  | 'identity'
 > & { readonly keyRevision: number; readonly envelope?: Envelope };
 
 /** How an attempt ended. RELEASED gives the request back for another attempt. */
@@ -84,6 +85,7 @@ export function newRow(caller: Caller, validated: Pick<SigningRequest, Validated
     ...validated,
     ownerId: caller.ownerId,
     requestedBy: caller.id,
+    identity: caller.identity ?? null,
     correlation: caller.origin.requestId,
     approvalId: null,
     releasedAt: null,

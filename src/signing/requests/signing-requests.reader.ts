@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, isOwn } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
@@ -122,6 +122,11 @@ export class SigningRequestsReader {
     const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;
     const query = this.db.createQueryBuilder(SigningRequest, 'request');
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
+    if (caller.identity !== undefined) {
+      const { trust, claims } = caller.identity;
+      const same = { trust: { id: trust.id }, claims: { sub: claims['sub'] } };
+      query.andWhere('request.identity @> :same', { same: JSON.stringify(same) });
+    }
     if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: fromBase64(digest) });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
     return this.cursors.newest(list, query, { limit, cursor });
@@ -129,7 +134,7 @@ export class SigningRequestsReader {
 
   private async read(caller: Caller, id: string): Promise<SigningRequest> {
     const request = await this.db.manager.findOneBy(SigningRequest, { id });
-    if (request !== null && (request.ownerId === caller.ownerId || seesAll(caller))) return request;
+    if (request !== null && (isOwn(caller, request) || seesAll(caller))) return request;
     throw new Problem('missing', 'signing-request.missing', 'There is no signing request with this id among yours.');
   }
 }

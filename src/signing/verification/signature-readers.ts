@@ -1,6 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
+import { preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
@@ -79,17 +80,13 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
   const { algorithm: name, digest: claimed } = record(messageDigest);
   if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
     throw new BadSignature('the bundle is for another digest');
-  const { timestampVerificationData } = record(content['verificationMaterial']);
-  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
-  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
-  const response = stamp === undefined ? undefined : bytes(record(stamp)['signedTimestamp']);
   return {
     scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
     algorithm,
     signedDigest: digest,
     signature: bytes(signature),
     certificates: [],
-    timestampToken: response === undefined ? undefined : tokenIn(response),
+    timestampToken: tokenOfBundle(content),
   };
 };
 
@@ -119,6 +116,33 @@ const MODULUS_BYTES = [256, 384, 512];
 function rsaSignature(number: Buffer): Buffer {
   const length = MODULUS_BYTES.find((size) => size >= number.length) ?? number.length;
   return Buffer.concat([Buffer.alloc(length - number.length), number]);
+}
+
+/** Sigstore bundle v0.3 with a DSSE envelope, whose payload has the digest. */
+export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
+  const content = json(bundle.toString());
+  const { payloadType, payload: encoded, signatures } = record(content['dsseEnvelope']);
+  const payload = bytes(encoded);
+  if (typeof payloadType !== 'string' || !createHash(algorithm).update(payload).digest().equals(digest))
+    throw new BadSignature('the attestation is another statement');
+  const [first, ...more] = Array.isArray(signatures) ? (signatures as unknown[]) : [];
+  if (more.length > 0) throw new BadSignature('the attestation has more than one signature');
+  const message = preAuthEncoding(payloadType, payload);
+  return {
+    scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+    algorithm,
+    signedDigest: createHash(algorithm).update(message).digest(),
+    signature: bytes(record(first)['sig']),
+    certificates: [],
+    timestampToken: tokenOfBundle(content),
+  };
+};
+
+function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
+  const { timestampVerificationData } = record(content['verificationMaterial']);
+  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
+  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
+  return stamp === undefined ? undefined : tokenIn(bytes(record(stamp)['signedTimestamp']));
 }
 
 /** TimeStampResp: status, then the token. */

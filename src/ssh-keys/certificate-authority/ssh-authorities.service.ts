@@ -8,8 +8,15 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { AuthorityKeyType } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';
+
+export interface AuthorityOrder {
+  readonly name: string;
+  readonly kind: CertificateKind;
+  readonly type: AuthorityKeyType;
+}
 
 /** Certificate authorities whose keys are in the HSM. */
 @Injectable()
@@ -21,18 +28,18 @@ export class SshAuthoritiesService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Makes an authority with an EC P-256 key that cannot leave the HSM. Answers its id. */
-  async create(caller: Caller, name: string, kind: CertificateKind, use?: IdempotentUse): Promise<string> {
+  /** Makes an authority with a key that cannot leave the HSM. Answers its id. */
+  async create(caller: Caller, { name, kind, type }: AuthorityOrder, use?: IdempotentUse): Promise<string> {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return known;
     const id = use?.resource ?? newId();
     const key = { ckaId: randomBytes(16), identity: authorityIdentity(id) };
-    const { publicKey, evidence } = await this.vault.generate({ ...key, type: 'ec-p256' });
+    const { publicKey, evidence } = await this.vault.generate({ ...key, type });
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       await tx.insert(SshAuthority, { id, name, kind, ckaId: key.ckaId, publicKey });
-      await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, ...evidence }));
+      await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, type, ...evidence }));
       return id;
     };
     const detail = `There is an authority named "${name}" already.`;

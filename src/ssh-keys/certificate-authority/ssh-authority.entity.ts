@@ -24,7 +24,7 @@ export class SshAuthority {
   @Column('bytea')
   ckaId: Buffer;
 
-  /** SubjectPublicKeyInfo, DER: an EC key on P-256. */
+  /** SubjectPublicKeyInfo, DER. */
   @Column('bytea')
   publicKey: Buffer;
 

@@ -46,7 +46,7 @@ export class SshCaController {
     @Body() body: CreateSshAuthorityBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<SshAuthorityView> {
-    const id = await this.authorities.create(caller, body.name, body.kind, use);
+    const id = await this.authorities.create(caller, body.toOrder(), use);
     return SshAuthorityView.of(await this.reader.get(id));
   }
 

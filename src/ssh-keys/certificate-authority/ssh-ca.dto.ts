@@ -14,6 +14,8 @@ import {
 import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
+import type { AuthorityOrder } from './ssh-authorities.service.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
@@ -49,6 +51,16 @@ export class CreateSshAuthorityBody {
   @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
   @IsIn(CERTIFICATE_KINDS)
   kind: CertificateKind;
+
+  /** Type of its key. */
+  @ApiProperty({ enum: AUTHORITY_KEY_TYPES, required: false, default: 'ec-p256' })
+  @IsOptional()
+  @IsIn(AUTHORITY_KEY_TYPES)
+  type?: AuthorityKeyType = 'ec-p256';
+
+  toOrder(): AuthorityOrder {
+    return { name: this.name, kind: this.kind, type: this.type ?? 'ec-p256' };
+  }
 }
 
 export class SshAuthorityView {

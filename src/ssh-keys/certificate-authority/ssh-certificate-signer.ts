@@ -5,6 +5,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { signingOf, sshSignature } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
@@ -102,12 +103,14 @@ export class SshCertificateSigner {
       extensions: request.extensions,
     };
     const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
+    const signing = signingOf(publicKey);
+    const { type, scheme, algorithm } = signing;
     const signature = await this.vault.sign({
-      key: { ckaId, identity: authorityIdentity(id), publicKey, type: 'ec-p256' },
-      scheme: 'ecdsa-raw',
-      algorithm: 'sha256',
-      digest: createHash('sha256').update(bytes).digest(),
+      key: { ckaId, identity: authorityIdentity(id), publicKey, type },
+      scheme,
+      algorithm,
+      digest: createHash(algorithm).update(bytes).digest(),
     });
-    return certificateLine(content, bytes, signature);
+    return certificateLine(content, bytes, sshSignature(signing, signature));
   }
 }

@@ -1,5 +1,5 @@
 import type { SshPublicKey } from '../../formats/ssh/public-key.js';
-import { wireMpint, WireReader, wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
+import { WireReader, wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
 
 export const CERTIFICATE_KINDS = ['user', 'host'] as const;
 export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];
@@ -62,14 +62,9 @@ export function toBeSigned(content: CertificateContent, nonce: Buffer, authority
   ]);
 }
 
-/** The certificate as it stands in a `-cert.pub` file. `signature`: r‖s of ECDSA on P-256 with SHA-256. */
+/** The certificate as it stands in a `-cert.pub` file. `signature`: as `sshSignature` writes it. */
 export function certificateLine(content: CertificateContent, signed: Buffer, signature: Buffer): string {
-  const half = signature.length / 2;
-  const inner = Buffer.concat([wireMpint(signature.subarray(0, half)), wireMpint(signature.subarray(half))]);
-  const blob = Buffer.concat([
-    signed,
-    wireString(Buffer.concat([wireString('ecdsa-sha2-nistp256'), wireString(inner)])),
-  ]);
+  const blob = Buffer.concat([signed, wireString(signature)]);
   return `${CERTIFICATE_TYPES[content.key.type]} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
 }
 

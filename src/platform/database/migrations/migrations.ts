@@ -64,6 +64,8 @@ import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
+import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
+import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 
 /** Every migration, oldest first. */
 
@@ -133,4 +135,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SealFormat1798000039500,
   ExpiringKeys1798000039103,
   OpenPgpStatements1798000041500,
+  WorkloadIdentity1798000042100,
+  SshLoginRules1798000042101,
 ];

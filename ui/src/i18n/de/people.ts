@@ -76,6 +76,7 @@ export const people: Record<keyof typeof english, string> = {
   'scope.signing-keys:read': 'Signaturschlüssel ansehen',
   'scope.signing-keys:write': 'Signaturschlüssel erzeugen',
   'scope.ssh-ca:issue': 'SSH-Zertifikate ausstellen',
+  'scope.ssh-ca:login': 'SSH-Zertifikate nach Regel erhalten',
   'scope.ssh-ca:write': 'SSH-CAs verwalten',
   'scope.system:read': 'Systemzustand und Metriken ansehen',
   'scope.timestamps:issue': 'Zeitstempel ausstellen',

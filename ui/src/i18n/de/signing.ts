@@ -18,6 +18,7 @@ export const signing: Record<keyof typeof english, string> = {
   'check.certificate': 'Zertifikat',
   'check.signature': 'Signatur',
   'check.timestamp': 'Zeitstempel',
+  'format.attestation': 'Attestierung (SLSA-Provenienz)',
   'format.authenticode': 'Authenticode',
   'format.cms': 'CMS (PKCS #7)',
   'format.dsse': 'DSSE-Signatur',

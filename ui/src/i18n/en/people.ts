@@ -75,6 +75,7 @@ export const people = {
   'scope.signing-keys:read': 'View signing keys',
   'scope.signing-keys:write': 'Create signing keys',
   'scope.ssh-ca:issue': 'Issue SSH certificates',
+  'scope.ssh-ca:login': 'Get SSH certificates by rule',
   'scope.ssh-ca:write': 'Manage SSH CAs',
   'scope.system:read': 'View health and metrics',
   'scope.timestamps:issue': 'Issue timestamps',

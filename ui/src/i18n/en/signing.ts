@@ -16,6 +16,7 @@ export const signing = {
   'check.certificate': 'Certificate',
   'check.signature': 'Signature',
   'check.timestamp': 'Timestamp',
+  'format.attestation': 'Attestation (SLSA provenance)',
   'format.authenticode': 'Authenticode',
   'format.cms': 'CMS (PKCS #7)',
   'format.dsse': 'DSSE signature',

@@ -29,6 +29,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { useNameOf } from '../../patterns/person.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { isVerified, VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
 import { hexOf } from '../signing/use-file-digest.js';
@@ -55,6 +56,16 @@ export function ApprovalPage() {
           <StackItem>
             <Verdict approval={approval} />
           </StackItem>
+          {isVerified(approval.shown['verified']) && (
+            <StackItem>
+              <Card>
+                <CardTitle component="h2">{t('verified.title')}</CardTitle>
+                <CardBody>
+                  <VerifiedIdentity identity={approval.shown['verified']} />
+                </CardBody>
+              </Card>
+            </StackItem>
+          )}
           <StackItem>
             <Shown approval={approval} />
           </StackItem>
@@ -153,7 +164,8 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
 /** The complete content that the approval hash covers, so that nobody approves a summary. */
 function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
   const { t, named } = useI18n();
-  const used = Object.entries(shown).filter(([, value]) => value !== null);
+  const isApart = (name: string) => name === 'verified' && isVerified(shown[name]);
+  const used = Object.entries(shown).filter(([name, value]) => value !== null && !isApart(name));
   const unused = Object.entries(shown).filter(([, value]) => value === null);
   return (
     <Card>
@@ -162,7 +174,7 @@ function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView 
         <Facts
           facts={[
             ...used.map(([name, value]): [string, ReactNode] => [
-              named('shown', name),
+              SAID_BY_CLIENT.includes(name) ? t('shown.said', { name: named('shown', name) }) : named('shown', name),
               <ShownValue key={name} name={name} value={value} />,
             ]),
             [t('approval.unused'), unused.map(([name]) => named('shown', name)).join(', ')],
@@ -203,6 +215,9 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
     </List>
   );
 }
+
+/** What the caller says, in contrast to what was verified. */
+const SAID_BY_CLIENT = ['metadata', 'reference'];
 
 const CALLERS = ['person', 'caller', 'callerId'];
 

@@ -8,7 +8,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { DIGEST_ALGORITHMS } from '../signing/digest-algorithms.js';
 
 const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'];
-const FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle', 'dsse', 'openpgp'];
+const FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle', 'dsse', 'openpgp', 'attestation'];
 const TIMESTAMPS = ['optional', 'required'];
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const WORKING_DAYS = WEEKDAYS.slice(0, 5);

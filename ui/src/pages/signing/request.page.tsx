@@ -17,6 +17,7 @@ import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useLive } from '../../patterns/use-live.js';
 import { fileNameOf, isFinal } from './signing-request.js';
 import { SignatureCard } from './signature-card.js';
@@ -62,6 +63,16 @@ function Details({ request }: { request: SigningRequestView }) {
       {request.status === 'SIGNED' && (
         <StackItem>
           <SignatureCard request={request} />
+        </StackItem>
+      )}
+      {request.verified !== undefined && (
+        <StackItem>
+          <Card>
+            <CardTitle component="h2">{t('verified.title')}</CardTitle>
+            <CardBody>
+              <VerifiedIdentity identity={request.verified} />
+            </CardBody>
+          </Card>
         </StackItem>
       )}
       <StackItem>

@@ -1,0 +1,23 @@
+/**
+ * Signs files with the ID token that the OpenID Connect Provider plugin issues to this build. Nothing in it is secret: the credential is
+ * of the kind "OpenID Connect id token", which holds an audience and no token.
+ *
+ *   sealwrightSign url: 'https://sign.example.com', key: 'release', files: ['app.tar.gz'], identity: 'sealwright'
+ *
+ * identity: id of that credential. trust, format (raw), wait (600 seconds): as in docs/pipelines.md.
+ */
+def call(Map options) {
+  withCredentials([string(credentialsId: options.identity, variable: 'SEALWRIGHT_ID_TOKEN')]) {
+    withEnv([
+      "SEALWRIGHT_URL=${options.url}",
+      "SEALWRIGHT_KEY=${options.key}",
+      "SEALWRIGHT_FILES=${options.files.join('\n')}",
+      "SEALWRIGHT_TRUST=${options.trust ?: ''}",
+      "SEALWRIGHT_FORMAT=${options.format ?: 'raw'}",
+      "SEALWRIGHT_WAIT=${options.wait ?: 600}",
+      "SEALWRIGHT_RUN=${env.BUILD_TAG}",
+    ]) {
+      sh label: 'Sign with Sealwright', script: libraryResource('sealwright-sign.sh')
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** What a wildcard stands for: printable ASCII without separators, escapes and white space, so that no look-alike and no encoded path passes. */
+const PLAIN_SEGMENT = /^[\w.~+@=-]+$/;
+/** The separators of paths and of subjects such as `repo:org/app:ref:refs/tags/v1`. */
+const SEPARATORS = /([/:])/;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+const CONTROL = /\p{C}/u;
+
+/** The wildcard for one or more whole segments of a path, at the end of a pattern. */
+const REST = '**';
+
+/**
+ * Whether a value of a claim is the wanted one. Without `*` it must be the same text, character by character. `*` stands for one or more
+ * characters within one segment; segments end at `/` and `:`. `**` at the end stands for one or more segments of a path. A wildcard never
+ * stands for anything but letters, digits and `_ . ~ + @ = -` of ASCII, and a value with a segment that is empty, `.` or `..` fits no
+ * pattern with a wildcard. Case counts.
+ */
+export function claimMatches(pattern: string, value: string): boolean {
+  if (!pattern.includes('*')) return pattern === value;
+  const wanted = pattern.split(SEPARATORS);
+  const given = value.split(SEPARATORS);
+  if (given.some(isPathTrick)) return false;
+  if (wanted.at(-1) !== REST) return wanted.length === given.length && wanted.every((part, i) => fits(part, given[i]));
+  const begin = wanted.slice(0, -1);
+  const rest = given.slice(begin.length);
+  const isRest = rest.length > 0 && rest.every((part, i) => (i % 2 === 0 ? PLAIN_SEGMENT.test(part) : part === '/'));
+  return isRest && begin.every((part, i) => fits(part, given[i]));
+}
+
+/** Why a text cannot be a pattern, for whoever writes one; undefined if it can. */
+export function faultOfPattern(pattern: string): string | undefined {
+  if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';
+  if (!pattern.includes('*')) return undefined;
+  if (!PRINTABLE.test(pattern)) return 'has a wildcard beside characters that are not printable ASCII';
+  const [first = '', ...more] = pattern.split(SEPARATORS);
+  if (first.startsWith('*')) return 'begins with a wildcard, which would match what anybody may be called';
+  if (more.length > 0 && first.includes('*')) return 'has a wildcard in its first segment; name that segment in full';
+  const doubled = more.findIndex((part) => part.includes(REST));
+  if (first.includes(REST) || (doubled !== -1 && !isRestAt(more, doubled)))
+    return 'has "**" elsewhere than as the last segment of a path';
+  return undefined;
+}
+
+function isRestAt(parts: readonly string[], index: number): boolean {
+  return parts[index] === REST && index === parts.length - 1 && parts[index - 1] === '/';
+}
+
+/** A separator counts as no segment: they stand at the odd places. */
+function isPathTrick(part: string, index: number): boolean {
+  return index % 2 === 0 && (part === '' || part === '.' || part === '..');
+}
+
+/** Whether one segment, or one separator, fits. Takes time linear in the value for each literal of the pattern. */
+function fits(wanted: string, given: string | undefined): boolean {
+  if (given === undefined) return false;
+  if (!wanted.includes('*')) return wanted === given;
+  if (!PLAIN_SEGMENT.test(given)) return false;
+  const literals = wanted.split('*');
+  const [first = '', last = ''] = [literals[0], literals.at(-1)];
+  if (!given.startsWith(first)) return false;
+  let at = first.length;
+  for (const literal of literals.slice(1, -1)) {
+    const found = given.indexOf(literal, at + 1);
+    if (found === -1) return false;
+    at = found + literal.length;
+  }
+  return given.length - last.length > at && given.endsWith(last);
+}

@@ -1,0 +1,67 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsString, Length, Matches, ValidateBy } from 'class-validator';
+import { faultOfPattern } from './claim-pattern.js';
+import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
+
+/** Refuses values that cannot be patterns of claims. `isMeant`: whether the values of this object are compared as claims at all. */
+export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true): PropertyDecorator {
+  const faults = (values: unknown) =>
+    (Array.isArray(values) ? values : []).flatMap((value: unknown) => {
+      const fault = typeof value === 'string' ? faultOfPattern(value) : undefined;
+      return fault === undefined ? [] : [`"${String(value)}" ${fault}`];
+    });
+  return ValidateBy({
+    name: 'claimPatterns',
+    validator: {
+      validate: (values, at) => at === undefined || !isMeant(at.object) || faults(values).length === 0,
+      defaultMessage: (at) => faults(at?.value)[0] ?? '',
+    },
+  });
+}
+
+export class ClaimConditionBody implements ClaimCondition {
+  /** Name of a claim, or a JSON pointer (RFC 6901) to one that is nested: `/kubernetes.io/namespace`. @example repository */
+  @IsString()
+  @Length(1, 200)
+  @Matches(/^[\x21-\x7e]+$/)
+  claim: string;
+
+  /** One of them must match. `*` stands for characters within a segment (`refs/tags/v*`), `**` at the end for the rest of a path. @example ["org/app"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @IsString({ each: true })
+  @Length(1, 500, { each: true })
+  @AreClaimPatterns()
+  values: string[];
+}
+
+export class IdentityTrustView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'app releases' */
+  name: string;
+}
+
+/** What the issuer of a workload's token proved, unlike `metadata`, which is what the caller says. */
+export class VerifiedIdentityView {
+  /** Of the run: one token that was exchanged. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  trust: IdentityTrustView;
+  /** The claims of its token. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { repository: 'org/app', ref: 'refs/tags/v1.2' },
+  })
+  claims: Claims;
+  /** SHA-256 of what the issuer signed, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  tokenSha256: string;
+  /** Of the issuer's key (RFC 7638, SHA-256), base64url. @example NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs */
+  keyThumbprint: string;
+
+  static of(identity: VerifiedIdentity): VerifiedIdentityView {
+    const { id, trust, claims, tokenSha256, keyThumbprint } = identity;
+    return { id, trust: { id: trust.id, name: trust.name }, claims, tokenSha256, keyThumbprint };
+  }
+}

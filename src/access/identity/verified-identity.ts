@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { claimMatches } from './claim-pattern.js';
+
+/** The claims of a token, as its issuer signed them. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** What an issuer proved about the run of a workload. */
+export interface VerifiedIdentity {
+  /** Of the run: one token that was exchanged. */
+  readonly id: string;
+  /** The trust that the token met. */
+  readonly trust: { readonly id: string; readonly name: string };
+  readonly claims: Claims;
+  /** SHA-256 of what the issuer signed (RFC 7515 section 5.1: header and payload, as they were sent), base64. */
+  readonly tokenSha256: string;
+  /** Thumbprint of the issuer's key (RFC 7638, SHA-256), base64url. */
+  readonly keyThumbprint: string;
+}
+
+/** A condition on a claim: one of its values must be one of these. Values are patterns, see `claimMatches`. */
+export interface ClaimCondition {
+  /** The name of a claim, or a JSON pointer (RFC 6901) into it: `repository`, `/kubernetes.io/namespace`. */
+  readonly claim: string;
+  readonly values: readonly string[];
+}
+
+/** SHA-256 of the canonical JSON of an identity, base64: what the log has of it. */
+export function identitySha256(identity: VerifiedIdentity): string {
+  return createHash('sha256').update(canonicalJson(identity)).digest('base64');
+}
+
+/** The first condition that these claims do not meet; undefined when they meet all. A claim that is absent meets none. */
+export function unmetCondition(conditions: readonly ClaimCondition[], claims: Claims): ClaimCondition | undefined {
+  return conditions.find(({ claim, values }) => {
+    const given = claimValues(claims, claim);
+    return !given.some((value) => values.some((wanted) => claimMatches(wanted, value)));
+  });
+}
+
+/** The values of a claim as text: of a list each item, of an object none. */
+export function claimValues(claims: Claims, claim: string): string[] {
+  return textsOf(
+    claim.startsWith('/') ? valueAt(claims, claim.slice(1).split('/').map(unescaped)) : own(claims, claim),
+  );
+}
+
+const MAX_FACTS = 300;
+const MAX_DEPTH = 4;
+
+/**
+ * The facts of an identity that conditions of policies can name: `verified.<claim>`, for what is nested `verified.<JSON pointer>`, and
+ * `trust` with the name and the id of the trust.
+ */
+export function identityFacts({ claims, trust }: VerifiedIdentity): Record<string, string[]> {
+  const facts = new Map<string, string[]>();
+  for (const [name, value] of Object.entries(claims)) {
+    const texts = textsOf(value);
+    if (texts.length > 0) facts.set(`verified.${name}`, texts);
+    else addNested(facts, `/${escaped(name)}`, value, 1);
+  }
+  return { ...Object.fromEntries(facts), trust: [trust.name, trust.id] };
+}
+
+/** Whether a fact of a policy was verified, so that its values are compared as claims are. */
+export function isVerifiedFact(fact: unknown): boolean {
+  return fact === 'trust' || (typeof fact === 'string' && fact.startsWith('verified.'));
+}
+
+function addNested(facts: Map<string, string[]>, pointer: string, value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > MAX_DEPTH) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (facts.size >= MAX_FACTS) return;
+    const place = `${pointer}/${escaped(name)}`;
+    const texts = textsOf(inner);
+    if (texts.length > 0) facts.set(`verified.${place}`, texts);
+    else addNested(facts, place, inner, depth + 1);
+  }
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) found = own(found, name);
+  return found;
+}
+
+function own(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
+}
+
+/** Numbers count if they are whole and exact, since others can be written in several ways. */
+function textsOf(value: unknown): string[] {
+  return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) =>
+    typeof one === 'string' || typeof one === 'boolean' || Number.isSafeInteger(one) ? [String(one)] : [],
+  );
+}
+
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { factsOfSigningUse, type KeyUseToApprove } from '../subjects/key-use.port.js';
+import type { Condition } from './approval-policy.entity.js';
+import { verdictOf } from './policy-judgement.js';
+
+const CLAIMS = {
+  repository: 'org/app',
+  ref: 'refs/tags/v1',
+  runner_environment: 'github-hosted',
+  groups: ['a', 'b'],
+  'kubernetes.io': { namespace: 'prod' },
+};
+const OTHER = {
+  algorithm: 'sha256',
+  scheme: 'ecdsa-der',
+  format: 'raw',
+  metadata: { repository: 'org/app' },
+  callers: ['run', 'person'],
+};
+const identity = (claims: object) => ({
+  id: 'run',
+  trust: { id: 'trust-1', name: 'app releases' },
+  claims: claims as Record<string, unknown>,
+  tokenSha256: '',
+  keyThumbprint: '',
+});
+const use = (claims: object | null = CLAIMS): KeyUseToApprove => ({
+  key: 'release',
+  facts: factsOfSigningUse({ ...OTHER, identity: claims === null ? null : identity(claims) }),
+});
+const applies = (rules: { conditions?: Condition[]; unless?: Condition[] }, of = use()) =>
+  verdictOf(
+    { subject: 'signing-request', keys: ['release'], conditions: [], unless: [], ...rules },
+    'signing-request',
+    of,
+  ).applies;
+const is = (fact: string, ...values: string[]): Condition => ({ fact, op: 'in', values });
+const isNot = (fact: string, ...values: string[]): Condition => ({ fact, op: 'not-in', values });
+
+describe('a condition on a verified claim', () => {
+  it('is about the claim, a nested one, a list, the trust', () => {
+    expect(applies({ conditions: [is('verified.repository', 'org/app')] })).toBe(true);
+    expect(applies({ conditions: [is('verified.repository', 'org/other')] })).toBe(false);
+    expect(applies({ conditions: [is('verified./kubernetes.io/namespace', 'prod')] })).toBe(true);
+    expect(applies({ conditions: [is('verified.groups', 'b')] })).toBe(true);
+    expect(applies({ conditions: [is('trust', 'app releases')] })).toBe(true);
+    expect(applies({ conditions: [is('trust', 'trust-1')] })).toBe(true);
+    expect(applies({ conditions: [is('caller', 'trust-1')] })).toBe(true);
+  });
+
+  it('compares by segments, where one on what the caller says compares the beginning', () => {
+    expect(
+      applies({ conditions: [is('verified.repository', 'org/*')] }, use({ ...CLAIMS, repository: 'org/app/x' })),
+    ).toBe(false);
+    expect(applies({ conditions: [is('metadata.repository', 'org/*')] })).toBe(true);
+  });
+
+  it('holds for a caller who proved nothing, so that nobody evades the policy by that', () => {
+    expect(applies({ conditions: [is('verified.ref', 'refs/heads/**')] }, use(null))).toBe(true);
+    expect(applies({ conditions: [isNot('verified.runner_environment', 'github-hosted')] }, use(null))).toBe(true);
+    expect(applies({ conditions: [isNot('verified.runner_environment', 'github-hosted')] })).toBe(false);
+  });
+
+  it('takes nothing for verified that the caller only says', () => {
+    const said = {
+      key: 'release',
+      facts: factsOfSigningUse({
+        ...OTHER,
+        metadata: { 'verified.repository': 'org/app', trust: 'x' },
+        identity: null,
+      }),
+    };
+    expect(Object.keys(said.facts).filter((name) => name.startsWith('verified') || name === 'trust')).toEqual([]);
+  });
+});
+
+describe('an exception', () => {
+  const unless = [is('verified.repository', 'org/app'), is('verified.ref', 'refs/tags/v*')];
+
+  it('excepts when all of it holds', () => {
+    expect(applies({ unless })).toBe(false);
+    expect(applies({ unless }, use({ ...CLAIMS, ref: 'refs/heads/main' }))).toBe(true);
+    expect(applies({ unless }, use({ ...CLAIMS, repository: 'org/app-evil' }))).toBe(true);
+  });
+
+  it('excepts nobody of whom the claim is not known, also not by "not-in"', () => {
+    expect(applies({ unless }, use(null))).toBe(true);
+    expect(applies({ unless: [isNot('verified.runner_environment', 'self-hosted')] }, use(null))).toBe(true);
+    expect(applies({ unless: [isNot('verified.runner_environment', 'self-hosted')] })).toBe(false);
+    expect(applies({ unless: [is('verified.missing', '')] })).toBe(true);
+  });
+
+  it('that is empty excepts nothing', () => {
+    expect(applies({ unless: [] })).toBe(true);
+  });
+});
+
+it('the reasons are told with the values that were compared', () => {
+  const verdict = verdictOf(
+    {
+      subject: 'signing-request',
+      keys: ['*'],
+      conditions: [is('format', 'cms')],
+      unless: [is('verified.ref', 'refs/tags/v*')],
+    },
+    'signing-request',
+    use(),
+  );
+  expect(verdict).toEqual({
+    applies: false,
+    guards: true,
+    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['raw'], holds: false }],
+    unless: [{ fact: 'verified.ref', op: 'in', values: ['refs/tags/v*'], given: ['refs/tags/v1'], holds: true }],
+  });
+});

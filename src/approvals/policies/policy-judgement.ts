@@ -1,0 +1,50 @@
+import { claimMatches } from '../../access/identity/claim-pattern.js';
+import { isVerifiedFact } from '../../access/identity/verified-identity.js';
+import type { KeyUseToApprove, PolicyFacts } from '../subjects/key-use.port.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
+
+const WHOLE = '*';
+
+/** The rules of a policy about which uses it guards. */
+export type PolicyRules = Pick<ApprovalPolicy, 'subject' | 'keys' | 'conditions' | 'unless'>;
+
+/** A condition with the values that a use has for its fact; none: the use does not tell. */
+export interface JudgedCondition extends Condition {
+  readonly given: readonly string[];
+  readonly holds: boolean;
+}
+
+/** What a policy makes of a use of a key, with the reasons. */
+export interface PolicyVerdict {
+  readonly applies: boolean;
+  /** Whether it is about this kind of use and this key at all. */
+  readonly guards: boolean;
+  readonly conditions: readonly JudgedCondition[];
+  readonly unless: readonly JudgedCondition[];
+}
+
+/**
+ * Whether a policy applies to a use of a key: the one rule for the API, for the claim of a request that is about to be signed, and for the
+ * trial of a policy. In doubt it applies: a condition about a fact that the use does not tell holds, an exception about such a fact does not.
+ */
+export function verdictOf(policy: PolicyRules, kind: PolicySubject, { key, facts }: KeyUseToApprove): PolicyVerdict {
+  const guards = policy.subject === kind && (policy.keys.includes(key) || policy.keys.includes(WHOLE));
+  const conditions = policy.conditions.map((condition) => judged(condition, facts, true));
+  const unless = policy.unless.map((condition) => judged(condition, facts, false));
+  const isExcepted = unless.length > 0 && unless.every(({ holds }) => holds);
+  return { applies: guards && conditions.every(({ holds }) => holds) && !isExcepted, guards, conditions, unless };
+}
+
+/** `whenUnknown`: whether the condition holds for a use that does not tell the fact. */
+function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
+  const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
+  const fits = isVerifiedFact(fact) ? claimMatches : beginsOrIs;
+  const isMet = given.some((value) => values.some((wanted) => fits(wanted, value)));
+  const holds = given.length === 0 ? whenUnknown : isMet === (op === 'in');
+  return { fact, op, values, given, holds };
+}
+
+function beginsOrIs(wanted: string, value: string): boolean {
+  return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;
+}

@@ -1,0 +1,178 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsObject, IsOptional, IsString, IsUUID, Length, ValidateNested } from 'class-validator';
+import type { Claims } from '../../access/identity/verified-identity.js';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { factsOfSigningUse, type KeyUseToApprove } from '../subjects/key-use.port.js';
+import { ApprovalPolicyBody } from './approval-policies.dto.js';
+import type { JudgedCondition, PolicyVerdict } from './policy-judgement.js';
+import type { PolicyTrial, TriedUse } from './policy-trial.service.js';
+
+const OPERATORS = ['in', 'not-in'] as const;
+
+/** A use of a key, as if a caller asked for it. */
+export class TriedUseBody {
+  /** Name of the key. @example release */
+  @IsString()
+  @Length(1, 64)
+  key: string;
+
+  /** @example sha256 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 16)
+  algorithm?: string = 'sha256';
+
+  /** @example ecdsa-der */
+  @IsOptional()
+  @IsString()
+  @Length(1, 32)
+  scheme?: string = 'ecdsa-der';
+
+  /** @example raw */
+  @IsOptional()
+  @IsString()
+  @Length(1, 32)
+  format?: string = 'raw';
+
+  /** What the caller would say of it. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(8192)
+  metadata?: Record<string, unknown>;
+
+  /** Id of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  caller?: string;
+
+  /** The claims of a workload's token, as its issuer would sign them; absent: the caller is no workload. */
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { repository: 'org/app', ref: 'refs/tags/v1.2' },
+  })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(12_288)
+  claims?: Record<string, unknown>;
+
+  /** Name of the trust that the token would meet. @example 'app releases' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  trust?: string;
+
+  toUse(): KeyUseToApprove {
+    const { key, algorithm = 'sha256', scheme = 'ecdsa-der', format = 'raw', metadata = {}, caller } = this;
+    const callers = caller === undefined ? [] : [caller];
+    const identity = this.claims === undefined ? null : triedIdentity(this.claims, this.trust ?? '');
+    return { key, facts: factsOfSigningUse({ algorithm, scheme, format, metadata, callers, identity }) };
+  }
+}
+
+function triedIdentity(claims: Claims, name: string) {
+  return { id: '', trust: { id: '', name }, claims, tokenSha256: '', keyThumbprint: '' };
+}
+
+export class PolicyTrialBody {
+  /** A policy that is not made yet, tried alone; absent: all policies of this moment. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ApprovalPolicyBody)
+  policy?: ApprovalPolicyBody;
+
+  @ApiPropertyOptional({ type: [TriedUseBody] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @ValidateNested({ each: true })
+  @Type(() => TriedUseBody)
+  uses?: TriedUseBody[];
+
+  /** Past signing requests, judged as if they came now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsUUID(undefined, { each: true })
+  requestIds?: string[];
+
+  toTrial(): PolicyTrial {
+    const uses = (this.uses ?? []).map((use) => use.toUse());
+    return { policy: this.policy?.toOrder(), uses, requestIds: this.requestIds ?? [] };
+  }
+}
+
+export class JudgedConditionView {
+  /** @example verified.ref */
+  fact: string;
+  @ApiProperty({ enum: OPERATORS })
+  op: 'in' | 'not-in';
+  /** @example ["refs/tags/v*"] */
+  values: string[];
+  /** What the use tells of the fact; empty: nothing. @example ["refs/tags/v1.2"] */
+  given: string[];
+  holds: boolean;
+
+  static of({ fact, op, values, given, holds }: JudgedCondition): JudgedConditionView {
+    return { fact, op, values: [...values], given: [...given], holds };
+  }
+}
+
+export class PolicyVerdictView {
+  /** Name of the policy. @example 'Release signing' */
+  policy: string;
+  applies: boolean;
+  /** Whether it is about this key at all. */
+  guards: boolean;
+  conditions: JudgedConditionView[];
+  unless: JudgedConditionView[];
+
+  static of(policy: string, { applies, guards, conditions, unless }: PolicyVerdict): PolicyVerdictView {
+    return {
+      policy,
+      applies,
+      guards,
+      conditions: conditions.map((one) => JudgedConditionView.of(one)),
+      unless: unless.map((one) => JudgedConditionView.of(one)),
+    };
+  }
+}
+
+export class TriedStageView {
+  /** Name of the approver group. @example 'Release managers' */
+  group: string;
+  /** @example 2 */
+  threshold: number;
+}
+
+export class TriedUseView {
+  /** @example release */
+  key: string;
+  /** Of a past request. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  requestId?: string;
+  needsApproval: boolean;
+  /** Who would have to approve; empty: nobody. */
+  stages: TriedStageView[];
+  policies: PolicyVerdictView[];
+
+  static of({ key, requestId, needsApproval, stages, verdicts }: TriedUse): TriedUseView {
+    return {
+      key,
+      ...(requestId === undefined ? {} : { requestId }),
+      needsApproval,
+      stages: stages.map(({ group, threshold }) => ({ group, threshold })),
+      policies: verdicts.map(({ policy, verdict }) => PolicyVerdictView.of(policy, verdict)),
+    };
+  }
+}
+
+export class PolicyTrialView {
+  results: TriedUseView[];
+
+  static of(tried: readonly TriedUse[]): PolicyTrialView {
+    return { results: tried.map((one) => TriedUseView.of(one)) };
+  }
+}

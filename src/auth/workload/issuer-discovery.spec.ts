@@ -1,0 +1,81 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { discoverKeys } from './issuer-discovery.js';
+import { hasSecretKey, readKeySet, thumbprintsOf } from './issuer-key-set.js';
+import { keyChange } from './issuer-keys.js';
+
+const ISSUER = 'https://issuer.example/tenant';
+const jwkOf = (bits = 2048) =>
+  generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({ format: 'jwk' }) as Record<string, unknown>;
+const rsa = { ...jwkOf(), kid: 'one', use: 'sig', alg: 'RS256' };
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const ecJwk = ec.publicKey.export({ format: 'jwk' }) as Record<string, unknown>;
+
+const METADATA = { issuer: ISSUER, jwks_uri: 'https://keys.example/jwks' };
+
+function site(documents: Record<string, unknown>) {
+  return (url: string) => {
+    const document = documents[url];
+    if (document === undefined) return Promise.resolve({ status: 404, body: '' });
+    return Promise.resolve({ status: 200, body: typeof document === 'string' ? document : JSON.stringify(document) });
+  };
+}
+
+const at = (metadata: unknown, keys: unknown) =>
+  site({ [`${ISSUER}/.well-known/openid-configuration`]: metadata, [METADATA.jwks_uri]: keys });
+
+describe('the keys of an issuer', () => {
+  it('are read where its discovery document says, with nothing else in that', async () => {
+    const keys = await discoverKeys(ISSUER, at(METADATA, { keys: [rsa] }));
+    expect(keys).toEqual([{ kty: 'RSA', kid: 'one', alg: 'RS256', n: rsa['n' as never], e: 'AQAB' }]);
+  });
+
+  it.each<[string, unknown, unknown, RegExp]>([
+    ['there is no document', undefined, undefined, /answers 404/],
+    [
+      'the document is of another issuer',
+      { ...METADATA, issuer: 'https://issuer.example/other' },
+      { keys: [rsa] },
+      /another issuer/,
+    ],
+    ['the issuer is spelled with a slash', { ...METADATA, issuer: `${ISSUER}/` }, { keys: [rsa] }, /another issuer/],
+    ['the document is no JSON', '<html>', { keys: [rsa] }, /no JSON/],
+    ['it names no keys', { issuer: ISSUER }, { keys: [rsa] }, /no jwks_uri/],
+    ['the keys are cut off', METADATA, '{"keys":[{"kty":"RSA","n":"AAAA', /no JSON/],
+    ['there are no keys', METADATA, { keys: [] }, /no key that verifies/],
+    ['there is no list of keys', METADATA, { keys: {} }, /no JWK Set/],
+    ['there are very many keys', METADATA, { keys: Array.from({ length: 51 }, () => rsa) }, /51 keys/],
+    ['none is for signatures', METADATA, { keys: [{ ...rsa, use: 'enc' }] }, /no key that verifies/],
+  ])('are refused if %s', async (_what, metadata, keys, why) => {
+    await expect(discoverKeys(ISSUER, at(metadata, keys))).rejects.toThrow(why);
+  });
+});
+
+describe('a key set', () => {
+  it('is read without keys that verify nothing: symmetric, weak, for encryption, broken, unknown', () => {
+    const others = [
+      { kty: 'oct', k: 'AA' },
+      jwkOf(1024),
+      { ...ecJwk, use: 'enc' },
+      { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' },
+      { kty: 'AKP' },
+      null,
+      'x',
+    ];
+    expect(readKeySet({ keys: [...others, ecJwk] })).toEqual([ecJwk]);
+  });
+
+  it('never keeps a private member, and is known as one that has it', () => {
+    const secret = ec.privateKey.export({ format: 'jwk' });
+    expect(readKeySet({ keys: [secret] })).toEqual([ecJwk]);
+    expect(hasSecretKey({ keys: [ecJwk, secret] })).toBe(true);
+    expect(hasSecretKey({ keys: [{ kty: 'oct', k: 'AA' }] })).toBe(true);
+    expect(hasSecretKey({ keys: [ecJwk] })).toBe(false);
+  });
+
+  it('has changed when a key came or went, and not when only its id did', () => {
+    const [one, two] = [readKeySet({ keys: [rsa] }), readKeySet({ keys: [ecJwk] })];
+    expect(keyChange(one, readKeySet({ keys: [{ ...rsa, kid: 'two' }] }))).toBeUndefined();
+    expect(keyChange(one, two)).toEqual({ added: thumbprintsOf(two), removed: thumbprintsOf(one) });
+  });
+});

@@ -1,0 +1,56 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
+
+const MAX_KEYS = 50;
+const MIN_RSA_BITS = 2048;
+const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const;
+/** Members of private and of symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
+
+/**
+ * Reads a JWK Set (RFC 7517 section 5): the public keys in it that verify signatures. Keys for encryption, symmetric keys, RSA keys under
+ * 2048 bits and keys of unknown types are left out, since issuers publish all kinds of keys.
+ *
+ * @throws Error with the reason if it is no key set, has no usable key, or has too many.
+ */
+export function readKeySet(read: unknown): PublicJwk[] {
+  const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
+  if (!Array.isArray(keys)) throw new Error('it is no JWK Set: there is no list "keys"');
+  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; ${MAX_KEYS} is the most`);
+  const usable = keys.flatMap((key: unknown) => usableKey(key) ?? []);
+  if (usable.length === 0) throw new Error('it has no key that verifies signatures');
+  return usable;
+}
+
+/** Whether the set has a key that should be nobody's but the issuer's. */
+export function hasSecretKey(read: unknown): boolean {
+  const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
+  if (!Array.isArray(keys)) return false;
+  return keys.some((key: unknown) => isObject(key) && SECRET_MEMBERS.some((name) => Object.hasOwn(key, name)));
+}
+
+/** Thumbprints of the keys (RFC 7638), in order. */
+export function thumbprintsOf(keys: readonly PublicJwk[]): string[] {
+  return keys.flatMap((key) => jwkThumbprint(key) ?? []).sort();
+}
+
+function usableKey(key: unknown): PublicJwk | undefined {
+  if (!isObject(key) || (key['use'] !== undefined && key['use'] !== 'sig')) return undefined;
+  const entries = PUBLIC_MEMBERS.flatMap((name) => (typeof key[name] === 'string' ? [[name, key[name]] as const] : []));
+  const jwk = Object.fromEntries(entries) as unknown as PublicJwk;
+  if (jwkThumbprint(jwk) === undefined) return undefined;
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey({
+      key: jwk as unknown as JsonWebKey,
+      format: 'jwk',
+    });
+    const isWeak = asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS;
+    return isWeak ? undefined : jwk;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

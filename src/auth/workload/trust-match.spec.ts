@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { assertTenant } from './trust-rules.js';
+import { isForPullRequest, refusalOf, trustFor } from './trust-match.js';
+
+const RULES = {
+  id: '1',
+  name: 'app releases',
+  pullRequests: false,
+  conditions: [
+    { claim: 'repository', values: ['org/app'] },
+    { claim: 'ref', values: ['refs/tags/v*'] },
+    { claim: 'job_workflow_ref', values: ['org/app/.github/workflows/release.yml@refs/tags/v*'] },
+  ],
+};
+const CLAIMS = {
+  iss: 'https://issuer.example',
+  sub: 'repo:org/app:ref:refs/tags/v1',
+  repository: 'org/app',
+  ref: 'refs/tags/v1',
+  event_name: 'push',
+  job_workflow_ref: 'org/app/.github/workflows/release.yml@refs/tags/v1',
+};
+
+describe('a trust accepts the run that it is about', () => {
+  it('and one in a cluster by nested claims', () => {
+    expect(refusalOf(RULES, CLAIMS)).toBeUndefined();
+    const cluster = { ...RULES, conditions: [{ claim: '/kubernetes.io/serviceaccount/name', values: ['signer'] }] };
+    expect(refusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'signer' } } })).toBeUndefined();
+    expect(refusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'other' } } })).toMatch(/claim/);
+  });
+});
+
+describe('a trust refuses a claim that only resembles', () => {
+  it.each<[string, object]>([
+    ['a repository with a longer name', { repository: 'org/app-evil' }],
+    ['a repository of another owner', { repository: 'org-evil/app' }],
+    ['another case', { repository: 'Org/app' }],
+    ['a Cyrillic letter', { repository: 'оrg/app' }],
+    ['a path upwards', { ref: 'refs/tags/v1/../x' }],
+    ['a branch with the name of a tag', { ref: 'refs/heads/v1' }],
+    ['another workflow', { job_workflow_ref: 'org/app/.github/workflows/test.yml@refs/tags/v1' }],
+    ['a workflow of another repository', { job_workflow_ref: 'evil/app/.github/workflows/release.yml@refs/tags/v1' }],
+    ['no such claim', { repository: undefined }],
+    ['an object in place of a text', { repository: { 'org/app': true } }],
+    ['a claim that is inherited', { repository: undefined, __proto__: { repository: 'org/app' } }],
+  ])('%s', (_what, change) => {
+    expect(refusalOf(RULES, { ...CLAIMS, ...change })).toMatch(/is not one that the trust app releases accepts/);
+  });
+});
+
+describe('a run for a pull or merge request, whose code may come from a fork', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['GitHub', { event_name: 'pull_request', ref: 'refs/pull/17/merge' }],
+    ['GitHub, with the rights of the target', { event_name: 'pull_request_target', ref: 'refs/heads/main' }],
+    ['GitHub, by the subject', { sub: 'repo:org/app:pull_request' }],
+    ['GitLab', { pipeline_source: 'merge_request_event' }],
+    ['GitLab, by the ref', { ref_path: 'refs/merge-requests/7/head' }],
+    ['GitLab, of a repository elsewhere', { pipeline_source: 'external_pull_request_event' }],
+  ])('%s: is refused unless the trust says so', (_what, claims) => {
+    expect(isForPullRequest(claims)).toBe(true);
+    const rules = { ...RULES, conditions: [] };
+    expect(refusalOf(rules, claims)).toMatch(/pull requests/);
+    expect(refusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
+  });
+
+  it('is no push, no tag and no schedule', () => {
+    for (const event of ['push', 'release', 'schedule', 'workflow_dispatch'])
+      expect(
+        isForPullRequest({ event_name: event, ref: 'refs/heads/pull/1', sub: 'repo:org/pull_request:ref:x' }),
+      ).toBe(false);
+  });
+});
+
+describe('of several trusts', () => {
+  const wide = { ...RULES, id: '2', name: 'builds', conditions: [{ claim: 'repository', values: ['org/*'] }] };
+
+  it('the one that accepts the token is taken', () => {
+    expect(trustFor([RULES, wide], { ...CLAIMS, ref: 'refs/heads/main' }, undefined).name).toBe('builds');
+  });
+
+  it('the caller has to name one where more accept it', () => {
+    expect(() => trustFor([RULES, wide], CLAIMS, undefined)).toThrow(/Several/);
+    expect(trustFor([RULES, wide], CLAIMS, 'app releases').id).toBe('1');
+    expect(() => trustFor([RULES, wide], CLAIMS, 'unknown')).toThrow(/No trust/);
+    expect(() => trustFor([RULES], { ...CLAIMS, repository: 'org/b' }, undefined)).toThrow(/claim repository/);
+  });
+});
+
+describe('an issuer whose tokens anybody can get', () => {
+  const github = 'https://token.actions.githubusercontent.com';
+
+  it.each<[string, string, string[]]>([
+    [github, 'ref', ['refs/heads/main']],
+    [github, 'event_name', ['push']],
+    [github, 'sub', ['repo:octo-org*/app:ref:refs/tags/v*']],
+    [github, 'sub', ['repo:org/app:ref:refs/heads/main', 'repo:*/app:ref:refs/heads/main']],
+    ['https://gitlab.com', 'ref_path', ['refs/heads/main']],
+    ['https://agent.buildkite.com', 'build_branch', ['main']],
+  ])('%s needs a condition that says whose run is meant: %s %j is none', (issuer, claim, values) => {
+    expect(() => assertTenant(issuer, [{ claim, values }])).toThrow(/anybody/);
+  });
+
+  it.each<[string, string, string]>([
+    [github, 'repository', 'org/*'],
+    [github, 'repository_owner_id', '123456'],
+    [github, 'sub', 'repo:octo-org@*/octo-repo@*:ref:refs/tags/v*'],
+    ['https://gitlab.com', 'project_path', 'my-group/**'],
+    ['https://gitlab.example.com', 'ref', 'v1'],
+  ])('%s: %s %s is one, or none is needed', (issuer, claim, value) => {
+    expect(() => assertTenant(issuer, [{ claim, values: [value] }])).not.toThrow();
+  });
+});

@@ -1,0 +1,56 @@
+import { claimValues, type Claims, unmetCondition } from '../../access/identity/verified-identity.js';
+import type { WorkloadTrust } from './workload.entity.js';
+import { printable, WorkloadTokenRefused } from './workload-token.js';
+
+type Rules = Pick<WorkloadTrust, 'name' | 'conditions' | 'pullRequests'>;
+
+/** Names of events, and beginnings of refs, that build systems give to runs for pull and merge requests. */
+const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
+  // GitHub Actions, Gitea, Forgejo: pull_request, pull_request_target, pull_request_review …
+  event_name: /^pull_request/,
+  // GitLab CI: merge_request_event, external_pull_request_event.
+  pipeline_source: /(?:merge|pull)_request/,
+  // GitLab CI and GitHub Actions.
+  ref: /^refs\/(?:pull|merge-requests)\//,
+  ref_path: /^refs\/(?:pull|merge-requests)\//,
+};
+
+/**
+ * The trust that a token meets. With several the caller has to name one, since they give different rights.
+ *
+ * @param named the name or id that the caller named
+ * @throws WorkloadTokenRefused
+ */
+export function trustFor<Trust extends Rules & { readonly id: string }>(
+  trusts: readonly Trust[],
+  claims: Claims,
+  named: string | undefined,
+): Trust {
+  const asked = named === undefined ? trusts : trusts.filter(({ id, name }) => name === named || id === named);
+  const refusals = asked.map((trust) => refusalOf(trust, claims));
+  const [met, ...more] = asked.filter((_trust, i) => refusals[i] === undefined);
+  if (met === undefined)
+    throw new WorkloadTokenRefused(refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts this token.');
+  if (more.length > 0)
+    throw new WorkloadTokenRefused('Several trusts accept this token; name one with the parameter trust.');
+  return met;
+}
+
+/** Why a trust does not accept these claims; undefined when it does. */
+export function refusalOf({ name, conditions, pullRequests }: Rules, claims: Claims): string | undefined {
+  const unmet = unmetCondition(conditions, claims);
+  if (unmet !== undefined)
+    return `The claim ${printable(unmet.claim)} is not one that the trust ${printable(name)} accepts.`;
+  if (!pullRequests && isForPullRequest(claims))
+    return `The trust ${printable(name)} accepts no runs for pull requests.`;
+  return undefined;
+}
+
+/** Whether a run is for a pull or merge request, which may come from a fork: by the claims of GitHub Actions, GitLab CI and Buildkite. */
+export function isForPullRequest(claims: Claims): boolean {
+  const byEvent = Object.entries(PULL_REQUEST_EVENTS).some(([claim, pattern]) =>
+    claimValues(claims, claim).some((value) => pattern.test(value)),
+  );
+  const isSubject = claimValues(claims, 'sub').some((value) => value.split(':').includes('pull_request'));
+  return byEvent || isSubject;
+}

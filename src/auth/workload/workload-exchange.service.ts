@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Actor } from '../../access/caller.js';
+import { mayDo, type Scope, SCOPE_NAMES } from '../../access/scopes.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Clock } from '../../platform/time/clock.js';
+import { workloadName } from '../model/workload-name.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { AccessTokens } from '../tokens/access-tokens.js';
+import type { Tokens } from '../tokens/token-grants.js';
+import { IssuerKeys } from './issuer-keys.js';
+import { trustFor } from './trust-match.js';
+import { WorkloadIdentity, WorkloadIssuer } from './workload.entity.js';
+import { issuerOf, type VerifiedWorkloadToken, verifyWorkloadToken, WorkloadTokenRefused } from './workload-token.js';
+import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
+
+/** A token of an issuer, as a workload presents it. */
+export interface WorkloadOrder {
+  readonly token: string;
+  /** Name or id of the trust, where the token meets several. */
+  readonly trust: string | undefined;
+  /** The wanted scopes, separated by spaces; undefined: all that the trust gives. */
+  readonly scope: string | undefined;
+}
+
+/** Exchanges the identity token of a workload for an access token: no person signs in, and no secret is kept on either side. */
+@Injectable()
+export class WorkloadExchangeService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: IssuerKeys,
+    private readonly sessions: SessionsService,
+    private readonly accessTokens: AccessTokens,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * An access token for the run that this token is about. There is no refresh token: a run asks its issuer again.
+   *
+   * @throws WorkloadTokenRefused; Problem `workload.issuer-away`
+   */
+  async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
+    const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
+    if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
+    const keys = (fresh: boolean) => this.keys.of(issuer, origin, fresh);
+    const verified = await verifyWorkloadToken(order.token, issuer.issuer, keys, this.clock.now());
+    const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);
+    if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
+    const trust = trustFor(trusts, verified.claims, order.trust);
+    const scopes = scopesFor(trust, order.scope);
+    return this.db.transaction((tx) => this.opened(tx, { verified, trust, scopes }, origin));
+  }
+
+  /** Removes the records of tokens that have expired, which are refused for that. */
+  expire(): Promise<void> {
+    return expireTokenUses(this.db.manager);
+  }
+
+  private async opened(tx: EntityManager, { verified, trust, scopes }: Accepted, origin: Origin): Promise<Tokens> {
+    if (!(await recordTokenUse(tx, trust.issuerId, verified)))
+      throw new WorkloadTokenRefused('The token was used already.');
+    const id = newId();
+    const { claims, token, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
+    const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
+    const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
+    await tx.insert(WorkloadIdentity, { id, trustId, trustName, claims: claims as never, ...proof });
+    const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds };
+    const workload = { trustId, trustRevision: revision };
+    const detail = { trust: trustName, claims, tokenSha256, keyThumbprint };
+    const actor: Actor = { kind: 'workload', id, name: workloadName(trustName, claims) };
+    const session = await this.sessions.open(tx, actor, { ...order, workload, detail }, origin);
+    return { accessToken: await this.accessTokens.issue(session, lifeSeconds), expiresIn: lifeSeconds, scopes };
+  }
+}
+
+interface Accepted {
+  readonly verified: VerifiedWorkloadToken;
+  readonly trust: UsableTrust;
+  readonly scopes: readonly Scope[];
+}
+
+/** The wanted scopes as far as the trust gives them now. */
+function scopesFor(trust: UsableTrust, wanted: string | undefined): Scope[] {
+  const held = rightsNow(trust);
+  if (held === undefined || held.size === 0)
+    throw new WorkloadTokenRefused('The person behind the trust may do nothing of what it gives any more.');
+  if (wanted === undefined) return [...held];
+  const words = [...new Set(wanted.split(' ').filter((word) => word !== ''))];
+  return words.map((word) => {
+    const known = SCOPE_NAMES.find((name) => name === word);
+    if (known !== undefined && mayDo(held, known)) return known;
+    throw new WorkloadTokenRefused('A scope is not known, or the trust does not give it.', 'invalid_scope');
+  });
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import { writeUnique } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { hasSecretKey, readKeySet, thumbprintsOf } from './issuer-key-set.js';
+import { IssuerKeys, keyChange } from './issuer-keys.js';
+import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+
+export interface WorkloadIssuerChange {
+  readonly name: string;
+  readonly enabled: boolean;
+  /** A JWK Set, for issuers that cannot be reached; undefined: read by discovery, or as it was. */
+  readonly jwks: object | undefined;
+}
+
+export interface WorkloadIssuerOrder extends WorkloadIssuerChange {
+  readonly issuer: string;
+}
+
+/** Manages the trusted issuers of workload tokens. Nothing of them is secret. */
+@Injectable()
+export class WorkloadIssuersService {
+  private readonly record: EntryRecorder;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly keys: IssuerKeys,
+    private readonly idempotency: IdempotencyKeys,
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('workload-issuer');
+  }
+
+  /** Adds an issuer. Its keys are read at once, so that a wrong address is found now. */
+  async create(
+    caller: Caller,
+    { name, issuer, enabled, jwks }: WorkloadIssuerOrder,
+    use?: IdempotentUse,
+  ): Promise<WorkloadIssuer> {
+    const keys = jwks === undefined ? await this.discovered(issuer) : uploaded(jwks);
+    const id = use?.resource ?? newId();
+    const keySource = jwks === undefined ? 'discovery' : 'uploaded';
+    const work = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
+      const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
+      await tx.insert(WorkloadIssuer, { id, name, issuer, enabled, keySource, keys: keys as never, ...times });
+      const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
+      await this.record(tx, caller, 'workload-issuer.created', id, detail);
+      return this.read(id, tx);
+    };
+    const detail = `The issuer ${issuer} is there already.`;
+    return writeUnique(this.db, work, () => new Problem('conflict', 'workload-issuer.taken', detail));
+  }
+
+  /** Replaces what can be changed; of an issuer with uploaded keys, these too. */
+  async change(caller: Caller, id: string, revision: number, order: WorkloadIssuerChange): Promise<WorkloadIssuer> {
+    const { name, enabled, jwks } = order;
+    const keys = jwks === undefined ? undefined : uploaded(jwks);
+    return this.db.transaction(async (tx) => {
+      const before = await this.read(id, tx);
+      if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
+      const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: () => 'now()' };
+      const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
+      const { affected } = await tx.update(WorkloadIssuer, { id, revision }, change);
+      if (affected !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
+      await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
+      const turned = keys === undefined ? undefined : keyChange(before.keys ?? [], keys);
+      if (turned !== undefined) await this.record(tx, caller, 'workload-issuer.keys-changed', id, turned);
+      return this.read(id, tx);
+    });
+  }
+
+  /** Removes an issuer with all its trusts. Their tokens are refused everywhere within five seconds. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { name, issuer } = await this.read(id, tx);
+      const { affected: trusts } = await tx.delete(WorkloadTrust, { issuerId: id });
+      await tx.delete(WorkloadIssuer, { id });
+      await this.record(tx, caller, 'workload-issuer.removed', id, { name, issuer, trusts });
+    });
+  }
+
+  async read(id: string, tx: EntityManager = this.db.manager): Promise<WorkloadIssuer> {
+    const issuer = await tx.findOneBy(WorkloadIssuer, { id });
+    if (issuer !== null) return issuer;
+    throw new Problem('missing', 'workload-issuer.missing', 'There is no such issuer.');
+  }
+
+  /** Newest first. */
+  list(page: PageQuery): Promise<Page<WorkloadIssuer>> {
+    return this.cursors.newest('workload-issuers', this.db.createQueryBuilder(WorkloadIssuer, 'issuer'), page);
+  }
+
+  private async discovered(issuer: string): Promise<PublicJwk[]> {
+    try {
+      return await this.keys.read({ issuer });
+    } catch (cause) {
+      throw unusable('/issuer', cause);
+    }
+  }
+}
+
+function uploaded(jwks: object): PublicJwk[] {
+  if (hasSecretKey(jwks))
+    throw unusable('/jwks', new Error('it has a private or symmetric key; send public keys alone'));
+  try {
+    return readKeySet(jwks);
+  } catch (cause) {
+    throw unusable('/jwks', cause);
+  }
+}
+
+function unusable(pointer: string, cause: unknown): Problem {
+  const detail = cause instanceof Error ? cause.message : 'it cannot be used';
+  const errors = [{ pointer, detail }];
+  return new Problem('refused', 'workload-issuer.unusable', `The issuer cannot be used: ${detail}.`, { errors, cause });
+}
+
+function notUploaded(): Problem {
+  const detail = 'The keys of this issuer are read from its discovery document; remove it to upload keys instead.';
+  return new Problem('conflict', 'workload-issuer.discovered', detail);
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { decodeProtectedHeader, errors, importJWK, jwtVerify, type JWTVerifyOptions } from 'jose';
+import type { Claims } from '../../access/identity/verified-identity.js';
+import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
+
+/** Accepted clock skew, in seconds. */
+export const SKEW_SECONDS = 30;
+/** A token that lives longer was not made for one run. */
+const MAX_TOKEN_SECONDS = 24 * 3600;
+const MAX_TOKEN_LENGTH = 12 * 1024;
+const MAX_CLAIMS = 200;
+const MAX_DEPTH = 8;
+const MAX_QUOTED_LENGTH = 100;
+
+/** A token that is not accepted. The message says why, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
+export class WorkloadTokenRefused extends Error {
+  constructor(
+    message: string,
+    readonly code: 'invalid_grant' | 'invalid_scope' = 'invalid_grant',
+  ) {
+    super(message);
+  }
+}
+
+/** A token whose signature, issuer and times were verified. Audience and conditions are still to be checked. */
+export interface VerifiedWorkloadToken {
+  readonly token: string;
+  readonly claims: Claims;
+  readonly audience: string;
+  readonly expiresAt: Date;
+  /** SHA-256 of `jti`, or of what the issuer signed in a token without one. */
+  readonly useHash: Buffer;
+  /** SHA-256 of what the issuer signed, base64. */
+  readonly tokenSha256: string;
+  readonly key: PublicJwk;
+  readonly keyThumbprint: string;
+}
+
+/** Reads the keys of the issuer; `fresh`: because none of those that are known fits. */
+export type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
+
+/** The issuer that a token says it is of; nothing is verified yet. */
+export function issuerOf(token: string): string {
+  const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
+  const issuer = decoded?.payload['iss'];
+  if (typeof issuer === 'string') return issuer;
+  throw new WorkloadTokenRefused('The token is not a JWT in compact form with the claim iss.');
+}
+
+/**
+ * Verifies the token of a workload (RFC 7519, RFC 8725): an asymmetric algorithm, a key of the issuer, the issuer, `exp`, `iat` and `nbf`,
+ * and that it is for one audience.
+ *
+ * @throws WorkloadTokenRefused
+ */
+export async function verifyWorkloadToken(
+  token: string,
+  issuer: string,
+  keys: IssuerKeyReader,
+  now: Date,
+): Promise<VerifiedWorkloadToken> {
+  const { kid, alg } = headerOf(token);
+  const options = {
+    algorithms: ASYMMETRIC_ALGORITHMS,
+    issuer,
+    currentDate: now,
+    clockTolerance: SKEW_SECONDS,
+    maxTokenAge: MAX_TOKEN_SECONDS,
+    requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat'],
+  };
+  const known = await verifyingKey(token, candidates(await keys(false), kid, alg), options);
+  const found = known ?? (await verifyingKey(token, candidates(await keys(true), kid, alg), options));
+  if (found === undefined) throw new WorkloadTokenRefused('No key of the issuer verifies the token.');
+  return verified(token, found);
+}
+
+function headerOf(token: string): { kid: string | undefined; alg: string } {
+  try {
+    const { kid, alg } = decodeProtectedHeader(token);
+    if (alg !== undefined && ASYMMETRIC_ALGORITHMS.includes(alg)) return { kid, alg };
+  } catch {
+    throw new WorkloadTokenRefused('The header of the token cannot be read.');
+  }
+  throw new WorkloadTokenRefused('The token is not signed with an algorithm of public keys.');
+}
+
+/** Keys that may have made the signature. A key without an id may have any. */
+function candidates(keys: readonly PublicJwk[], kid: string | undefined, alg: string): PublicJwk[] {
+  return keys.filter(
+    (key) => (kid === undefined || key.kid === undefined || key.kid === kid) && (key.alg ?? alg) === alg,
+  );
+}
+
+/** The key that verifies the token; undefined if none does. Other faults of the token are thrown. */
+async function verifyingKey(
+  token: string,
+  keys: readonly PublicJwk[],
+  options: JWTVerifyOptions,
+): Promise<PublicJwk | undefined> {
+  const { alg = '' } = decodeProtectedHeader(token);
+  for (const key of keys) {
+    try {
+      await jwtVerify(token, await importJWK(key as never, alg), options);
+      return key;
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw new WorkloadTokenRefused('The token has expired, or is too old.');
+      if (error instanceof errors.JWTClaimValidationFailed)
+        throw new WorkloadTokenRefused(`The claim ${printable(error.claim)} of the token is missing or not accepted.`);
+      // Any other error: this key did not make the signature, or is of another type.
+    }
+  }
+  return undefined;
+}
+
+function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
+  const decoded = decodeJws(token);
+  const keyThumbprint = jwkThumbprint(key);
+  if (decoded === undefined || keyThumbprint === undefined)
+    throw new WorkloadTokenRefused('The token is not a JWT in compact form.');
+  const { payload: claims, signingInput } = decoded;
+  assertStorable(claims);
+  const { exp, jti } = claims;
+  const signed = createHash('sha256').update(signingInput).digest();
+  return {
+    token,
+    claims,
+    audience: audienceOf(claims),
+    expiresAt: new Date(Number(exp) * 1000),
+    useHash: typeof jti === 'string' && jti !== '' ? createHash('sha256').update(`jti ${jti}`).digest() : signed,
+    tokenSha256: signed.toString('base64'),
+    key,
+    keyThumbprint,
+  };
+}
+
+/** A token for several audiences could be used here by each of the others. */
+function audienceOf({ aud }: Claims): string {
+  const all: unknown[] = Array.isArray(aud) ? aud : [aud];
+  const [one] = all;
+  if (all.length === 1 && typeof one === 'string' && one !== '') return one;
+  throw new WorkloadTokenRefused('The token is not for one audience alone.');
+}
+
+/** Claims are stored, shown and hashed: PostgreSQL takes no NUL and no half of a surrogate pair. */
+function assertStorable(claims: Claims): void {
+  let count = 0;
+  const visit = (value: unknown, depth: number): boolean => {
+    count += 1;
+    if (count > MAX_CLAIMS || depth > MAX_DEPTH) return false;
+    if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+    if (typeof value === 'number') return Number.isFinite(value);
+    if (typeof value !== 'object' || value === null) return true;
+    return Object.entries(value).every(
+      ([name, inner]) => name !== '__proto__' && visit(name, depth + 1) && visit(inner, depth + 1),
+    );
+  };
+  if (!visit(claims, 0))
+    throw new WorkloadTokenRefused('The token has too many claims, or characters that none may have.');
+}
+
+/** RFC 6749 section 5.2 allows no other characters in a description. */
+export function printable(text: string): string {
+  return truncate(text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'), MAX_QUOTED_LENGTH);
+}

@@ -1,0 +1,80 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { WorkloadTrustBody, WorkloadTrustPage, WorkloadTrustView } from './workload.dto.js';
+import { WorkloadTrustsService } from './workload-trusts.service.js';
+
+@ApiTags('Settings')
+@UseInterceptors(VersionInterceptor)
+@Controller('api/settings/workload-trusts')
+export class WorkloadTrustsController {
+  constructor(private readonly trusts: WorkloadTrustsService) {}
+
+  /** Says which tokens of an issuer are accepted at /oauth/token, and what they give. */
+  @Post()
+  @Needs('settings:write')
+  @Fresh()
+  async createWorkloadTrust(
+    @TheCaller() caller: Caller,
+    @Body() body: WorkloadTrustBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<WorkloadTrustView> {
+    return WorkloadTrustView.of(await this.trusts.create(caller, body.toOrder(), use));
+  }
+
+  /** Lists workload trusts, newest first. */
+  @Get()
+  @Needs('settings:read')
+  async listWorkloadTrusts(@Query() query: PageQuery): Promise<WorkloadTrustPage> {
+    return WorkloadTrustPage.of(await this.trusts.list(query));
+  }
+
+  /** Shows a workload trust, with its ETag. */
+  @Get(':id')
+  @Needs('settings:read')
+  async getWorkloadTrust(@Param() { id }: IdParam): Promise<WorkloadTrustView> {
+    return WorkloadTrustView.of(await this.trusts.read(id));
+  }
+
+  /** Replaces a workload trust. Tokens that it gave before are refused within five seconds. */
+  @Put(':id')
+  @Needs('settings:write')
+  @Fresh()
+  @ApiHeader(IF_MATCH)
+  async changeWorkloadTrust(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: WorkloadTrustBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<WorkloadTrustView> {
+    const order = body.toOrder();
+    return WorkloadTrustView.of(await this.trusts.change(caller, id, expectedVersion(ifMatch), order));
+  }
+
+  /** Removes a workload trust. Its tokens are refused everywhere within five seconds. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('settings:write')
+  @Fresh()
+  async removeWorkloadTrust(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.trusts.remove(caller, id);
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { writeUnique } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { assertTenant } from './trust-rules.js';
+import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+
+export type WorkloadTrustOrder = Pick<
+  WorkloadTrust,
+  'name' | 'issuerId' | 'conditions' | 'pullRequests' | 'scopes' | 'keys' | 'lifeSeconds' | 'enabled'
+> & {
+  /** Absent: the address of this service. */
+  readonly audience: string | undefined;
+};
+
+/** Manages which tokens of which issuers are accepted. Each change ends the tokens that were issued before it, within five seconds. */
+@Injectable()
+export class WorkloadTrustsService {
+  private readonly record: EntryRecorder;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly config: Config,
+    private readonly idempotency: IdempotencyKeys,
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('workload-trust');
+  }
+
+  /** Whoever makes or changes a trust stands behind it: its tokens never do what that person may not. */
+  async create(caller: Caller, order: WorkloadTrustOrder, use?: IdempotentUse): Promise<WorkloadTrust> {
+    const id = use?.resource ?? newId();
+    return this.write(order.name, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
+      const values = await this.valuesOf(tx, caller, order);
+      await tx.insert(WorkloadTrust, { id, ...values, conditions: values.conditions as never });
+      await this.record(tx, caller, 'workload-trust.created', id, { ...values });
+      return this.read(id, tx);
+    });
+  }
+
+  async change(caller: Caller, id: string, revision: number, order: WorkloadTrustOrder): Promise<WorkloadTrust> {
+    return this.write(order.name, async (tx) => {
+      await this.read(id, tx);
+      const values = await this.valuesOf(tx, caller, order);
+      const change = { ...values, conditions: values.conditions as never, revision: revision + 1 };
+      const { affected } = await tx.update(WorkloadTrust, { id, revision }, { ...change, updatedAt: () => 'now()' });
+      if (affected !== 1) throw staleProblem(`/api/settings/workload-trusts/${id}`);
+      await this.record(tx, caller, 'workload-trust.changed', id, { ...values });
+      return this.read(id, tx);
+    });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { name } = await this.read(id, tx);
+      await tx.delete(WorkloadTrust, { id });
+      await this.record(tx, caller, 'workload-trust.removed', id, { name });
+    });
+  }
+
+  async read(id: string, tx: EntityManager = this.db.manager): Promise<WorkloadTrust> {
+    const trust = await tx.findOneBy(WorkloadTrust, { id });
+    if (trust !== null) return trust;
+    throw new Problem('missing', 'workload-trust.missing', 'There is no such trust.');
+  }
+
+  /** Newest first. */
+  list(page: PageQuery): Promise<Page<WorkloadTrust>> {
+    return this.cursors.newest('workload-trusts', this.db.createQueryBuilder(WorkloadTrust, 'trust'), page);
+  }
+
+  private async valuesOf(tx: EntityManager, caller: Caller, order: WorkloadTrustOrder) {
+    const beyond = order.scopes.filter((scope) => !mayDo(caller.scopes, scope));
+    if (beyond.length > 0) {
+      const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
+      throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
+    }
+    const lock = { mode: 'pessimistic_read' } as const;
+    const issuer = await tx.findOne(WorkloadIssuer, { where: { id: order.issuerId }, lock });
+    if (issuer === null) {
+      const errors = [{ pointer: '/issuerId', detail: 'there is no such issuer' }];
+      throw new Problem('refused', 'workload-trust.issuer', '/issuerId: there is no such issuer.', { errors });
+    }
+    assertTenant(issuer.issuer, order.conditions);
+    return { ...order, audience: order.audience ?? this.config.publicUrl, ownerId: caller.ownerId };
+  }
+
+  private write(name: string, work: (tx: EntityManager) => Promise<WorkloadTrust>): Promise<WorkloadTrust> {
+    const taken = () => new Problem('conflict', 'workload-trust.name-taken', `There is a trust "${name}" already.`);
+    return writeUnique(this.db, work, taken);
+  }
+}

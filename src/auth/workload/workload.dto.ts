@@ -1,0 +1,224 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
+import type { Scope } from '../../access/scopes.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { thumbprintsOf } from './issuer-key-set.js';
+import { WORKLOAD_SCOPES } from './trust-rules.js';
+import type { KeySource, WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
+import type { WorkloadTrustOrder } from './workload-trusts.service.js';
+
+const KEY_SOURCES = ['discovery', 'uploaded'] as const;
+/** Printable ASCII: issuers and names of claims are compared character by character. */
+const VISIBLE = /^[\x21-\x7e]+$/;
+const PLAIN_NAME = /^[^\p{C}]+$/u;
+const MAX_LIFE_SECONDS = 900;
+/** The public key of RFC 7517 appendix A.1. */
+const EXAMPLE_KEYS = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+    },
+  ],
+};
+
+export class ChangeWorkloadIssuerBody {
+  /** @example 'GitHub Actions' */
+  @IsString()
+  @Length(1, 100)
+  @Matches(PLAIN_NAME)
+  name: string;
+
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean = true;
+
+  /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(64 * 1024)
+  jwks?: Record<string, unknown>;
+
+  toChange(): WorkloadIssuerChange {
+    return { name: this.name, enabled: this.enabled ?? true, jwks: this.jwks };
+  }
+}
+
+export class WorkloadIssuerBody extends ChangeWorkloadIssuerBody {
+  /** The claim `iss` of its tokens, exactly. @example https://token.actions.githubusercontent.com */
+  @IsString()
+  @Length(1, 300)
+  @Matches(VISIBLE)
+  issuer: string;
+
+  toOrder(): WorkloadIssuerOrder {
+    return { ...this.toChange(), issuer: this.issuer };
+  }
+}
+
+export class WorkloadIssuerView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'GitHub Actions' */
+  name: string;
+  /** @example https://token.actions.githubusercontent.com */
+  issuer: string;
+  @ApiProperty({ enum: KEY_SOURCES })
+  keySource: KeySource;
+  /** Thumbprints of its keys as they were last read (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
+  keys: string[];
+  keysReadAt: Date | null;
+  enabled: boolean;
+  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(row: WorkloadIssuer): WorkloadIssuerView {
+    const { id, name, issuer, keySource, keys, keysReadAt, enabled, revision: version, createdAt, updatedAt } = row;
+    const thumbprints = thumbprintsOf(keys ?? []);
+    return { id, name, issuer, keySource, keys: thumbprints, keysReadAt, enabled, version, createdAt, updatedAt };
+  }
+}
+
+export class WorkloadIssuerPage {
+  items: WorkloadIssuerView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<WorkloadIssuer>): WorkloadIssuerPage {
+    return { items: items.map((row) => WorkloadIssuerView.of(row)), nextCursor };
+  }
+}
+
+export class WorkloadTrustBody {
+  /** @example 'app releases' */
+  @IsString()
+  @Length(1, 100)
+  @Matches(PLAIN_NAME)
+  name: string;
+
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsUUID()
+  issuerId: string;
+
+  /** The claim `aud` of the tokens; the address of this service when absent. @example https://sign.example.com */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  @Matches(VISIBLE)
+  audience?: string;
+
+  /** All must be met. */
+  @ApiProperty({ type: [ClaimConditionBody] })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => ClaimConditionBody)
+  conditions: ClaimConditionBody[];
+
+  /** true: runs for pull and merge requests are accepted too, whose code may come from a fork. */
+  @IsOptional()
+  @IsBoolean()
+  pullRequests?: boolean = false;
+
+  /** What its tokens may do; you can grant only what you hold. */
+  @ApiProperty({ enum: WORKLOAD_SCOPES, isArray: true, example: ['sign:digest', 'sign:read'] })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayUnique()
+  @IsIn(WORKLOAD_SCOPES, { each: true })
+  scopes: Scope[];
+
+  /** Names of the signing keys that its tokens may use; `*` is every key. @example ["release"] */
+  @IsArray()
+  @ArrayMaxSize(200)
+  @ArrayUnique()
+  @IsString({ each: true })
+  @Length(1, 64, { each: true })
+  keys: string[];
+
+  /** Life of the access tokens. @example 900 */
+  @IsOptional()
+  @IsInt()
+  @Min(60)
+  @Max(MAX_LIFE_SECONDS)
+  lifeSeconds?: number = MAX_LIFE_SECONDS;
+
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean = true;
+
+  toOrder(): WorkloadTrustOrder {
+    const { name, issuerId, audience, scopes, keys } = this;
+    const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, enabled = true } = this;
+    const conditions = this.conditions.map(({ claim, values }) => ({ claim, values }));
+    return { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+  }
+}
+
+export class WorkloadTrustView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'app releases' */
+  name: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  issuerId: string;
+  /** @example https://sign.example.com */
+  audience: string;
+  conditions: ClaimConditionBody[];
+  pullRequests: boolean;
+  @ApiProperty({ enum: WORKLOAD_SCOPES, isArray: true })
+  scopes: Scope[];
+  /** @example ["release"] */
+  keys: string[];
+  /** @example 900 */
+  lifeSeconds: number;
+  enabled: boolean;
+  /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  ownerId: string;
+  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(row: WorkloadTrust): WorkloadTrustView {
+    const { revision: version, conditions, ...rest } = row;
+    return { ...rest, conditions: conditions.map(({ claim, values }) => ({ claim, values: [...values] })), version };
+  }
+}
+
+export class WorkloadTrustPage {
+  items: WorkloadTrustView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<WorkloadTrust>): WorkloadTrustPage {
+    return { items: items.map((row) => WorkloadTrustView.of(row)), nextCursor };
+  }
+}

@@ -1,0 +1,160 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Claims, ClaimCondition } from '../../access/identity/verified-identity.js';
+import type { Scope } from '../../access/scopes.js';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+
+/** How the keys of an issuer become known: read from its discovery document, or uploaded because it cannot be reached. */
+export type KeySource = 'discovery' | 'uploaded';
+
+/** An issuer of identity tokens for workloads, such as a build system or a cluster. */
+@Entity('workload_issuer')
+export class WorkloadIssuer {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  /** The claim `iss` of its tokens, character by character. */
+  @Index('workload_issuer_issuer', { unique: true })
+  @Column('text')
+  issuer: string;
+
+  @Column('text')
+  keySource: KeySource;
+
+  /** Public signing keys as they were last read or uploaded; null before the first reading. */
+  @Column('jsonb', { nullable: true })
+  keys: PublicJwk[] | null;
+
+  /** When the issuer last answered with usable keys, or when they were uploaded. */
+  @Column('timestamptz', { nullable: true })
+  keysReadAt: Date | null;
+
+  /** When they were last asked for, whatever came of it. */
+  @Column('timestamptz', { nullable: true })
+  keysAskedAt: Date | null;
+
+  @Column('boolean', { default: true })
+  enabled: boolean;
+
+  /** Counts the edits; the ETag. */
+  @Column('int', { default: 1 })
+  revision: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt: Date;
+}
+
+/** Which tokens of an issuer are accepted, and what they give. */
+@Entity('workload_trust')
+@Index('workload_trust_issuer', ['issuerId', 'audience'])
+@Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')
+export class WorkloadTrust {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('workload_trust_name', { unique: true })
+  @Column('text')
+  name: string;
+
+  @Column('uuid')
+  issuerId: string;
+
+  /** The claim `aud` of the tokens. */
+  @Column('text')
+  audience: string;
+
+  /** All must be met. */
+  @Column('jsonb')
+  conditions: ClaimCondition[];
+
+  /** Whether runs for pull and merge requests are accepted, whose code nobody has reviewed yet. */
+  @Column('boolean', { default: false })
+  pullRequests: boolean;
+
+  @Column('text', { array: true })
+  scopes: Scope[];
+
+  /** Names of the signing keys that its tokens may use; `*` is every key. */
+  @Column('text', { array: true })
+  keys: string[];
+
+  /** Life of the access tokens, in seconds. */
+  @Column('int', { default: 900 })
+  lifeSeconds: number;
+
+  @Column('boolean', { default: true })
+  enabled: boolean;
+
+  /** The person who last changed it: its tokens do nothing that they may not do now. */
+  @Column('text')
+  ownerId: string;
+
+  /** Counts the edits; the ETag. A token ends with the revision that it was issued under. */
+  @Column('int', { default: 1 })
+  revision: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt: Date;
+}
+
+/** A token that was exchanged; it is not accepted again. */
+@Entity('workload_token_use')
+@Index('workload_token_use_expires', ['expiresAt'])
+export class WorkloadTokenUse {
+  @PrimaryColumn('uuid')
+  issuerId: string;
+
+  /** SHA-256 of `jti`, or of what the issuer signed in a token without one. */
+  @PrimaryColumn('bytea')
+  hash: Buffer;
+
+  /** From then on the token is refused as expired. */
+  @Column('timestamptz')
+  expiresAt: Date;
+}
+
+/** The identity of a run: what its token proved, and the proof. Its id is that of the session. */
+@Entity('workload_identity')
+export class WorkloadIdentity {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  trustId: string;
+
+  @Column('text')
+  trustName: string;
+
+  @Column('jsonb')
+  claims: Claims;
+
+  /** The token as the issuer signed it: spent here, and for this service alone. */
+  @Column('text')
+  token: string;
+
+  @Column('timestamptz')
+  tokenExpiresAt: Date;
+
+  /** SHA-256 of header and payload of the token, base64. */
+  @Column('text')
+  tokenSha256: string;
+
+  /** The key of the issuer that verified it, as the issuer published it then. */
+  @Column('jsonb')
+  key: PublicJwk;
+
+  /** RFC 7638, SHA-256, base64url. */
+  @Column('text')
+  keyThumbprint: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

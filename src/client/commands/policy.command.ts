@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { type ClientCommand, text } from '../api/command.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+
+interface Judged {
+  readonly fact: string;
+  readonly op: string;
+  readonly values: readonly string[];
+  readonly given: readonly string[];
+  readonly holds: boolean;
+}
+
+interface Tried {
+  readonly key: string;
+  readonly requestId?: string;
+  readonly needsApproval: boolean;
+  readonly stages: readonly { readonly group: string; readonly threshold: number }[];
+  readonly policies: readonly {
+    readonly policy: string;
+    readonly applies: boolean;
+    readonly guards: boolean;
+    readonly conditions: readonly Judged[];
+    readonly unless: readonly Judged[];
+  }[];
+}
+
+export const policy: ClientCommand = {
+  name: 'policy',
+  usage: 'test [--policy FILE] (--key NAME [--claims FILE] [--metadata FILE] | --request ID)',
+  meaning:
+    'says whether a use of a key, or a past request, would need approval and why; with --policy by that policy alone, which need not exist',
+  options: {
+    policy: { type: 'string' },
+    key: { type: 'string' },
+    claims: { type: 'string' },
+    metadata: { type: 'string' },
+    request: { type: 'string' },
+  },
+  async run({ options, positionals, api, print }) {
+    if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('policy takes: test.');
+    const [key, request] = [text(options, 'key'), text(options, 'request')];
+    if ((key === undefined) === (request === undefined)) throw usageError('policy test takes --key or --request.');
+    const [draft, claims, metadata] = await Promise.all(
+      ['policy', 'claims', 'metadata'].map((name) => objectIn(text(options, name))),
+    );
+    const body = {
+      ...(draft === undefined ? {} : { policy: draft }),
+      ...(request === undefined ? { uses: [{ key, claims, metadata }] } : { requestIds: [request] }),
+    };
+    const client = await api();
+    const { results } = (await client.call('POST', '/api/v1/approval-policies/test', { body })) as { results: Tried[] };
+    print(results, results.flatMap(linesOf));
+    return EXIT.done;
+  },
+};
+
+function linesOf({ key, needsApproval, stages, policies }: Tried): string[] {
+  const asked = stages.map(({ group, threshold }) => `${threshold} of ${group}`).join(', then ');
+  return [
+    needsApproval ? `${key}: needs approval by ${asked}` : `${key}: needs no approval`,
+    ...policies
+      .filter(({ guards }) => guards)
+      .flatMap(({ policy: name, applies, conditions, unless }) => [
+        `  ${applies ? 'applies' : 'does not apply'}: ${name}`,
+        ...conditions.map((one) => `    if ${lineOf(one)}`),
+        ...unless.map((one) => `    unless ${lineOf(one)}`),
+      ]),
+  ];
+}
+
+function lineOf({ fact, op, values, given, holds }: Judged): string {
+  const found = given.length === 0 ? 'not told' : given.join(', ');
+  return `${fact} ${op} ${values.join(', ')}: ${holds ? 'holds' : 'does not hold'} (${found})`;
+}
+
+async function objectIn(file: string | undefined): Promise<object | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+  }
+  throw new ClientError(EXIT.failed, `${file} is no JSON object.`);
+}

@@ -1,0 +1,45 @@
+import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
+import { WaitQuery } from '../api/signing-requests.dto.js';
+import { BuildAttestationBody, BuildAttestationView } from './attestations.dto.js';
+import { AttestationsService } from './attestations.service.js';
+
+@ApiTags('Signing')
+@Controller('api/v1/sign')
+export class AttestationsController {
+  constructor(private readonly attestations: AttestationsService) {}
+
+  /** Attests which run built these files (SLSA v1 provenance, DSSE), by the verified claims of the caller's token: 200, or 202 with a request to poll. */
+  @Post('attestation')
+  @Needs('sign:digest')
+  @ApiHeader(IDEMPOTENCY_KEY)
+  @ApiOkResponse({ type: BuildAttestationView, description: 'Signed' })
+  @ApiAcceptedResponse({ type: BuildAttestationView, description: 'Accepted; poll the Location' })
+  async attestBuild(
+    @TheCaller() caller: Caller,
+    @Body() body: BuildAttestationBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<BuildAttestationView> {
+    const shown = await this.attestations.attest(caller, body.toOrder(key));
+    void reply.header('location', `/api/v1/sign/attestations/${shown.request.id}`);
+    void reply.status(shown.made === undefined ? HttpStatus.ACCEPTED : HttpStatus.OK);
+    return BuildAttestationView.of(shown);
+  }
+
+  /** Shows an attestation by the id of its request; with `wait`, as soon as it is final. */
+  @Get('attestations/:id')
+  @Needs('sign:read')
+  async getBuildAttestation(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { wait }: WaitQuery,
+  ): Promise<BuildAttestationView> {
+    return BuildAttestationView.of(await this.attestations.find(caller, id, wait));
+  }
+}

@@ -1,0 +1,127 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
+import { SigningRequestView } from '../api/signing-requests.dto.js';
+import { digestBytes } from '../requests/sign-request-validator.js';
+import type { AttestationOrder, ShownAttestation } from './attestations.service.js';
+import type { StatementSubject } from './provenance-statement.js';
+
+const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
+
+export class BuildAttestationSubjectBody {
+  /** Name of the file. @example app-1.2.0.tar.gz */
+  @IsString()
+  @Length(1, 200)
+  @Matches(/^[^\p{C}]+$/u)
+  name: string;
+
+  /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  @ApiProperty({ enum: ALGORITHMS, required: false, default: 'sha256' })
+  @IsOptional()
+  @IsIn(ALGORITHMS)
+  algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
+
+  toSubject(): StatementSubject {
+    const { name, digest, algorithm = 'sha256' } = this;
+    return { name, digest: { [algorithm]: digestBytes(digest, algorithm).toString('hex') } };
+  }
+}
+
+export class BuildAttestationBody {
+  /** The files that were built. */
+  @ApiProperty({ type: [BuildAttestationSubjectBody] })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @ValidateNested({ each: true })
+  @Type(() => BuildAttestationSubjectBody)
+  subjects: BuildAttestationSubjectBody[];
+
+  /** Name or id of the signing key; the configured key when absent. @example provenance */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  key?: string;
+
+  /** true: a timestamp (RFC 3161) over the signature. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  /** Your own name for the request, echoed in every answer. @example build-4711 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reference?: string;
+
+  toOrder(idempotencyKey: string | undefined): AttestationOrder {
+    const { key, timestamp = false, reference = null, async: background = false } = this;
+    const subjects = this.subjects.map((one) => one.toSubject());
+    return { subjects, key, timestamp, reference, background, idempotencyKey };
+  }
+}
+
+export class DsseSignatureView {
+  /** Base64. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  sig: string;
+  /** Id and version of the key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11.1 */
+  keyid: string;
+}
+
+/** DSSE v1. */
+export class DsseEnvelopeView implements DsseEnvelope {
+  /** @example application/vnd.in-toto+json */
+  payloadType: string;
+  /** Base64 of the statement. @example eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ== */
+  payload: string;
+  signatures: DsseSignatureView[];
+}
+
+export class BuildAttestationView {
+  request: SigningRequestView;
+  /** in-toto statement v1 with a SLSA v1 provenance; absent until it is signed. */
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { _type: 'https://in-toto.io/Statement/v1', predicateType: 'https://slsa.dev/provenance/v1' },
+  })
+  statement?: object;
+  envelope?: DsseEnvelopeView;
+  /** Sigstore bundle v0.3 around the envelope. The evidence of the request has it with the proof of its place in the log. */
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json' },
+  })
+  bundle?: object;
+
+  static of({ request, made }: ShownAttestation): BuildAttestationView {
+    const view = { request: SigningRequestView.of(request) };
+    if (made === undefined) return view;
+    const { payloadType, payload, signatures } = made.envelope;
+    const envelope = { payloadType, payload, signatures: signatures.map(({ sig, keyid }) => ({ sig, keyid })) };
+    return { ...view, statement: made.statement, envelope, bundle: made.bundle };
+  }
+}

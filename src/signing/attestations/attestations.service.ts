@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { ShownRequest } from '../requests/signing-requests.reader.js';
+import { SigningRequestsReader } from '../requests/signing-requests.reader.js';
+import { SigningService } from '../requests/signing.service.js';
+import { PROVENANCE_TYPE, provenanceStatement, type StatementSubject } from './provenance-statement.js';
+
+export interface AttestationOrder {
+  readonly subjects: readonly StatementSubject[];
+  readonly key: string | undefined;
+  readonly timestamp: boolean;
+  readonly reference: string | null;
+  readonly background: boolean;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** A request for an attestation, with what came of it. */
+export interface ShownAttestation {
+  readonly request: ShownRequest;
+  /** Absent until it is signed. */
+  readonly made: { readonly statement: object; readonly envelope: DsseEnvelope; readonly bundle: object } | undefined;
+}
+
+/** Attests how files were built: by what the issuer of the caller's token proved, not by what the caller says. */
+@Injectable()
+export class AttestationsService {
+  constructor(
+    private readonly signing: SigningService,
+    private readonly requests: SigningRequestsReader,
+  ) {}
+
+  /** Problems as of `SigningService.submit`, and `attestation.no-identity`. */
+  async attest(caller: Caller, { subjects, ...order }: AttestationOrder): Promise<ShownAttestation> {
+    if (caller.identity === undefined) {
+      const detail = 'A provenance says what an issuer proved: ask with the token of a workload.';
+      throw new Problem('forbidden', 'attestation.no-identity', detail);
+    }
+    const statement = Buffer.from(canonicalJson(provenanceStatement(subjects, caller.identity)));
+    const metadata = {
+      filename: subjects.map(({ name }) => name).join(', '),
+      predicateType: PROVENANCE_TYPE,
+      subjects,
+    };
+    const whole = { ...order, statement, metadata, algorithm: 'sha256', format: 'attestation' } as const;
+    return shown(await this.signing.submit(caller, whole));
+  }
+
+  /** Waits up to `seconds` for the request to become final. Problem `attestation.none` for a request of another kind. */
+  async find(caller: Caller, id: string, seconds = 0): Promise<ShownAttestation> {
+    const request = await this.requests.find(caller, id, seconds);
+    if (request.format === 'attestation') return shown(request);
+    throw new Problem('missing', 'attestation.none', 'The request is for a signature and not for an attestation.');
+  }
+}
+
+function shown(request: ShownRequest): ShownAttestation {
+  if (request.signature === null) return { request, made: undefined };
+  const bundle = JSON.parse(request.signature.toString()) as { dsseEnvelope: DsseEnvelope };
+  const envelope = bundle.dsseEnvelope;
+  const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()) as object;
+  return { request, made: { statement, envelope, bundle } };
+}

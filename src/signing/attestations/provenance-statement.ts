@@ -1,0 +1,125 @@
+import { type Claims, claimValues, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
+
+/** A file that was built: its name, and its digest by algorithm, hexadecimal. */
+export interface StatementSubject {
+  readonly name: string;
+  readonly digest: Readonly<Record<string, string>>;
+}
+
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
+
+/** The parts of a provenance that differ between build systems (SLSA v1.0, provenance). */
+interface BuildFacts {
+  readonly buildType: string;
+  readonly externalParameters: object;
+  readonly internalParameters: object;
+  readonly source: { readonly uri: string; readonly commit: string | undefined } | undefined;
+  readonly builder: string;
+  readonly invocation: string | undefined;
+}
+
+/**
+ * An in-toto statement v1 with a SLSA v1 provenance: these files came out of the run of which the issuer proved these claims. Nothing in it
+ * comes from the caller but the names and digests of the files.
+ */
+export function provenanceStatement(subject: readonly StatementSubject[], identity: VerifiedIdentity): object {
+  const facts = factsOf(identity.claims);
+  const { source, builder, invocation } = facts;
+  const digest = source?.commit === undefined ? {} : { digest: { gitCommit: source.commit } };
+  const { tokenSha256, keyThumbprint } = identity;
+  return {
+    _type: STATEMENT_TYPE,
+    subject,
+    predicateType: PROVENANCE_TYPE,
+    predicate: {
+      buildDefinition: {
+        buildType: facts.buildType,
+        externalParameters: facts.externalParameters,
+        internalParameters: { ...facts.internalParameters, identityToken: { sha256: tokenSha256, keyThumbprint } },
+        resolvedDependencies: source === undefined ? [] : [{ uri: source.uri, ...digest }],
+      },
+      runDetails: {
+        builder: { id: builder },
+        metadata: invocation === undefined ? {} : { invocationId: invocation },
+      },
+    },
+  };
+}
+
+function factsOf(claims: Claims): BuildFacts {
+  const issuer = textOf(claims, 'iss') ?? '';
+  if (has(claims, 'repository', 'workflow_ref', 'run_id')) return githubFacts(claims);
+  if (has(claims, 'project_path', 'job_id', 'pipeline_id')) return gitlabFacts(claims, issuer);
+  const { iss: _iss, aud: _aud, exp: _exp, iat: _iat, nbf: _nbf, jti: _jti, ...rest } = claims;
+  return {
+    buildType: 'urn:sealwright:build:workload:v1',
+    externalParameters: { subject: textOf(claims, 'sub') ?? '' },
+    internalParameters: { claims: rest },
+    source: undefined,
+    builder: issuer,
+    invocation: textOf(claims, 'sub'),
+  };
+}
+
+/** GitHub Actions and those that issue the same claims (Gitea, Forgejo): slsa-framework's build type for workflows, v1. */
+function githubFacts(claims: Claims): BuildFacts {
+  const of = (claim: string) => textOf(claims, claim) ?? '';
+  const server = serverOf(of('iss'));
+  const [repository, ref, run] = [of('repository'), of('ref'), of('run_id')];
+  const [file = '', workflowRef = ''] = of('workflow_ref').split('@');
+  const path = file.startsWith(`${repository}/`) ? file.slice(repository.length + 1) : file;
+  const internal = ['event_name', 'repository_id', 'repository_owner_id', 'runner_environment', 'environment'];
+  return {
+    buildType: 'https://actions.github.io/buildtypes/workflow/v1',
+    externalParameters: { workflow: { ref: workflowRef, repository: `${server}/${repository}`, path } },
+    internalParameters: { github: chosen(claims, internal) },
+    source: { uri: `git+${server}/${repository}@${ref}`, commit: textOf(claims, 'sha') },
+    builder: `${server}/actions/runner/${textOf(claims, 'runner_environment') ?? 'unknown'}`,
+    invocation: `${server}/${repository}/actions/runs/${run}/attempts/${textOf(claims, 'run_attempt') ?? '1'}`,
+  };
+}
+
+function gitlabFacts(claims: Claims, server: string): BuildFacts {
+  const of = (claim: string) => textOf(claims, claim) ?? '';
+  const [project, ref] = [of('project_path'), textOf(claims, 'ref_path') ?? of('ref')];
+  const internal = [
+    'pipeline_source',
+    'pipeline_id',
+    'project_id',
+    'runner_environment',
+    'environment',
+    'ref_protected',
+  ];
+  return {
+    buildType: 'urn:sealwright:build:gitlab-ci:v1',
+    externalParameters: { source: `${server}/${project}`, ref, configuration: of('ci_config_ref_uri') },
+    internalParameters: { gitlab: chosen(claims, internal) },
+    source: { uri: `git+${server}/${project}@${ref}`, commit: textOf(claims, 'sha') },
+    builder: `${server}/-/runners/${textOf(claims, 'runner_id') ?? 'unknown'}`,
+    invocation: `${server}/${project}/-/jobs/${of('job_id')}`,
+  };
+}
+
+/** The address of the server with the repositories: github.com has its issuer under another name, others issue under their own. */
+function serverOf(issuer: string): string {
+  if (issuer.startsWith('https://token.actions.githubusercontent.com')) return 'https://github.com';
+  return URL.canParse(issuer) ? new URL(issuer).origin : issuer;
+}
+
+function chosen(claims: Claims, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = textOf(claims, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function has(claims: Claims, ...names: readonly string[]): boolean {
+  return names.every((name) => textOf(claims, name) !== undefined);
+}
+
+function textOf(claims: Claims, name: string): string | undefined {
+  return claimValues(claims, name)[0];
+}

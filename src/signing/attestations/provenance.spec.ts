@@ -1,0 +1,134 @@
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { attestation } from '../formats/attestation.format.js';
+import { provenanceStatement } from './provenance-statement.js';
+
+const SUBJECT = [{ name: 'app.tar.gz', digest: { sha256: 'ab'.repeat(32) } }];
+const identity = (claims: Record<string, unknown>) => ({
+  id: 'run',
+  trust: { id: 'trust', name: 'app releases' },
+  claims,
+  tokenSha256: 'TOKEN',
+  keyThumbprint: 'KEY',
+});
+/** Read back from its JSON, as verifiers do. */
+const predicateOf = (claims: Record<string, unknown>) =>
+  JSON.parse(JSON.stringify(provenanceStatement(SUBJECT, identity(claims)))).predicate;
+
+describe('the provenance of a run', () => {
+  it('of GitHub Actions names workflow, commit, runner and run', () => {
+    const claims = {
+      iss: 'https://token.actions.githubusercontent.com',
+      sub: 'repo:org/app:ref:refs/tags/v1',
+      repository: 'org/app',
+      ref: 'refs/tags/v1',
+      sha: 'c0ffee',
+      event_name: 'push',
+      run_id: '17',
+      run_attempt: '2',
+      runner_environment: 'github-hosted',
+      workflow_ref: 'org/app/.github/workflows/release.yml@refs/tags/v1',
+    };
+    const { buildDefinition, runDetails } = predicateOf(claims);
+    expect(buildDefinition.buildType).toBe('https://actions.github.io/buildtypes/workflow/v1');
+    expect(buildDefinition.externalParameters.workflow).toEqual({
+      ref: 'refs/tags/v1',
+      repository: 'https://github.com/org/app',
+      path: '.github/workflows/release.yml',
+    });
+    expect(buildDefinition.resolvedDependencies).toEqual([
+      { uri: 'git+https://github.com/org/app@refs/tags/v1', digest: { gitCommit: 'c0ffee' } },
+    ]);
+    expect(runDetails).toEqual({
+      builder: { id: 'https://github.com/actions/runner/github-hosted' },
+      metadata: { invocationId: 'https://github.com/org/app/actions/runs/17/attempts/2' },
+    });
+  });
+
+  it('of GitLab CI names project, commit, runner and job', () => {
+    const { buildDefinition, runDetails } = predicateOf({
+      iss: 'https://gitlab.example.com',
+      sub: 'project_path:group/app:ref_type:tag:ref:v1',
+      project_path: 'group/app',
+      ref: 'v1',
+      ref_path: 'refs/tags/v1',
+      sha: 'c0ffee',
+      job_id: '302',
+      pipeline_id: '574',
+      runner_id: 1,
+    });
+    expect(buildDefinition.resolvedDependencies[0].uri).toBe('git+https://gitlab.example.com/group/app@refs/tags/v1');
+    expect(runDetails.builder.id).toBe('https://gitlab.example.com/-/runners/1');
+    expect(runDetails.metadata.invocationId).toBe('https://gitlab.example.com/group/app/-/jobs/302');
+  });
+
+  it('of any other issuer has its claims as they are', () => {
+    const claims = {
+      iss: 'https://cluster.example',
+      sub: 'system:serviceaccount:ns:signer',
+      'kubernetes.io': { namespace: 'ns' },
+    };
+    const { buildDefinition, runDetails } = predicateOf({ ...claims, jti: 'x', exp: 1 });
+    expect(buildDefinition.internalParameters.claims).toEqual({
+      sub: claims.sub,
+      'kubernetes.io': claims['kubernetes.io'],
+    });
+    expect(runDetails.builder.id).toBe('https://cluster.example');
+  });
+});
+
+describe('an attestation', () => {
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const publicKey = pair.publicKey.export({ format: 'der', type: 'spki' });
+  const content = Buffer.from(
+    JSON.stringify(provenanceStatement(SUBJECT, identity({ iss: 'https://i.example', sub: 's' }))),
+  );
+  const order = {
+    digest: Buffer.alloc(32),
+    algorithm: 'sha256',
+    scheme: 'ecdsa-der',
+    keyType: 'ec-p256',
+    publicKey,
+    keyName: 'id.1',
+    chain: [],
+    content,
+  } as const;
+  const signature = sign('sha256', attestation.toBeSigned(order, new Date()) ?? Buffer.alloc(0), pair.privateKey);
+  const bundle = JSON.parse(attestation.assemble(order, undefined, { signature }).toString());
+  const trust = toTrustMaterial(
+    { mediaType: '', certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] },
+    () => ({ publicKey: pair.publicKey, validFor: () => true }),
+  );
+  const verifier = () => new Verifier(trust, { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 });
+  const check = (json: object) => () => verifier().verify(toSignedEntity(bundleFromJSON(json)));
+
+  it('is a DSSE envelope that @sigstore/verify verifies', () => {
+    expect(check(bundle)).not.toThrow();
+    expect(JSON.parse(Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString()).subject).toEqual(SUBJECT);
+  });
+
+  it('of another statement or type does not verify', () => {
+    const payload = Buffer.from('{}').toString('base64');
+    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } })).toThrow(/signature/);
+    const payloadType = 'application/json';
+    expect(check({ ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payloadType } })).toThrow(/signature/);
+  });
+
+  it('has the record of Rekor in the kind dsse', () => {
+    const record = JSON.parse(attestation.record?.(order, signature) ?? '{}');
+    expect(record).toMatchObject({ kind: 'dsse', apiVersion: '0.0.1' });
+    expect(Buffer.from(record.spec.signatures[0].verifier, 'base64').toString()).toBe(
+      createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).export({ format: 'pem', type: 'spki' }),
+    );
+  });
+
+  it('is signed over lengths in bytes, as DSSE has them', () => {
+    expect(preAuthEncoding('http://example.com/HelloWorld', Buffer.from('hello world')).toString()).toBe(
+      'DSSEv1 29 http://example.com/HelloWorld 11 hello world',
+    );
+    expect(preAuthEncoding('t', Buffer.from('é')).toString()).toBe('DSSEv1 1 t 2 é');
+  });
+});

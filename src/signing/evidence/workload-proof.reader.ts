@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+
+/** A verified identity with what proves it to a stranger. */
+export interface WorkloadProof {
+  readonly identity: VerifiedIdentity;
+  /** The token as the issuer signed it; absent while it is valid. */
+  readonly token?: string;
+  /** When it may be shown, if it may not yet. */
+  readonly tokenFrom?: Date;
+  /** The key of the issuer that verified it, as it was published then. */
+  readonly key: PublicJwk;
+}
+
+/** Reads what proves the identity of the workload that asked for a signature. */
+@Injectable()
+export class WorkloadProofReader {
+  constructor(private readonly db: DataSource) {}
+
+  /** A token that is still valid is not shown: another service with the same audience might accept it. */
+  async of(identity: VerifiedIdentity | null): Promise<WorkloadProof | undefined> {
+    if (identity === null) return undefined;
+    const [row]: { token: string; from: Date; isOver: boolean; key: PublicJwk }[] = await this.db.query(
+      `SELECT token, token_expires_at AS "from", token_expires_at < now() AS "isOver", key FROM workload_identity WHERE id = $1`,
+      [identity.id],
+    );
+    if (row === undefined) throw new Error('identities of workloads are never deleted');
+    const { token, from: tokenFrom, isOver, key } = row;
+    return { identity, key, ...(isOver ? { token } : { tokenFrom }) };
+  }
+}

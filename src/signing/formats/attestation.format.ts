@@ -1,0 +1,54 @@
+import { createHash, createPublicKey } from 'node:crypto';
+import { type DsseEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
+import { dsseBundle } from './sigstore-bundle.format.js';
+
+/** in-toto attestation framework v1, envelope layer. */
+export const IN_TOTO_TYPE = 'application/vnd.in-toto+json';
+
+/**
+ * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so no caller can choose this format:
+ * a key that is constrained to it signs nothing that a caller made up.
+ */
+export const attestation: SignatureFormatWriter = {
+  needsCertificate: false,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
+  toBeSigned: (order) => preAuthEncoding(IN_TOTO_TYPE, statementOf(order)),
+  record: dsseRecord,
+  assemble: (order, _toBeSigned, made) => dsseBundle(order, envelopeOf(order, made.signature), made.timestampToken),
+};
+
+function envelopeOf(order: FormatOrder, signature: Buffer): DsseEnvelope {
+  const payload = statementOf(order).toString('base64');
+  return {
+    payloadType: IN_TOTO_TYPE,
+    payload,
+    signatures: [{ sig: signature.toString('base64'), keyid: order.keyName }],
+  };
+}
+
+function statementOf({ content }: FormatOrder): Buffer {
+  if (content === undefined) throw new Error('an attestation has a statement');
+  return content;
+}
+
+/** The record of the signature in the shape of Rekor's `dsse` 0.0.1, as canonical JSON. */
+function dsseRecord(order: FormatOrder, signature: Buffer): string {
+  const key = createPublicKey({ key: order.publicKey, format: 'der', type: 'spki' });
+  const verifier = Buffer.from(key.export({ format: 'pem', type: 'spki' }).toString()).toString('base64');
+  const envelope = canonicalJson(envelopeOf(order, signature));
+  return canonicalJson({
+    apiVersion: '0.0.1',
+    kind: 'dsse',
+    spec: {
+      envelopeHash: { algorithm: 'sha256', value: sha256(envelope) },
+      payloadHash: { algorithm: 'sha256', value: sha256(statementOf(order)) },
+      signatures: [{ signature: signature.toString('base64'), verifier }],
+    },
+  });
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { faultOfPrincipal, principalsOf, ruleFor } from './login-principals.js';
+
+const rule = (...principals: string[]) => ({ name: 'builds', principals });
+const CLAIMS = {
+  email: 'ann.lee@example.org',
+  project_id: 17,
+  repository: 'org/app',
+  groups: ['a', 'b'],
+  'kubernetes.io': { namespace: 'prod' },
+};
+
+describe('the principals of a certificate', () => {
+  it('are names as they are, and names with claims', () => {
+    expect(
+      principalsOf(rule('deploy', 'ci-{project_id}', '{email:local}', 'ns-{/kubernetes.io/namespace}'), CLAIMS),
+    ).toEqual(['deploy', 'ci-17', 'ann.lee', 'ns-prod']);
+    expect(principalsOf(rule('deploy', 'deploy'), CLAIMS)).toEqual(['deploy']);
+    expect(principalsOf(rule('root'), CLAIMS)).toEqual(['root']);
+  });
+
+  it.each<[string, string, object]>([
+    ['the claim is missing', '{team}', {}],
+    ['it has several values', '{groups}', {}],
+    ['it is a path', '{repository}', {}],
+    ['it has another character', '{name}', { name: 'ann,root' }],
+    ['it is empty', '{name}', { name: '' }],
+    ['it begins with an option', '{name}', { name: '-oProxyCommand' }],
+    ['it is a look-alike', '{name}', { name: 'аnn' }],
+    ['it is an address and not its local part', '{email}', {}],
+    ['the address has two @', '{email:local}', { email: 'root@evil@example.org' }],
+    ['it names root', '{name}', { name: 'root' }],
+    ['it names root in another case', '{name}', { name: 'Root' }],
+    ['it makes root', 'ro{name}', { name: 'ot' }],
+  ])('are refused if %s', (_why, principal, change) => {
+    expect(() => principalsOf(rule(principal), { ...CLAIMS, ...change })).toThrow(/The rule "builds"/);
+  });
+
+  it.each(['a b', 'a/b', '{a', 'a}', '{}', '{a:other}', '', '*', '$x'])('%j is no principal of a rule', (text) => {
+    expect(faultOfPrincipal(text)).toBeTypeOf('string');
+  });
+});
+
+describe('the rule for a caller', () => {
+  const rules = [
+    { id: '1', name: 'app', conditions: [{ claim: 'repository', values: ['org/app'] }] },
+    { id: '2', name: 'all', conditions: [{ claim: 'repository', values: ['org/*'] }] },
+  ];
+
+  it('is the one that is met, or the one that is named', () => {
+    expect(ruleFor(rules, { repository: 'org/b' }, undefined).name).toBe('all');
+    expect(ruleFor(rules, CLAIMS, 'app').id).toBe('1');
+    expect(() => ruleFor(rules, CLAIMS, undefined)).toThrow(/app, all/);
+    expect(() => ruleFor(rules, { repository: 'org/b' }, 'app')).toThrow(/No rule/);
+    expect(() => ruleFor(rules, {}, undefined)).toThrow(/No rule/);
+  });
+});

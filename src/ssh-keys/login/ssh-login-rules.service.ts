@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
+import { writeUnique } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { SshLoginRule } from './ssh-login-rule.entity.js';
+
+export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt'>;
+
+/** Manages the rules by which people and workloads get SSH certificates. */
+@Injectable()
+export class SshLoginRulesService {
+  private readonly record: EntryRecorder;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('ssh-login-rule');
+  }
+
+  async create(caller: Caller, order: SshLoginRuleOrder, use?: IdempotentUse): Promise<SshLoginRule> {
+    const id = use?.resource ?? newId();
+    return this.write(order, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
+      await tx.insert(SshLoginRule, { id, ...order });
+      await this.record(tx, caller, 'ssh-login-rule.created', id, { ...order });
+      return this.read(id, tx);
+    });
+  }
+
+  /** Certificates that were issued before stay as they are, until they end. */
+  async change(caller: Caller, id: string, revision: number, order: SshLoginRuleOrder): Promise<SshLoginRule> {
+    return this.write(order, async (tx) => {
+      await this.read(id, tx);
+      const change = { ...order, revision: revision + 1, updatedAt: () => 'now()' };
+      const { affected } = await tx.update(SshLoginRule, { id, revision }, change);
+      if (affected !== 1) throw staleProblem(`/v1/ssh-login-rules/${id}`);
+      await this.record(tx, caller, 'ssh-login-rule.changed', id, { ...order });
+      return this.read(id, tx);
+    });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { name } = await this.read(id, tx);
+      await tx.delete(SshLoginRule, { id });
+      await this.record(tx, caller, 'ssh-login-rule.removed', id, { name });
+    });
+  }
+
+  async read(id: string, tx: EntityManager = this.db.manager): Promise<SshLoginRule> {
+    const rule = await tx.findOneBy(SshLoginRule, { id });
+    if (rule !== null) return rule;
+    throw new Problem('missing', 'ssh-login-rule.missing', 'There is no such rule.');
+  }
+
+  /** Newest first. */
+  list(page: PageQuery): Promise<Page<SshLoginRule>> {
+    return this.cursors.newest('ssh-login-rules', this.db.createQueryBuilder(SshLoginRule, 'rule'), page);
+  }
+
+  /** Certificates of hosts are not for logging in. */
+  private write(
+    { name, authorityId }: SshLoginRuleOrder,
+    work: (tx: EntityManager) => Promise<SshLoginRule>,
+  ): Promise<SshLoginRule> {
+    const detail = `There is a rule "${name}" already.`;
+    const checked = async (tx: EntityManager) => {
+      if (await tx.existsBy(SshAuthority, { id: authorityId, kind: 'user' })) return work(tx);
+      const errors = [{ pointer: '/authorityId', detail: 'there is no such authority for users' }];
+      const message = '/authorityId: there is no such authority for users.';
+      throw new Problem('refused', 'ssh-login-rule.authority', message, { errors });
+    };
+    return writeUnique(this.db, checked, () => new Problem('conflict', 'ssh-login-rule.name-taken', detail));
+  }
+}

@@ -1,0 +1,109 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiAcceptedResponse, ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { SshCertificateView } from '../certificate-authority/ssh-ca.dto.js';
+import { SshLoginBody, SshLoginRuleBody, SshLoginRulePage, SshLoginRuleView } from './ssh-login.dto.js';
+import { SshLoginRulesService } from './ssh-login-rules.service.js';
+import { SshLoginService } from './ssh-login.service.js';
+
+@ApiTags('SSH authorities')
+@Controller('v1/ssh-login')
+export class SshLoginController {
+  constructor(private readonly logins: SshLoginService) {}
+
+  /** Gives you an SSH certificate for your key, by the rule that is about you. 202 with `status: PENDING_APPROVAL` when a policy asks for approval. */
+  @Post()
+  @Needs('ssh-ca:login')
+  @ApiAcceptedResponse({ type: SshCertificateView })
+  async loginBySsh(
+    @TheCaller() caller: Caller,
+    @Body() { publicKey, rule }: SshLoginBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<SshCertificateView> {
+    const certificate = await this.logins.login(caller, publicKey, rule, use);
+    void reply.header('location', `/v1/ssh-login/${certificate.id}`);
+    if (certificate.status === 'PENDING_APPROVAL') void reply.status(202);
+    return SshCertificateView.of(certificate);
+  }
+
+  /** Shows a certificate that you asked for. */
+  @Get(':id')
+  @Needs('ssh-ca:login')
+  async getSshLogin(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SshCertificateView> {
+    return SshCertificateView.of(await this.logins.find(caller, id));
+  }
+}
+
+@ApiTags('SSH authorities')
+@UseInterceptors(VersionInterceptor)
+@Controller('v1/ssh-login-rules')
+export class SshLoginRulesController {
+  constructor(private readonly rules: SshLoginRulesService) {}
+
+  /** Says who gets an SSH certificate of an authority, and what stands in it. */
+  @Post()
+  @Needs('ssh-ca:write')
+  async createSshLoginRule(
+    @TheCaller() caller: Caller,
+    @Body() body: SshLoginRuleBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<SshLoginRuleView> {
+    return SshLoginRuleView.of(await this.rules.create(caller, body.toOrder(), use));
+  }
+
+  /** Lists rules for SSH certificates, newest first. */
+  @Get()
+  @Needs('keys:read')
+  async listSshLoginRules(@Query() query: PageQuery): Promise<SshLoginRulePage> {
+    return SshLoginRulePage.of(await this.rules.list(query));
+  }
+
+  /** Shows a rule for SSH certificates, with its ETag. */
+  @Get(':id')
+  @Needs('keys:read')
+  async getSshLoginRule(@Param() { id }: IdParam): Promise<SshLoginRuleView> {
+    return SshLoginRuleView.of(await this.rules.read(id));
+  }
+
+  /** Replaces a rule for SSH certificates. Those that were issued before stay good until they end. */
+  @Put(':id')
+  @Needs('ssh-ca:write')
+  @ApiHeader(IF_MATCH)
+  async changeSshLoginRule(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: SshLoginRuleBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<SshLoginRuleView> {
+    return SshLoginRuleView.of(await this.rules.change(caller, id, expectedVersion(ifMatch), body.toOrder()));
+  }
+
+  /** Removes a rule for SSH certificates. Those that were issued before stay good until they end. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('ssh-ca:write')
+  async removeSshLoginRule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.rules.remove(caller, id);
+  }
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import type { Claims } from '../../access/identity/verified-identity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { Clock } from '../../platform/time/clock.js';
+import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
+import { SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
+import { principalsOf, ruleFor } from './login-principals.js';
+import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
+
+/** The clocks of hosts may be behind by so much. */
+const EARLIER_MS = 60_000;
+const MAX_KEY_ID_LENGTH = 200;
+
+/** Issues SSH certificates to people and workloads by rule: principals, life and limits follow from who they are, and nobody types them. */
+@Injectable()
+export class SshLoginService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly certificates: SshCertificatesService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * A certificate for the caller's key, or one that waits for the approval that a policy demands.
+   *
+   * @param ruleName where several rules are about the caller
+   */
+  async login(
+    caller: Caller,
+    publicKey: string,
+    ruleName: string | undefined,
+    use?: IdempotentUse,
+  ): Promise<SshCertificate> {
+    const { subject, claims } = standingOf(caller);
+    const rules = await this.db.manager.findBy(SshLoginRule, { subject, enabled: true });
+    const rule = ruleFor(rules, claims, ruleName);
+    const now = this.clock.now().getTime();
+    const { sourceAddress, forceCommand, bindAddress, extensions } = rule;
+    const from = bindAddress ? caller.origin.address : sourceAddress;
+    const order = {
+      publicKey,
+      keyId: keyIdOf(caller, rule),
+      principals: principalsOf(rule, claims),
+      validAfter: new Date(now - EARLIER_MS),
+      validBefore: new Date(now + rule.lifeSeconds * 1000),
+      ...(from === null ? {} : { sourceAddress: from }),
+      ...(forceCommand === null ? {} : { forceCommand }),
+      extensions,
+    };
+    return this.certificates.issue(caller, rule.authorityId, order, use);
+  }
+
+  /** A certificate that the caller asked for; others count as missing. */
+  async find(caller: Caller, id: string): Promise<SshCertificate> {
+    const row = await this.db.manager.findOneBy(SshCertificate, { id });
+    if (row !== null && row.request?.requestedBy.id === caller.id) return row;
+    throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
+  }
+}
+
+/** API keys and clients are neither a person nor proved to be a certain job. */
+function standingOf(caller: Caller): { subject: LoginSubject; claims: Claims } {
+  if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
+  if (caller.kind === 'user') return { subject: 'person', claims: { email: caller.name, sub: caller.id } };
+  const detail = 'SSH certificates by rule are for people and workloads.';
+  throw new Problem('forbidden', 'ssh-login.nobody', detail);
+}
+
+/** What sshd writes into its log at each login: the caller and the rule, as printable ASCII. */
+function keyIdOf({ name, id }: Caller, rule: SshLoginRule): string {
+  const shown = truncate(`${name} by ${rule.name}`.replaceAll(/[^\x20-\x7e]/g, '?'), MAX_KEY_ID_LENGTH);
+  return `${shown} ${id}`;
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { decodeJws, isSignedByJwk, jwkThumbprint } from '../formats/jose/json-web-key.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import type { EvidenceFile, LoggedFact } from './evidence-file.js';
+
+const UNREAD = 'the identity of the workload cannot be read';
+
+/**
+ * Faults of the identity of the workload that asked. The log has its hash; the token in the file must be the one of which the log speaks, have
+ * the claims that are shown, and be signed by the key that the service took for one of the issuer's. Whether it was one is to be compared with
+ * what is known of the issuer: its thumbprint is in the log.
+ */
+export function faultsOfWorkload(
+  { workload, request, approval }: EvidenceFile,
+  facts: readonly LoggedFact[],
+): string[] {
+  const accepted = facts.find(({ action, target }) => action === 'signing.accepted' && target.id === request.requestId);
+  const logged = accepted?.detail['identitySha256'];
+  if (workload === undefined) return logged === undefined ? [] : ['the identity of the workload is left out'];
+  const { identity, token, key } = workload;
+  const text = canonicalJson(identity);
+  if (logged !== createHash('sha256').update(text).digest('base64'))
+    return ['the log has another identity of the workload, or none'];
+  const shown = approval?.shown['verified'];
+  const faults = approval === undefined || canonicalJson(shown) === text ? [] : ['another identity was approved'];
+  if (jwkThumbprint(key) !== identity.keyThumbprint) faults.push('the key is not the one that verified the token');
+  if (token === undefined) return faults;
+  const decoded = decodeJws(token);
+  if (decoded === undefined) return [...faults, UNREAD];
+  if (createHash('sha256').update(decoded.signingInput).digest('base64') !== identity.tokenSha256)
+    faults.push('the log speaks of another token of the workload');
+  if (canonicalJson(decoded.payload) !== canonicalJson(identity.claims))
+    faults.push('the token has other claims than those that are shown');
+  if (!isSignedByJwk(decoded, key)) faults.push('the token is not signed by the key of the issuer');
+  return faults;
+}
+
+/** What the file cannot show yet: it was written while the token was still valid. */
+export function unsaidOfWorkload({ workload }: EvidenceFile): string[] {
+  if (workload === undefined || workload.token !== undefined) return [];
+  return [`that the issuer signed the token of the workload; evidence fetched after ${workload.tokenFrom} shows it`];
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PEERS_HERE } from '../auth/people.js';
+import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
+import { sealwright } from '../client/program.js';
+import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import type { Service } from '../support/service.js';
+import { createKey, digestOf, read, sign } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { newApprovers, newGroup, unique } from './approvers.js';
+import { CLAIM_POLICIES, type ClaimPolicy, policyBody } from './claim-policies.js';
+
+/** A row with its own key, whose policy is made after a request for it was queued. */
+interface Prepared {
+  readonly row: ClaimPolicy;
+  readonly key: string;
+  readonly policy: object;
+  readonly queued: string;
+  /** The credential of the caller that the row is about. */
+  readonly caller: string;
+}
+
+const AUDIENCE = 'https://policies.example';
+const issuer = new WorkloadIssuer();
+const directory = mkdtempSync(join(tmpdir(), 'sealwright-policies-'));
+let stage: Stage;
+let api: Service;
+let apiKey: string;
+let prepared: Prepared[];
+
+/** Whether a call for this row waits for people, as the service answers it. */
+const waits = async ({ row, key, caller }: Prepared) => {
+  const { status, body } = await sign(api, { key: caller, body: bodyOf(row, key) });
+  expect([200, 202]).toContain(status);
+  return body.status === 'PENDING_APPROVAL';
+};
+
+const bodyOf = ({ metadata = {} }: ClaimPolicy, key: string) => ({ digest: digestOf(key), key, metadata });
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  api = await stage.start({ role: 'api', settings: PEERS_HERE });
+  await issuer.start();
+  const place = { service: api, key: apiKey };
+  const { id } = await trustIssuer(place, { issuer: issuer.issuer });
+  const conditions = [{ claim: 'iss', values: [issuer.issuer] }];
+  await newTrust(place, id, { name: 'of every claim', conditions, audience: AUDIENCE });
+  const group = await newGroup({ service: api, apiKey }, await newApprovers({ stage, service: api, apiKey }, 1));
+  prepared = [];
+  for (const row of CLAIM_POLICIES) {
+    const { name: key } = await createKey(api, apiKey, { name: unique('row'), type: 'ec-p256' });
+    const token = row.claims && (await exchange(api, await issuer.tokenFor({ ...row.claims }, AUDIENCE)));
+    const caller = token === undefined ? apiKey : (token.body.access_token as string);
+    const { body } = await sign(api, { key: caller, body: { ...bodyOf(row, key), async: true } });
+    const stages = [{ group: group.body.id as string, threshold: 1 }];
+    const policy = { name: unique('policy'), keys: [key], stages, ...policyBody(row) };
+    prepared.push({ row, key, policy, queued: body.requestId, caller });
+  }
+  for (const { policy } of prepared) {
+    const { status, body } = await api.call('POST', '/api/v1/approval-policies', { key: apiKey, body: policy });
+    expect(body.code).toBeUndefined();
+    expect(status).toBe(201);
+  }
+}, 180_000);
+afterAll(async () => {
+  rmSync(directory, { recursive: true });
+  await issuer.stop();
+  await stage.close();
+});
+
+const expected = () => prepared.map(({ row }) => [row.name, row.needsApproval]);
+const outcomes = (needs: readonly boolean[]) => prepared.map(({ row }, i) => [row.name, needs[i]]);
+
+it('there are thirty rows of claims and policies', () => {
+  expect(CLAIM_POLICIES.length).toBeGreaterThanOrEqual(30);
+});
+
+it('the trial of all policies by the API answers as the table says', async () => {
+  const uses = prepared.map(({ row, key }) => ({
+    key,
+    metadata: row.metadata,
+    ...(row.claims === undefined ? {} : { claims: row.claims, trust: 'of every claim' }),
+  }));
+  const { status, body } = await api.call('POST', '/api/v1/approval-policies/test', { key: apiKey, body: { uses } });
+  expect(status).toBe(200);
+  expect(outcomes(body.results.map(({ needsApproval }: { needsApproval: boolean }) => needsApproval))).toEqual(
+    expected(),
+  );
+});
+
+it('the trial of the past requests answers the same', async () => {
+  const requestIds = prepared.map(({ queued }) => queued);
+  const { body } = await api.call('POST', '/api/v1/approval-policies/test', { key: apiKey, body: { requestIds } });
+  expect(outcomes(body.results.map(({ needsApproval }: { needsApproval: boolean }) => needsApproval))).toEqual(
+    expected(),
+  );
+});
+
+it('"sealwright policy test" answers the same of each policy before it is made', async () => {
+  const keep = (name: string, value: object) => {
+    writeFileSync(join(directory, name), JSON.stringify(value));
+    return join(directory, name);
+  };
+  const env = { SEALWRIGHT_URL: api.url, SEALWRIGHT_TOKEN: apiKey };
+  const needs: boolean[] = [];
+  for (const { row, key, policy } of prepared.filter(
+    ({ row: { conditions = [], unless = [] } }) => ![...conditions, ...unless].some(([fact]) => fact === 'trust'),
+  )) {
+    const claims = row.claims === undefined ? [] : ['--claims', keep('claims.json', row.claims)];
+    const metadata = row.metadata === undefined ? [] : ['--metadata', keep('metadata.json', row.metadata)];
+    const args = ['policy', 'test', '--policy', keep('policy.json', policy), '--key', key, ...claims, ...metadata];
+    const { out, err } = await sealwright([...args, '-o', 'json'], { env });
+    expect(err).toBe('');
+    const [result] = JSON.parse(out) as { needsApproval: boolean }[];
+    needs.push(result?.needsApproval ?? false);
+  }
+  expect(needs).toEqual(
+    expected()
+      .slice(0, needs.length)
+      .map(([, needed]) => needed),
+  );
+  const { out } = await sealwright(['policy', 'test', '--request', prepared[8]?.queued ?? ''], { env });
+  expect(out).toMatch(
+    /needs no approval\n {2}does not apply: policy-\w+\n {4}unless verified\.repository in octo-org\/octo-repo: holds/,
+  );
+}, 180_000);
+
+it('the API answers the same to a call', async () => {
+  const needs: boolean[] = [];
+  for (const one of prepared) needs.push(await waits(one));
+  expect(outcomes(needs)).toEqual(expected());
+}, 60_000);
+
+it('and so does the claim of what was queued before the policies were made', async () => {
+  await stage.start({ role: 'worker' });
+  const needs: boolean[] = [];
+  for (const { queued } of prepared) {
+    const { body } = await read(api, apiKey, queued, 30);
+    expect(['SIGNED', 'FAILED']).toContain(body.status);
+    needs.push(body.failure?.code === 'approval.needed');
+  }
+  expect(outcomes(needs)).toEqual(expected());
+}, 120_000);

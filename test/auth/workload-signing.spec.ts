@@ -1,0 +1,220 @@
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { execFileSync } from 'node:child_process';
+import { createHash, createPublicKey, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
+import { type Approver, newApprovers, newGuardedKey, vote, unique } from '../approvals/approvers.js';
+import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
+import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { createKey, digestOf, read, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { PEERS_HERE } from './people.js';
+import { AUDIENCE, exchange, newTrust, RELEASES, runOf, trustIssuer } from './workload-calls.js';
+
+const issuer = new WorkloadIssuer();
+let stage: Stage;
+let service: Service;
+let key: string;
+let issuerId: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start({ settings: PEERS_HERE });
+  await issuer.start();
+  ({ id: issuerId } = await trustIssuer({ service, key }, { issuer: issuer.issuer }));
+  await newTrust({ service, key }, issuerId, { name: 'releases' });
+});
+afterAll(async () => {
+  await issuer.stop();
+  await stage.close();
+});
+
+const now = () => Math.floor(Date.now() / 1000);
+/** The claims of a release, for tokens that are wrong in one way only. */
+const good = (life = 300) => ({
+  ...GITHUB,
+  iss: issuer.issuer,
+  aud: AUDIENCE,
+  jti: randomUUID(),
+  iat: now(),
+  exp: now() + life,
+});
+const signWith = (token: string, body: object = {}) =>
+  sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
+
+describe('from the token of a job to evidence', () => {
+  const RULES: Record<string, object[]> = {
+    GitHub: RELEASES,
+    GitLab: [
+      { claim: 'project_path', values: ['my-group/my-project'] },
+      { claim: 'ref_path', values: ['refs/tags/v*'] },
+    ],
+    Kubernetes: [{ claim: 'sub', values: ['system:serviceaccount:release:signer'] }],
+  };
+
+  it.each<[string, object]>([
+    ['GitHub', GITHUB],
+    ['GitLab', GITLAB],
+    ['Kubernetes', KUBERNETES],
+  ])(
+    '%s: exchange, ask, approve, evidence that verifies offline with the signature of the issuer',
+    async (name, claims) => {
+      const place = { stage, service, apiKey: key };
+      const members = await newApprovers(place, 1);
+      const { key: guarded } = await newGuardedKey(place, [{ members, threshold: 1 }]);
+      const audience = `https://${name.toLowerCase()}.example`;
+      await newTrust({ service, key }, issuerId, {
+        name: `${name} releases`,
+        conditions: RULES[name],
+        audience,
+        keys: [guarded.name],
+      });
+      const token = await issuer.sign({ ...good(8), ...claims, aud: audience });
+      const { body: granted } = await exchange(service, token);
+      const run = granted.access_token as string;
+      const { body: asked } = await signWith(run, { key: guarded.name, metadata: { filename: 'app.tar.gz' } });
+      expect(asked.status).toBe('PENDING_APPROVAL');
+      const { body: shown } = await service.call('GET', `/api/v1/approvals/${asked.approvalId}`, { key });
+      expect(shown.shown.verified).toMatchObject({ claims, trust: { name: `${name} releases` } });
+      expect(shown.shown.metadata).toEqual({ filename: 'app.tar.gz' });
+      await vote(service, asked.approvalId, members[0] as Approver);
+      expect((await read(service, run, asked.requestId)).body.status).toBe('SIGNED');
+      const evidenceOf = async () =>
+        (await service.call('GET', `/api/v1/sign/requests/${asked.requestId}/evidence`, { key: run })).body;
+      const early = await evidenceOf();
+      const isEarly = early.workload.token === undefined;
+      expect(verifyEvidence(early, { content: Buffer.from('release') })).toEqual([]);
+      const evidence = await until('the end of the token', 20, async () => {
+        const found = await evidenceOf();
+        return found.workload.token === undefined ? undefined : found;
+      });
+      expect(isEarly || evidence.workload.token === token).toBe(true);
+      const logKey = Buffer.from(evidence.log.publicKey, 'base64');
+      expect(verifyEvidence(evidence, { logKey, content: Buffer.from('release') })).toEqual([]);
+      expect(evidence.workload.token).toBe(token);
+      const forged = structuredClone(evidence);
+      forged.workload.token = `${token.slice(0, -8)}AAAAAAAA`;
+      expect(verifyEvidence(forged, { logKey })).toEqual(['the token is not signed by the key of the issuer']);
+    },
+  );
+});
+
+describe('a key for verified runs alone', () => {
+  it('signs for tags of this repository from this workflow, at the call and when it is claimed', async () => {
+    const name = unique('tags');
+    const verified = RELEASES;
+    const made = await createKey(service, key, { name, type: 'ec-p256', constraints: { verified } });
+    const conditions = [{ claim: 'repository', values: ['octo-org/*'] }];
+    const audience = 'https://constraint.example';
+    await newTrust({ service, key }, issuerId, { conditions, audience });
+    const run = async (change: object = {}) => {
+      const { body } = await exchange(service, await issuer.tokenFor({ ...GITHUB, ...change }, audience));
+      return body.access_token as string;
+    };
+    expect((await signWith(await run(), { key: name })).status).toBe(200);
+    assertProblem(await signWith(key, { key: name }), { status: 403, code: 'key-policy.identity' });
+    assertProblem(await signWith(await run({ ref: 'refs/heads/main' }), { key: name }), {
+      status: 403,
+      code: 'key-policy.claim',
+    });
+    assertProblem(await signWith(await run({ repository: 'octo-org/other' }), { key: name }), {
+      status: 403,
+      code: 'key-policy.claim',
+    });
+    expect(made.name).toBe(name);
+  });
+});
+
+/** A verifier of Sigstore that trusts this key and this log, and wants the proof that the log has the signature. */
+function sigstoreVerifier({
+  key: signer,
+  log,
+}: {
+  key: { publicKey: string };
+  log: { origin: string; publicKey: string };
+}) {
+  const rawBytes = Buffer.from(log.publicKey, 'base64');
+  const tlog = {
+    baseUrl: `http://${log.origin}`,
+    hashAlgorithm: 1,
+    publicKey: { rawBytes, keyDetails: 5, validFor: { start: new Date(0), end: undefined } },
+    logId: { keyId: createHash('sha256').update(rawBytes).digest() },
+    checkpointKeyId: undefined,
+    operator: '',
+  };
+  const trust = toTrustMaterial(
+    { mediaType: '', certificateAuthorities: [], timestampAuthorities: [], tlogs: [tlog], ctlogs: [] },
+    () => ({ publicKey: createPublicKey(signer.publicKey), validFor: () => true }),
+  );
+  return new Verifier(trust, { tlogThreshold: 1, ctlogThreshold: 0, timestampThreshold: 0 });
+}
+
+function verifyWithOpenssl(publicKey: string, message: Buffer, signature: Buffer): string {
+  const place = mkdtempSync(join(tmpdir(), 'sealwright-dsse-'));
+  const keep = (name: string, content: string | Buffer) => {
+    writeFileSync(join(place, name), content);
+    return join(place, name);
+  };
+  const args = ['dgst', '-sha256', '-verify', keep('key.pem', publicKey), '-signature', keep('sig', signature)];
+  const said = execFileSync('openssl', [...args, keep('message', message)], { encoding: 'utf8' });
+  rmSync(place, { recursive: true });
+  return said;
+}
+
+describe('a provenance', () => {
+  it('says what the issuer proved, is in the log, and is for workloads alone', async () => {
+    const subjects = [{ name: 'app.tar.gz', digest: digestOf('release') }];
+    const attest = (as: string, more: object = {}) =>
+      service.call('POST', '/api/v1/sign/attestation', { key: as, body: { subjects, key: 'default', ...more } });
+    const run = await runOf(service, issuer);
+    const { status, body } = await attest(run);
+    expect(status).toBe(200);
+    expect(body.statement.predicate.runDetails.metadata.invocationId).toContain(
+      `/actions/runs/${GITHUB.run_id}/attempts/2`,
+    );
+    expect(body.request.format).toBe('attestation');
+    assertProblem(await attest(key), { status: 403, code: 'attestation.no-identity' });
+    const { body: evidence } = await service.call('GET', `/api/v1/sign/requests/${body.request.requestId}/evidence`, {
+      key: run,
+    });
+    const content = Buffer.from(body.envelope.payload, 'base64');
+    expect(verifyEvidence(evidence, { content })).toEqual([]);
+    expect(evidence.bundle.verificationMaterial.tlogEntries[0].kindVersion).toEqual({ kind: 'dsse', version: '0.0.1' });
+    const check = (bundle: unknown) => () => sigstoreVerifier(evidence).verify(toSignedEntity(bundleFromJSON(bundle)));
+    expect(check(evidence.bundle)).not.toThrow();
+    expect(check(body.bundle)).toThrow(/tlog entries/);
+    const payload = Buffer.from('{"_type":"another statement"}').toString('base64');
+    expect(check({ ...evidence.bundle, dsseEnvelope: { ...body.envelope, payload } })).toThrow(
+      /DSSE payload hash|signature/,
+    );
+    // A second verifier, which knows nothing of Sigstore: the signature is over DSSE's encoding.
+    const signed = Buffer.concat([
+      Buffer.from(`DSSEv1 ${body.envelope.payloadType.length} ${body.envelope.payloadType} ${content.length} `),
+      content,
+    ]);
+    const [{ sig }] = body.envelope.signatures;
+    expect(verifyWithOpenssl(evidence.key.publicKey, signed, Buffer.from(sig, 'base64'))).toContain('Verified OK');
+    assertProblem(await signWith(key, { format: 'attestation' }), { status: 400, code: 'request.invalid' });
+    const { body: again } = await service.call('GET', `/api/v1/sign/attestations/${body.request.requestId}`, {
+      key: run,
+    });
+    expect(again.envelope).toEqual(body.envelope);
+    const { body: verdict } = await service.call('POST', '/api/v1/verify', {
+      key,
+      body: { requestId: body.request.requestId },
+    });
+    expect(verdict.valid).toBe(true);
+    const { body: plain } = await signWith(run);
+    assertProblem(await service.call('GET', `/api/v1/sign/attestations/${plain.requestId}`, { key: run }), {
+      status: 404,
+      code: 'attestation.none',
+    });
+  });
+});

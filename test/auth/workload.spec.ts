@@ -1,0 +1,329 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unique } from '../approvals/approvers.js';
+import { GITHUB, GITHUB_PULL_REQUEST, KUBERNETES } from '../fakes/workload-claims.js';
+import { type Misbehaviour, WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { digestOf, read, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { assertOAuthError, postForm } from './oauth-calls.js';
+import { PEERS_HERE } from './people.js';
+import { AUDIENCE, exchange, JWT_BEARER, newTrust, RELEASES, runOf, trustIssuer } from './workload-calls.js';
+
+const issuer = new WorkloadIssuer();
+let stage: Stage;
+let service: Service;
+let key: string;
+let issuerId: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start({ settings: PEERS_HERE });
+  await issuer.start();
+  ({ id: issuerId } = await trustIssuer({ service, key }, { issuer: issuer.issuer }));
+  await newTrust({ service, key }, issuerId, { name: 'releases' });
+});
+afterAll(async () => {
+  await issuer.stop();
+  await stage.close();
+});
+
+const now = () => Math.floor(Date.now() / 1000);
+/** The claims of a release, for tokens that are wrong in one way only. */
+const good = (life = 300) => ({
+  ...GITHUB,
+  iss: issuer.issuer,
+  aud: AUDIENCE,
+  jti: randomUUID(),
+  iat: now(),
+  exp: now() + life,
+});
+const signWith = (token: string, body: object = {}) =>
+  sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
+
+describe('the token of a job becomes an access token', () => {
+  it('by token exchange (RFC 8693): short, without refresh, with the scopes of the trust', async () => {
+    const { status, body } = await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      expires_in: 900,
+      scope: 'sign:digest sign:read',
+    });
+    const { body: who } = await service.call('GET', '/api/auth/me', { key: body.access_token });
+    expect(who).toMatchObject({
+      kind: 'workload',
+      name: `releases: ${GITHUB.sub}`,
+      scopes: ['sign:digest', 'sign:read'],
+    });
+  });
+
+  it('by JWT bearer (RFC 7523), with fewer scopes where it asks for fewer', async () => {
+    const assertion = await issuer.tokenFor(GITHUB, AUDIENCE);
+    const { body } = await postForm(service, '/oauth/token', { grant_type: JWT_BEARER, assertion, scope: 'sign:read' });
+    expect(body).toMatchObject({ scope: 'sign:read', expires_in: 900 });
+    expect((await signWith(body.access_token)).status).toBe(403);
+  });
+
+  it('signs, sees what this workload asked for in whatever run, and nothing of others', async () => {
+    const { body: foreign } = await signWith(key);
+    const [first, second] = [await runOf(service, issuer), await runOf(service, issuer)];
+    const { status, body } = await signWith(first);
+    expect(status).toBe(200);
+    expect(body.verified).toMatchObject({ trust: { name: 'releases' }, claims: { repository: 'octo-org/octo-repo' } });
+    expect((await read(service, second, body.requestId)).status).toBe(200);
+    const other = await runOf(service, issuer, {
+      ...GITHUB,
+      sub: 'repo:octo-org@123456/octo-repo@456789:ref:refs/tags/v2',
+      ref: 'refs/tags/v2',
+    });
+    expect((await read(service, other, body.requestId)).status).toBe(404);
+    expect((await read(service, first, foreign.requestId)).status).toBe(404);
+    const { body: list } = await service.call('GET', '/api/v1/sign/requests', { key: other });
+    expect(list.items).toEqual([]);
+  });
+
+  it('uses no other key than those of the trust, and does nothing that is for people or other credentials', async () => {
+    await newTrust({ service, key }, issuerId, { name: 'one key', keys: ['demo-rsa'] });
+    const token = await runOf(service, issuer, GITHUB, { trust: 'one key' });
+    assertProblem(await signWith(token, { key: 'default' }), { status: 403, code: 'workload-trust.key' });
+    expect((await signWith(token, { key: 'demo-rsa' })).status).toBe(200);
+    for (const path of ['/api/settings/users', '/v1/hosts', '/api/v1/audit/entries', '/api/v1/approvals'])
+      expect((await service.call('GET', path, { key: token })).status).toBe(403);
+    await service.call('DELETE', `/api/settings/workload-trusts/${await idOfTrust('one key')}`, { key });
+  });
+});
+
+async function idOfTrust(name: string): Promise<string> {
+  const { body } = await service.call('GET', '/api/settings/workload-trusts?limit=200', { key });
+  return (body.items as { id: string; name: string }[]).find((one) => one.name === name)?.id ?? '';
+}
+
+describe('a token is refused', () => {
+  const refused = async (token: string, why: RegExp) => {
+    const answer = await exchange(service, token);
+    assertOAuthError(answer, 400, 'invalid_grant');
+    expect(answer.body.error_description).toMatch(why);
+  };
+
+  it.each<[string, object, RegExp]>([
+    ['for another audience', { aud: 'https://other.example' }, /audience/],
+    ['of an issuer that is not trusted', { iss: 'https://issuer.example' }, /not trusted/],
+    ['that has expired', { iat: now() - 400, exp: now() - 100 }, /expired/],
+    ['from the future', { iat: now() + 600, exp: now() + 900 }, /iat/],
+    ['of a repository with a longer name', { repository: 'octo-org/octo-repo-evil' }, /repository/],
+    ['of a ref with a path upwards', { ref: 'refs/tags/v1/../x' }, /claim ref/],
+    ['of a repository in another case', { repository: 'Octo-org/octo-repo' }, /repository/],
+    ['of a repository with a Cyrillic letter', { repository: 'octo-оrg/octo-repo' }, /repository/],
+  ])('%s', async (_what, change, why) => {
+    await refused(await issuer.sign({ ...good(), ...change }), why);
+  });
+
+  it('of a pull request of a fork, unless the trust says so', async () => {
+    const conditions = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
+    const { id } = await newTrust({ service, key }, issuerId, {
+      name: unique('any'),
+      conditions,
+      audience: 'https://pr.example',
+    });
+    const ask = async () => exchange(service, await issuer.tokenFor(GITHUB_PULL_REQUEST, 'https://pr.example'));
+    assertOAuthError(await ask(), 400, 'invalid_grant');
+    await service.call('DELETE', `/api/settings/workload-trusts/${id}`, { key });
+    await newTrust({ service, key }, issuerId, { conditions, audience: 'https://pr.example', pullRequests: true });
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('of another key, with alg none, and with the public key as a secret', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    await refused(await other.sign(good()), /No key/);
+    await other.stop();
+    const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    for (const alg of ['none', 'HS256'])
+      await refused(`${encoded({ alg, kid: '1' })}.${encoded(good())}.AAAA`, /algorithm of public keys/);
+  });
+
+  it('that was used: of ten at once one is accepted', async () => {
+    const token = await issuer.tokenFor(GITHUB, AUDIENCE);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(service, token)));
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200,
+      ...Array.from({ length: 9 }, () => 400),
+    ]);
+    await refused(token, /used already/);
+  });
+
+  it('with a scope that the trust does not give, or as another type of token', async () => {
+    assertOAuthError(
+      await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE), { scope: 'admin:*' }),
+      400,
+      'invalid_scope',
+    );
+    const type = { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' };
+    assertOAuthError(await exchange(service, await issuer.tokenFor(GITHUB, AUDIENCE), type), 400, 'invalid_request');
+  });
+
+  it('and the refusal is audited', async () => {
+    const token = await issuer.sign({ ...good(), ref: 'refs/heads/main' });
+    const { headers } = await exchange(service, token);
+    const entries = await stage.sql(
+      `SELECT outcome, detail ->> 'code' AS code FROM audit_entry WHERE action = 'request.refused' AND correlation = $1`,
+      [headers.get('x-request-id')],
+    );
+    expect(entries).toEqual([{ outcome: 'refused', code: 'oauth.refused' }]);
+  });
+});
+
+describe('a trust that ends, ends its tokens', () => {
+  const gone = (token: string) =>
+    until(
+      'the end of the token',
+      10,
+      async () => (await service.call('GET', '/api/auth/me', { key: token })).status === 401,
+    );
+
+  it('when it is disabled, changed or removed', async () => {
+    const { id } = await newTrust({ service, key }, issuerId, { name: 'ending', audience: 'https://ending.example' });
+    const order = {
+      name: 'ending',
+      issuerId,
+      audience: 'https://ending.example',
+      conditions: RELEASES,
+      scopes: ['sign:digest'],
+      keys: ['*'],
+    };
+    const run = async () => {
+      const { body } = await exchange(service, await issuer.tokenFor(GITHUB, 'https://ending.example'));
+      return body.access_token as string;
+    };
+    const put = (version: number, change: object) =>
+      service.call('PUT', `/api/settings/workload-trusts/${id}`, {
+        key,
+        body: { ...order, ...change },
+        headers: { 'if-match': `"${version}"` },
+      });
+    const first = await run();
+    expect((await put(1, { enabled: false })).status).toBe(200);
+    await gone(first);
+    assertOAuthError(
+      await exchange(service, await issuer.tokenFor(GITHUB, 'https://ending.example')),
+      400,
+      'invalid_grant',
+    );
+    expect((await put(2, {})).status).toBe(200);
+    const second = await run();
+    expect((await put(3, { lifeSeconds: 300 })).status).toBe(200);
+    await gone(second);
+    const third = await run();
+    expect((await service.call('DELETE', `/api/settings/workload-trusts/${id}`, { key })).status).toBe(204);
+    await gone(third);
+  });
+
+  it('and so does an issuer that is removed', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const { id } = await trustIssuer({ service, key }, { issuer: other.issuer });
+    await newTrust({ service, key }, id, { audience: 'https://removed.example' });
+    const { body } = await exchange(service, await other.tokenFor(GITHUB, 'https://removed.example'));
+    expect((await service.call('DELETE', `/api/settings/workload-issuers/${id}`, { key })).status).toBe(204);
+    await gone(body.access_token);
+    assertOAuthError(
+      await exchange(service, await other.tokenFor(GITHUB, 'https://removed.example')),
+      400,
+      'invalid_grant',
+    );
+    await other.stop();
+  });
+});
+
+describe('the keys of an issuer', () => {
+  it('are read anew when none fits, and the change is audited', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const { id, keys: before } = await trustIssuer({ service, key }, { issuer: other.issuer });
+    await newTrust({ service, key }, id, { audience: 'https://rotated.example' });
+    await other.rotate();
+    const ask = async () => exchange(service, await other.tokenFor(GITHUB, 'https://rotated.example'));
+    assertOAuthError(await ask(), 400, 'invalid_grant');
+    // The issuer was asked just now; it is not asked again for half a minute, whatever is presented.
+    expect(other.keyReadings).toBe(1);
+    await stage.sql(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
+    expect((await ask()).status).toBe(200);
+    const entries = await stage.sql<{ detail: { removed: string[] } }>(
+      `SELECT detail FROM audit_entry WHERE action = 'workload-issuer.keys-changed' AND target_id = $1`,
+      [id],
+    );
+    expect(entries).toMatchObject([{ detail: { removed: before } }]);
+    await other.stop();
+  });
+
+  it.each<Misbehaviour>(['away', 'slow', 'huge', 'empty', 'no-json', 'other-issuer', 'inside'])(
+    'are not taken from an issuer that is %s; those that are known are believed for an hour',
+    async (how) => {
+      const other = new WorkloadIssuer();
+      await other.start();
+      const { id } = await trustIssuer({ service, key }, { issuer: other.issuer });
+      const audience = `https://${how}.example`;
+      await newTrust({ service, key }, id, { audience });
+      other.misbehaviour = how;
+      const age = (text: string) =>
+        stage.sql(
+          `UPDATE workload_issuer SET keys_read_at = now() - $2::interval, keys_asked_at = now() - $2::interval WHERE id = $1`,
+          [id, text],
+        );
+      const token = async () => {
+        other.misbehaviour = undefined;
+        const issued = await other.tokenFor(GITHUB, audience);
+        other.misbehaviour = how;
+        return issued;
+      };
+      await age('30 minutes');
+      expect((await exchange(service, await token())).status).toBe(200);
+      await age('2 hours');
+      assertProblem(await exchange(service, await token()), { status: 503, code: 'workload.issuer-away' });
+      other.misbehaviour = how;
+      const again = { name: unique('issuer'), issuer: `${other.issuer}/x` };
+      assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body: again }), {
+        status: 422,
+        code: 'workload-issuer.unusable',
+      });
+      await other.stop();
+    },
+    40_000,
+  );
+
+  it('can be uploaded where the issuer cannot be reached, and never be private', async () => {
+    const other = new WorkloadIssuer();
+    await other.start();
+    const jwks = await (await fetch(`${other.issuer}/jwks`)).json();
+    const order = { issuer: 'https://kubernetes.default.svc.cluster.local', jwks };
+    const { id, keySource } = await trustIssuer({ service, key }, order);
+    expect(keySource).toBe('uploaded');
+    const conditions = [
+      { claim: 'sub', values: ['system:serviceaccount:release:signer'] },
+      { claim: '/kubernetes.io/pod/name', values: ['signer-*'] },
+    ];
+    await newTrust({ service, key }, id, { conditions });
+    const claims = { ...good(), ...KUBERNETES, iss: order.issuer, aud: [AUDIENCE] };
+    expect((await exchange(service, await other.sign(claims))).status).toBe(200);
+    const secret = { keys: [{ kty: 'oct', k: 'AAAA' }] };
+    const body = { name: unique('issuer'), issuer: 'https://x.example', jwks: secret };
+    assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body }), {
+      status: 422,
+      code: 'workload-issuer.unusable',
+    });
+    await other.stop();
+  });
+
+  it('are not read from addresses inside (CWE-918)', async () => {
+    const body = { name: unique('issuer'), issuer: 'https://169.254.169.254' };
+    assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body }), {
+      status: 422,
+      code: 'workload-issuer.unusable',
+    });
+  });
+});

@@ -1,0 +1,231 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load, loadAll } from 'js-yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
+import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { PEERS_HERE } from '../auth/people.js';
+import { newTrust, trustIssuer } from '../auth/workload-calls.js';
+import type { Service } from '../support/service.js';
+import { type PublishedKey, publishedKey, verifies } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const ROOT = join(import.meta.dirname, '../../integrations');
+const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const SCRIPT = text('jenkins/resources/sealwright-sign.sh');
+
+const issuer = new WorkloadIssuer();
+let stage: Stage;
+let service: Service;
+let key: PublishedKey;
+let apiKey: string;
+let place: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ settings: PEERS_HERE });
+  await issuer.start();
+  const here = { service, key: apiKey };
+  const { id } = await trustIssuer(here, { issuer: issuer.issuer });
+  const subjects = [GITHUB.sub, GITLAB.sub, KUBERNETES.sub, 'https://jenkins.example/job/app/'];
+  await newTrust(here, id, {
+    audience: service.url,
+    conditions: [{ claim: 'sub', values: subjects }],
+    keys: ['default'],
+  });
+  key = await publishedKey(service, apiKey, 'default');
+  place = mkdtempSync(join(tmpdir(), 'sealwright-pipeline-'));
+});
+afterAll(async () => {
+  rmSync(place, { recursive: true });
+  await issuer.stop();
+  await stage.close();
+});
+
+interface Ended {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** Runs a program as a runner does: with its environment alone, in the workspace. */
+function run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
+  const { PATH = '' } = process.env;
+  return new Promise((resolve) =>
+    execFile(command, args, { cwd: place, env: { PATH, ...env } }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, said: out + err }),
+    ),
+  );
+}
+
+function shell(script: string, env: Record<string, string>): Promise<Ended> {
+  const file = join(place, 'step.sh');
+  writeFileSync(file, script);
+  chmodSync(file, 0o755);
+  return run('sh', ['-e', file], env);
+}
+
+const file = (name: string) => {
+  writeFileSync(join(place, name), `the content of ${name}`);
+  return name;
+};
+const isSigned = (name: string) => verifies(`the content of ${name}`, key, readFileSync(join(place, `${name}.sig`)));
+
+describe('GitHub Actions', () => {
+  interface Action {
+    readonly inputs: Record<string, { readonly default?: string }>;
+    readonly runs: { readonly using: string; readonly main: string };
+  }
+  const action = load(text('github-action/action.yml')) as Action;
+  /** The runner passes each input as INPUT_<NAME>, those that are not given with their defaults. */
+  const started = (given: Record<string, string>, more: Record<string, string> = issuer.jobEnvironment) => {
+    const inputs = Object.entries(action.inputs).map(([name, { default: usual = '' }]) => [
+      `INPUT_${name.toUpperCase()}`,
+      given[name] ?? usual,
+    ]);
+    const env = {
+      ...Object.fromEntries(inputs),
+      GITHUB_RUN_ID: GITHUB.run_id,
+      GITHUB_OUTPUT: join(place, 'output'),
+      ...more,
+    };
+    return run(process.execPath, [join(ROOT, 'github-action', action.runs.main)], env as Record<string, string>);
+  };
+
+  it('signs several files and attests how they were built, with the token of the run', async () => {
+    issuer.claims = { ...GITHUB };
+    writeFileSync(join(place, 'output'), '');
+    const files = [file('a.txt'), file('b.txt')];
+    const ended = await started({ url: service.url, key: 'default', files: files.join('\n'), provenance: 'default' });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(files.map(isSigned)).toEqual([true, true]);
+    const bundle = JSON.parse(readFileSync(join(place, 'provenance.sigstore.json'), 'utf8'));
+    const statement = JSON.parse(Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString());
+    expect(statement.subject.map(({ name }: { name: string }) => name)).toEqual(files);
+    const outputs = readFileSync(join(place, 'output'), 'utf8');
+    expect(outputs).toMatch(/signatures<<END-\w+\na\.txt\.sig\nb\.txt\.sig\n/);
+    expect(outputs).toMatch(/provenance<<END-\w+\nprovenance\.sigstore\.json\n/);
+  });
+
+  it('fails with the reason for a run that no trust accepts, and without the permission for tokens', async () => {
+    issuer.claims = { ...GITHUB, sub: 'repo:octo-org/other:ref:refs/tags/v1' };
+    const refused = await started({ url: service.url, key: 'default', files: file('c.txt') });
+    expect(refused).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^::error::The claim sub is not one that the trust/m),
+    });
+    const without = await started({ url: service.url, key: 'default', files: 'c.txt' }, {});
+    expect(without).toMatchObject({ code: 1, said: expect.stringContaining('id-token: write') });
+  });
+});
+
+describe('GitLab CI', () => {
+  const [spec, jobs] = loadAll(text('gitlab-ci/templates/sign.yml')) as [
+    { spec: { inputs: Record<string, { default?: string }> } },
+    Record<string, { script: string[]; variables: Record<string, string>; id_tokens: Record<string, { aud: string }> }>,
+  ];
+  const [job] = Object.values(jobs);
+
+  it('the component signs with the ID token of the job', async () => {
+    const given: Record<string, string> = {
+      url: service.url,
+      key: 'default',
+      files: `${file('g.txt')}\n${file('h h.txt')}`,
+    };
+    const interpolated = (value: string) =>
+      value.replaceAll(
+        /\$\[\[ inputs\.(\w+) \]\]/g,
+        (_, name: string) => given[name] ?? spec.spec.inputs[name]?.default ?? '',
+      );
+    const [name, { aud }] = Object.entries(job?.id_tokens ?? {})[0] ?? ['', { aud: '' }];
+    const env: Record<string, string> = { [name]: await issuer.tokenFor(GITLAB, interpolated(aud)) };
+    for (const [variable, value] of Object.entries(job?.variables ?? {}))
+      env[variable] = interpolated(value).replace('$CI_PIPELINE_ID', GITLAB.pipeline_id);
+    expect(await shell((job?.script ?? []).map(interpolated).join('\n'), env)).toMatchObject({ code: 0 });
+    expect(['g.txt', 'h h.txt'].map(isSigned)).toEqual([true, true]);
+  });
+});
+
+describe('Jenkins', () => {
+  it('the step of the shared library gives the script what it reads', async () => {
+    const groovy = text('jenkins/vars/sealwrightSign.groovy');
+    const read = new Set(Array.from(SCRIPT.matchAll(/\$\{?(SEALWRIGHT_\w+)/g), ([, name = '']) => name));
+    read.delete('SEALWRIGHT_ID_TOKEN_FILE');
+    const set = new Set(Array.from(groovy.matchAll(/(SEALWRIGHT_\w+)[='"]/g), ([, name = '']) => name));
+    expect([...set].toSorted()).toEqual([...read].toSorted());
+    const token = await issuer.tokenFor({ sub: 'https://jenkins.example/job/app/', build_number: 7 }, service.url);
+    const env = {
+      SEALWRIGHT_URL: service.url,
+      SEALWRIGHT_KEY: 'default',
+      SEALWRIGHT_FILES: file('j.txt'),
+      SEALWRIGHT_RUN: 'jenkins-app-7',
+      SEALWRIGHT_ID_TOKEN: token,
+    };
+    expect(await shell(SCRIPT, env)).toMatchObject({ code: 0 });
+    expect(isSigned('j.txt')).toBe(true);
+    // The token was used; a step that is repeated with the same one is told so.
+    expect(await shell(SCRIPT, env)).toMatchObject({ code: 4, said: expect.stringContaining('used already') });
+  });
+});
+
+describe('Tekton', () => {
+  interface Task {
+    readonly spec: {
+      readonly params: { readonly name: string; readonly default?: string }[];
+      readonly steps: { readonly script: string; readonly env: { readonly name: string; readonly value: string }[] }[];
+      readonly volumes: { readonly projected: { readonly sources: { readonly serviceAccountToken: object }[] } }[];
+    };
+  }
+  const task = load(text('tekton/sealwright-sign.yaml')) as Task;
+
+  it('the task signs with the projected token of its service account', async () => {
+    const given: Record<string, string> = { url: service.url, key: 'default', files: file('t.txt') };
+    const replaced = (value: string) =>
+      value
+        .replaceAll(
+          /\$\(params\.(\w+)\)/g,
+          (_, name: string) => given[name] ?? task.spec.params.find((one) => one.name === name)?.default ?? '',
+        )
+        .replace('$(context.taskRun.name)', 'release-x7f');
+    const [step] = task.spec.steps;
+    const mounted = join(place, 'token');
+    writeFileSync(mounted, await issuer.tokenFor(KUBERNETES, service.url));
+    const env = Object.fromEntries((step?.env ?? []).map(({ name, value }) => [name, replaced(value)]));
+    const kept = { ...env, SEALWRIGHT_ID_TOKEN_FILE: mounted };
+    expect(await shell(replaced(step?.script ?? ''), kept)).toMatchObject({ code: 0 });
+    expect(isSigned('t.txt')).toBe(true);
+  });
+});
+
+describe('the parts for pipelines', () => {
+  const files = globSync('**/*.*', { cwd: ROOT });
+
+  it('run one and the same script', () => {
+    const lines = SCRIPT.split('\n')
+      .slice(1)
+      .map((line) => line.trim())
+      .join('\n')
+      .trim();
+    for (const part of ['gitlab-ci/templates/sign.yml', 'tekton/sealwright-sign.yaml']) {
+      const trimmed = text(part)
+        .split('\n')
+        .map((line) => line.trim())
+        .join('\n');
+      expect(trimmed.includes(lines) ? [] : [part]).toEqual([]);
+    }
+  });
+
+  it.each(files)('%s holds no secret, and reads none', (name) => {
+    const content = text(name);
+    expect(content).not.toMatch(/sw_[a-z0-9]/i);
+    expect(content).not.toMatch(/secrets\.|client_secret|password|api[-_]?key|private[-_ ]key|SEALWRIGHT_TOKEN\b/i);
+    expect(content).not.toMatch(/eyJ[\w-]{10,}/);
+  });
+
+  it('and neither does the guide to them', () => {
+    const guide = readFileSync(join(ROOT, '../docs/pipelines.md'), 'utf8');
+    expect(guide).not.toMatch(/sw_[a-z0-9]|secrets\.|client_secret|SEALWRIGHT_TOKEN\b|eyJ[\w-]{10,}/);
+  });
+});

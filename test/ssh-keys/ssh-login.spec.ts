@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unique } from '../approvals/approvers.js';
+import { type Person, register } from '../auth/people.js';
+import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
+import { sealwright } from '../client/program.js';
+import { GITHUB, KUBERNETES } from '../fakes/workload-claims.js';
+import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { assertProblem } from '../support/refused-calls.js';
+import { logIn, type ManagedHost, SshFleet } from '../support/rotations.js';
+import type { Service } from '../support/service.js';
+import { canRunSshd, newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const AUDIENCE = 'https://ssh.example';
+const CA_FILE = '/root/user_ca.pub';
+const KRL_FILE = '/root/revoked_keys';
+
+describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
+  const issuer = new WorkloadIssuer();
+  let stage: Stage;
+  let service: Service;
+  let field: SshFleet;
+  let at: ManagedHost;
+  let authorityId: string;
+  let apiKey: string;
+  let ann: Person;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    ({ apiKey } = await stage.seed());
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes', SVC_OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    field = new SshFleet(() => service, apiKey);
+    ({ id: authorityId } = await field.ask('POST', '/v1/ssh-ca', { name: 'logins', kind: 'user', type: 'ec-p384' }));
+    at = await field.addHost({ config: [`TrustedUserCAKeys ${CA_FILE}`, `RevokedKeys ${KRL_FILE}`] });
+    const { body: trusted } = await service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys');
+    writeFileSync(join(at.sshd.home('root'), 'user_ca.pub'), trusted);
+    await list();
+    await issuer.start();
+    const place = { service, key: apiKey };
+    const { id } = await trustIssuer(place, { issuer: issuer.issuer });
+    const conditions = [{ claim: 'iss', values: [issuer.issuer] }];
+    await newTrust(place, id, { conditions, audience: AUDIENCE, scopes: ['ssh-ca:login'], keys: [] });
+    ann = await register(service, 'ann');
+  });
+  afterAll(async () => {
+    await issuer.stop();
+    await field.close();
+    await stage.close();
+  });
+
+  /** Puts the present revocation list where sshd reads it. */
+  async function list(): Promise<void> {
+    const answer = await fetch(`${service.url}/v1/ssh-ca/${authorityId}/krl`);
+    writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), Buffer.from(await answer.arrayBuffer()));
+  }
+
+  async function rule(order: object): Promise<{ id: string; name: string }> {
+    const usual = { name: unique('rule'), authorityId, subject: 'workload', principals: ['deploy'], lifeSeconds: 600 };
+    return field.ask('POST', '/v1/ssh-login-rules', { ...usual, ...order });
+  }
+  const drop = ({ id }: { id: string }) => service.call('DELETE', `/v1/ssh-login-rules/${id}`, { key: apiKey });
+  const runOf = async (claims: object) =>
+    (await exchange(service, await issuer.tokenFor({ ...claims }, AUDIENCE))).body.access_token as string;
+
+  let keys = 0;
+  /** A key with the certificate that this caller gets for it. */
+  async function loggedIn(token: string) {
+    const key = newClientKey(field.directory, `login-${(keys += 1)}`);
+    const answer = await service.call('POST', '/v1/ssh-login', { key: token, body: { publicKey: key.publicKey } });
+    if (answer.status === 201) writeFileSync(`${key.file}-cert.pub`, `${answer.body.certificate}\n`);
+    return { ...key, answer };
+  }
+
+  const RELEASE = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
+
+  it('lets a job in as the rule says, by the claims of its token, and nobody types anything', async () => {
+    const made = await rule({ conditions: RELEASE, forceCommand: 'true', bindAddress: true });
+    const { file, answer } = await loggedIn(await runOf(GITHUB));
+    expect(answer.body).toMatchObject({ status: 'ISSUED', principals: ['deploy'] });
+    const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
+    expect(text).toContain('using ecdsa-sha2-nistp384');
+    expect(await logIn(at, file)).toBe('accepted');
+    expect(at.sshd.log()).toContain(GITHUB.sub);
+    assertProblem((await loggedIn(await runOf({ ...GITHUB, repository: 'octo-org/octo-repo-evil' }))).answer, {
+      status: 403,
+      code: 'ssh-login.no-rule',
+    });
+    await drop(made);
+  });
+
+  it('names the account by a claim, and lets nobody in as somebody else', async () => {
+    const made = await rule({
+      conditions: [{ claim: '/kubernetes.io/namespace', values: ['release'] }],
+      principals: ['{/kubernetes.io/serviceaccount/name}'],
+    });
+    const { file, answer } = await loggedIn(await runOf(KUBERNETES));
+    expect(answer.body.principals).toEqual(['signer']);
+    expect(await logIn(at, file)).toBe('denied');
+    const deploy = { namespace: 'release', serviceaccount: { name: 'deploy' } };
+    expect(await logIn(at, (await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': deploy }))).file)).toBe(
+      'accepted',
+    );
+    const root = { namespace: 'release', serviceaccount: { name: 'root' } };
+    assertProblem((await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': root }))).answer, {
+      status: 403,
+      code: 'ssh-login.principal',
+    });
+    await drop(made);
+  });
+
+  it('from elsewhere, revoked, or over, lets nobody in', async () => {
+    const elsewhere = await rule({ conditions: RELEASE, sourceAddress: '192.0.2.0/24' });
+    expect(await logIn(at, (await loggedIn(await runOf(GITHUB))).file)).toBe('denied');
+    await drop(elsewhere);
+    const made = await rule({ conditions: RELEASE });
+    const { file, answer } = await loggedIn(await runOf(GITHUB));
+    expect(await logIn(at, file)).toBe('accepted');
+    const revocation = { kind: 'serial', value: answer.body.serial };
+    await field.ask('POST', `/v1/ssh-ca/${authorityId}/revocations`, revocation);
+    await list();
+    expect(await logIn(at, file)).toBe('denied');
+    const last = await loggedIn(await runOf(GITHUB));
+    expect(Date.parse(last.answer.body.validBefore) - Date.now()).toBeLessThanOrEqual(600_000);
+    await stage.sql(`UPDATE ssh_login_rule SET life_seconds = 60 WHERE id = $1`, [made.id]);
+    const short = await loggedIn(await runOf(GITHUB));
+    expect(await logIn(at, short.file)).toBe('accepted');
+    await sleep(Date.parse(short.answer.body.validBefore) - Date.now() + 1500);
+    expect(await logIn(at, short.file)).toBe('denied');
+    await drop(made);
+  }, 120_000);
+
+  it('is for people too: "sealwright ssh login" writes it where ssh finds it', async () => {
+    const made = await rule({ subject: 'person', conditions: [{ claim: 'email', values: [ann.email] }] });
+    const key = newClientKey(field.directory, 'ann');
+    const as = ({ accessToken }: Person) => ({ SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: accessToken });
+    const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
+    expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
+    expect(await logIn(at, key.file)).toBe('accepted');
+    const bob = await register(service, 'bob');
+    expect(await sealwright(['ssh', 'login', '--key', key.file], { env: as(bob) })).toMatchObject({ code: 4 });
+    await drop(made);
+  });
+
+  it('is for nobody with an API key, and only of an authority for users', async () => {
+    const key = newClientKey(field.directory, 'nobody');
+    const answer = await service.call('POST', '/v1/ssh-login', { key: apiKey, body: { publicKey: key.publicKey } });
+    assertProblem(answer, { status: 403, code: 'ssh-login.nobody' });
+    const { id } = await field.ask('POST', '/v1/ssh-ca', { name: 'hosts', kind: 'host' });
+    const body = {
+      name: 'x',
+      authorityId: id,
+      subject: 'person',
+      conditions: RELEASE,
+      principals: ['a'],
+      lifeSeconds: 60,
+    };
+    assertProblem(await service.call('POST', '/v1/ssh-login-rules', { key: apiKey, body }), {
+      status: 422,
+      code: 'ssh-login-rule.authority',
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import { useI18n } from '../i18n/i18n.js';
+import { Facts } from './facts.js';
+
+/** What the issuer of a workload's token proved, as the API shows it and as the hash of an approval covers it. */
+export interface Verified {
+  readonly trust: { readonly name: string };
+  readonly claims: Record<string, unknown>;
+}
+
+/** What people look at first; the other claims follow as they came. */
+const FIRST = [
+  'iss',
+  'repository',
+  'project_path',
+  'ref',
+  'sha',
+  'workflow_ref',
+  'job_workflow_ref',
+  'runner_environment',
+  'environment',
+  'actor',
+  'sub',
+];
+
+/** Whether this is an identity, and not whatever else a document may have under this name. */
+export function isVerified(value: unknown): value is Verified {
+  const { trust, claims } = (value ?? {}) as Partial<Verified>;
+  return typeof trust === 'object' && typeof claims === 'object';
+}
+
+/** The claims by their own names, which are those of the build system. */
+export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Verified }) {
+  const { t } = useI18n();
+  const names = [
+    ...FIRST.filter((name) => name in claims),
+    ...Object.keys(claims).filter((name) => !FIRST.includes(name)),
+  ];
+  return (
+    <Facts
+      facts={[
+        [t('verified.trust'), trust.name],
+        ...names.map((name): [string, ReactNode] => [name, <ClaimText key={name} value={claims[name]} />]),
+      ]}
+    />
+  );
+}
+
+function ClaimText({ value }: { value: unknown }) {
+  return <span className="sw-mono">{typeof value === 'string' ? value : JSON.stringify(value)}</span>;
+}
