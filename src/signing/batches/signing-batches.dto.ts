@@ -24,7 +24,7 @@ import type { BatchOrder } from './signing-batches.service.js';
 
 export const MAX_ITEMS = 1000;
 
-const BATCH_FORMATS = SIGNATURE_FORMATS.filter((one) => !['authenticode', 'openpgp'].includes(one));
+const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'].includes(one));
 
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
