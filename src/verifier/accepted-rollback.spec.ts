@@ -37,7 +37,9 @@ describe('an older checkpoint', () => {
   const one = [rollback('a/log', 'a/log/2')];
 
   it('that is ahead of an accepted restore is explained, with how many leaves are lost', () => {
-    expect(coveringRollback(one, older(100), 'a/log/2', false)).toContain('40 of the leaves under your checkpoint are lost');
+    expect(coveringRollback(one, older(100), 'a/log/2', false)).toContain(
+      '40 of the leaves under your checkpoint are lost',
+    );
     expect(coveringRollback(one, older(80, 9), 'a/log/2', false)).toContain('20 of the leaves');
     expect(coveringRollback(one, older(60, 2), 'a/log/2', false)).toContain('0 of the leaves');
   });

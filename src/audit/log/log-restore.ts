@@ -12,7 +12,8 @@ import { SEQUENCER_LOCK } from './log-tiles.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 const LOG_LABEL = 'sealwright-log';
-const ACCEPT = 'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept (npm run cli -- restore accept)';
+const ACCEPT =
+  'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept (npm run cli -- restore accept)';
 
 /** What `accept` did. */
 export interface AcceptedRestore {

@@ -1,3 +1,5 @@
+import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
+
 /** The type of an in-toto statement inside a DSSE envelope (in-toto Attestation Framework 1.0). */
 export const IN_TOTO_PAYLOAD = 'application/vnd.in-toto+json';
 const STATEMENT = 'https://in-toto.io/Statement/v1';
@@ -15,18 +17,9 @@ export function statementAbout(files: readonly AttestedFile[], predicateType: st
   return Buffer.from(JSON.stringify({ _type: STATEMENT, subject, predicateType, predicate }));
 }
 
-/** The pre-authentication encoding of DSSE (secure-systems-lab/dsse, protocol.md): what is hashed and signed. */
-export function preAuthenticationEncoding(payloadType: string, payload: Buffer): Buffer {
-  const type = Buffer.from(payloadType);
-  return Buffer.concat([Buffer.from(`DSSEv1 ${type.length} `), type, Buffer.from(` ${payload.length} `), payload]);
-}
+type DsseSignature = DsseEnvelope['signatures'][number];
 
-export interface DsseSignature {
-  readonly keyid: string;
-  readonly sig: string;
-}
-
-export function envelopeOf(payload: Buffer, signature: DsseSignature) {
+export function envelopeOf(payload: Buffer, signature: DsseSignature): DsseEnvelope {
   return { payload: payload.toString('base64'), payloadType: IN_TOTO_PAYLOAD, signatures: [signature] };
 }
 

@@ -1,15 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { type DsseEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
-import {
-  bundleOf,
-  type DsseSignature,
-  envelopeOf,
-  IN_TOTO_PAYLOAD,
-  preAuthenticationEncoding,
-  statementAbout,
-} from '../api/attestation.js';
+import { bundleOf, envelopeOf, IN_TOTO_PAYLOAD, statementAbout } from '../api/attestation.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
@@ -38,7 +32,7 @@ export const attest: ClientCommand = {
     const payload = await payloadFor(positionals, text(options, 'type') ?? PROVENANCE, predicateFile);
     const request = await signed(invocation, payload, basename(first));
     if (request.signature === undefined) return pending(invocation, request);
-    const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseSignature;
+    const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseEnvelope['signatures'][number];
     const bare = options['envelope'] === true;
     const out = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
     await writeFile(out, `${JSON.stringify(bare ? envelopeOf(payload, signature) : bundleOf(payload, signature))}\n`);
@@ -68,7 +62,7 @@ async function predicateIn(file: string): Promise<unknown> {
 }
 
 async function signed({ options, api }: Invocation, payload: Buffer, filename: string): Promise<Request> {
-  const encoding = preAuthenticationEncoding(IN_TOTO_PAYLOAD, payload);
+  const encoding = preAuthEncoding(IN_TOTO_PAYLOAD, payload);
   const body = {
     digest: createHash('sha256').update(encoding).digest('base64'),
     algorithm: 'sha256',

@@ -6,7 +6,7 @@ import { KEY_MARK, Seal } from './seal.js';
 
 const [OLD, NEW] = ['the-old-secret-of-this-installation-0001', 'the-new-secret-of-this-installation-0002'];
 const sealWith = (jwtSecrets: [string, ...string[]], namesKeys: boolean) =>
-  new Seal({ jwtSecrets } as Config, { namesKeys } as SealFormat);
+  new Seal({ jwtSecrets } as Partial<Config> as Config, { namesKeys } as Partial<SealFormat> as SealFormat);
 const named = (...jwtSecrets: [string, ...string[]]) => sealWith(jwtSecrets, true);
 const plain = Buffer.from('a secret');
 

@@ -94,6 +94,7 @@ describe('an attestation', () => {
     publicKey,
     keyName: 'id.1',
     chain: [],
+    madeAt: new Date(),
     content,
   } as const;
   const signature = sign('sha256', attestation.toBeSigned(order, new Date()) ?? Buffer.alloc(0), pair.privateKey);

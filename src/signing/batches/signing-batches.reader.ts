@@ -76,7 +76,8 @@ export class SigningBatchesReader {
     );
     const ofThisRun = batch?.requestedBy === caller.id ? (caller.identity ?? null) : null;
     const { identity } = rows[0] ?? { identity: ofThisRun };
-    const isTheirs = batch !== null && (isOwn(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
+    const isTheirs =
+      batch !== null && (isOwn(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
     if (!isTheirs) throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
     const refused = (batch.refused ?? []).map(({ index, code, detail }) => ({
       index,

@@ -2,7 +2,16 @@ import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 
 /** The containers of a signature. */
-export const SIGNATURE_FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle', 'dsse', 'openpgp', 'attestation'] as const;
+export const SIGNATURE_FORMATS = [
+  'raw',
+  'cms',
+  'authenticode',
+  'jws',
+  'sigstore-bundle',
+  'dsse',
+  'openpgp',
+  'attestation',
+] as const;
 export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 
 /** The formats that a caller can ask for with a digest. The statement of an attestation is composed by the service. */
