@@ -16,7 +16,6 @@ import { KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
 import { Problem } from '../platform/errors/problem.js';
 import { CertificatesService } from '../signing/certificates/certificates.service.js';
-import type { SigningKeyWithVersion } from '../signing/keys/signing-key.reader.js';
 import { type NewSigningKey, SigningKeysService } from '../signing/keys/signing-keys.service.js';
 
 const KEYS = [
@@ -50,7 +49,7 @@ async function createUnlessTaken(
   app: INestApplicationContext,
   caller: Caller,
   order: NewSigningKey,
-): Promise<SigningKeyWithVersion | undefined> {
+): Promise<Awaited<ReturnType<SigningKeysService['create']>> | undefined> {
   try {
     return await app.get(SigningKeysService).create(caller, order);
   } catch (error) {

@@ -96,9 +96,9 @@ function ask(port: number, method: string, path: string, body?: object): Promise
 async function during(port: number, work: () => Promise<void>): Promise<{ answers: number; noticed: string[] }> {
   const noticed: string[] = [];
   let answers = 0;
-  const until = new AbortController();
+  const stopped = new AbortController();
   const lanes = Array.from({ length: 3 }, async (_, lane) => {
-    for (let number = 0; !until.signal.aborted; number += 1) {
+    for (let number = 0; !stopped.signal.aborted; number += 1) {
       const body = { digest: digestOf(`proxy ${lane} ${number}`), algorithm: 'sha256' };
       const answer = await ask(port, 'POST', '/api/v1/sign/digest', body).catch((error: Error) => ({
         status: 0,
@@ -110,7 +110,7 @@ async function during(port: number, work: () => Promise<void>): Promise<{ answer
     }
   });
   await work();
-  until.abort();
+  stopped.abort();
   await Promise.all(lanes);
   return { answers, noticed };
 }

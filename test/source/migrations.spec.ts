@@ -59,6 +59,12 @@ const BREAKING =
   /\bDROP (?:TABLE|COLUMN|VIEW|CONSTRAINT|DEFAULT)\b|\bRENAME\b|\bALTER COLUMN \S+ (?:SET DATA )?TYPE\b|\bSET NOT NULL\b/i;
 const CONTRACT = /Contract: epoch (\d+)/;
 
+/** A constraint that the same migration sets again, in another form. */
+function isReplaced(statement: string, statements: readonly string[]): boolean {
+  const name = /^ALTER TABLE \w+ DROP CONSTRAINT (\w+)$/i.exec(statement)?.[1];
+  return name !== undefined && statements.some((one) => one.includes(`ADD CONSTRAINT ${name} `));
+}
+
 /** What keeps a migration from running beside the version before, and beside its load. */
 function faultsOf({ says, statements, isOneTransaction, concurrently }: Migration): string[] {
   const made = statements.flatMap((one) => /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/i.exec(one)?.[1] ?? []);
@@ -71,6 +77,7 @@ function faultsOf({ says, statements, isOneTransaction, concurrently }: Migratio
     const is = (pattern: RegExp) => pattern.test(one) && !isFree(table);
     return [
       BREAKING.test(one) &&
+        !isReplaced(one, statements) &&
         !made.includes(table) &&
         (epoch === undefined || !raises) &&
         `takes away what the version before uses: ${one}`,

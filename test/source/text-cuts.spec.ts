@@ -4,7 +4,6 @@ import { cutsOf, rawCuts } from './text-cuts.js';
 /** Texts that are ASCII whoever wrote them, or that are looked at and shown to nobody: `path › expression`. */
 const PLAIN: Readonly<Record<string, string>> = {
   'src/audit/entries/audit.service.ts › action.slice(0, 1 - WILDCARD.length)': 'takes the end off that was asked for',
-  "src/audit/log/log-health.ts › id.replaceAll('-', '').slice(0, 12)": 'hexadecimal',
   'src/auth/oauth/device-flow.service.ts › userCode.slice(0, 4)': 'letters of ours',
   'src/client/gpg/gpg-keys.ts › fingerprint.slice(-16)': 'hexadecimal',
   'src/client/sensor/delivery.ts › batch.slice(0, 6)': 'digits',

@@ -1,4 +1,5 @@
 import { constants, createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
+import { base64UrlBytes, fromBase64Url } from '../encoding/base64.js';
 
 /** The public members of a key (RFC 7517, RFC 7518 section 6, RFC 8037). */
 export interface PublicJwk {
@@ -56,17 +57,13 @@ export interface DecodedJws {
   readonly signature: Buffer;
 }
 
-const BASE64URL = /^[A-Za-z0-9_-]+$/;
-
 /** Takes a JWT of the compact serialization apart (RFC 7515 section 7.1); undefined if it is none. Nothing is verified. */
 export function decodeJws(token: string): DecodedJws | undefined {
   const parts = token.split('.');
   const [header = '', payload = '', signature = ''] = parts;
-  if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return undefined;
-  const [first, second] = [objectIn(header), objectIn(payload)];
-  if (first === undefined || second === undefined) return undefined;
-  const signingInput = `${header}.${payload}`;
-  return { header: first, payload: second, signingInput, signature: Buffer.from(signature, 'base64url') };
+  const [first, second, third] = [objectIn(header), objectIn(payload), fromBase64Url(signature)];
+  if (parts.length !== 3 || first === undefined || second === undefined || third === undefined) return undefined;
+  return { header: first, payload: second, signingInput: `${header}.${payload}`, signature: third };
 }
 
 /** Whether this key made the signature. A header with `crit` is never understood (RFC 7515 section 4.1.11). */
@@ -88,7 +85,7 @@ export function isSignedByJwk({ header, signingInput, signature }: DecodedJws, j
 
 function objectIn(part: string): Record<string, unknown> | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url'));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(base64UrlBytes(part));
     const read: unknown = JSON.parse(text);
     return typeof read === 'object' && read !== null && !Array.isArray(read)
       ? (read as Record<string, unknown>)

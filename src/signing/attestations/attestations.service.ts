@@ -7,6 +7,7 @@ import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import { SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 import { PROVENANCE_TYPE, provenanceStatement, type StatementSubject } from './provenance-statement.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 
 export interface AttestationOrder {
   readonly subjects: readonly StatementSubject[];
@@ -60,6 +61,6 @@ function shown(request: ShownRequest): ShownAttestation {
   if (request.signature === null) return { request, made: undefined };
   const bundle = JSON.parse(request.signature.toString()) as { dsseEnvelope: DsseEnvelope };
   const envelope = bundle.dsseEnvelope;
-  const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()) as object;
+  const statement = JSON.parse(base64Bytes(envelope.payload).toString()) as object;
   return { request, made: { statement, envelope, bundle } };
 }

@@ -92,10 +92,19 @@ function draftOf({ id, deadlines, standards = [], target, ...rest }: Values, kno
   const rule = {
     ...rest,
     standards,
-    deadlines: (deadlines as Row[]).map(({ weight, ...row }) => ({ ...row, ...weightOf(weight) })),
+    deadlines: (deadlines as Row[]).map(deadlineOf),
     ...(target === undefined ? {} : { target }),
   };
   return { id: known ?? textOf(id), rule: rule as unknown as RuleBody };
+}
+
+function deadlineOf({ weight, verified, appliesTo, ...row }: Row) {
+  return {
+    ...row,
+    ...weightOf(weight),
+    ...(appliesTo === undefined || appliesTo === '' ? {} : { appliesTo }),
+    ...(verified === undefined || verified === '' ? {} : { verified: verified === 'yes' }),
+  };
 }
 
 /** Legal force of a deadline: binding or recommendation, final or draft. */
@@ -116,8 +125,10 @@ const NEW: RuleBody = {
 
 function useFields(rule: RuleView | RuleBody): Field[] {
   const { t, named } = useI18n();
-  const rows = rule.deadlines.map(({ binding, draft, ...row }) => ({
+  const rows = rule.deadlines.map(({ binding, draft, appliesTo = '', verified, ...row }) => ({
     ...row,
+    appliesTo,
+    verified: verified === undefined ? '' : verified ? 'yes' : 'no',
     weight: `${binding ? 'binding' : 'advice'}${draft ? '-draft' : ''}`,
   }));
   return [
@@ -176,6 +187,12 @@ function useFields(rule: RuleView | RuleBody): Field[] {
           name: 'weight',
           label: t('rules.deadline.weight'),
           options: WEIGHTS.map((value) => ({ value, label: named('weight', value) })),
+        },
+        { name: 'appliesTo', label: t('rules.deadline.appliesTo') },
+        {
+          name: 'verified',
+          label: t('rules.deadline.verified'),
+          options: ['yes', 'no'].map((value) => ({ value, label: named('verified', value) })),
         },
       ],
     },

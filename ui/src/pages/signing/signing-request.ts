@@ -20,6 +20,7 @@ const ENDINGS: Record<SigningRequestView['format'], string> = {
   'sigstore-bundle': 'sigstore.json',
   dsse: 'dsse.json',
   openpgp: 'gpg',
+  attestation: 'intoto.sigstore.json',
 };
 
 export const signatureFileOf = (request: SigningRequestView): string =>
