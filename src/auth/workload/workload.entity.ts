@@ -91,7 +91,7 @@ export class WorkloadTrust {
   enabled: boolean;
 
   /** The person who last changed it: its tokens do nothing that they may not do now. */
-  @Column('text')
+  @Column('uuid')
   ownerId: string;
 
   /** Counts the edits; the ETag. A token ends with the revision that it was issued under. */

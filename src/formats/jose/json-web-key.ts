@@ -62,7 +62,8 @@ export function decodeJws(token: string): DecodedJws | undefined {
   const parts = token.split('.');
   const [header = '', payload = '', signature = ''] = parts;
   const [first, second, third] = [objectIn(header), objectIn(payload), fromBase64Url(signature)];
-  if (parts.length !== 3 || first === undefined || second === undefined || third === undefined) return undefined;
+  if (parts.length !== 3 || signature === '') return undefined;
+  if (first === undefined || second === undefined || third === undefined) return undefined;
   return { header: first, payload: second, signingInput: `${header}.${payload}`, signature: third };
 }
 

@@ -37,7 +37,7 @@ export class WorkloadIdentity1798000042100 implements MigrationInterface {
                 "keys" text array NOT NULL,
                 "life_seconds" integer NOT NULL DEFAULT 900,
                 "enabled" boolean NOT NULL DEFAULT true,
-                "owner_id" text NOT NULL,
+                "owner_id" uuid NOT NULL,
                 "revision" integer NOT NULL DEFAULT 1,
                 "created_at" TIMESTAMP WITH TIME ZONE NOT NULL DEFAULT now(),
                 "updated_at" TIMESTAMP WITH TIME ZONE NOT NULL DEFAULT now(),
