@@ -39,6 +39,7 @@ const PUBLIC = [
   'login',
   'getHealth',
   'getReadiness',
+  'getSigning',
   'getLiveness',
   'timestampChain',
   'trustedUserCaKeys',

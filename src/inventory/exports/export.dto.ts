@@ -1,4 +1,4 @@
-import { OmitType } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import { AssetFilterQuery } from '../assets/assets-query.dto.js';
@@ -14,7 +14,8 @@ export class BomExportQuery extends ExportQuery {
   @IsBoolean()
   own?: boolean;
 
-  /** Version of CycloneDX. @example 1.7 */
+  /** Version of CycloneDX. */
+  @ApiProperty({ enum: EXPORT_VERSIONS, required: false, default: DEFAULT_EXPORT_VERSION })
   @IsOptional()
   @IsIn(EXPORT_VERSIONS)
   version: ExportVersion = DEFAULT_EXPORT_VERSION;

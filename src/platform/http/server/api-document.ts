@@ -49,6 +49,7 @@ function description() {
     .addTag('Signing keys', 'Key pairs in the HSM')
     .addTag('Approvals', 'N people say yes before a key signs')
     .addTag('Certificates', 'Certificate chains of keys, ours and others')
+    .addTag('OpenPGP', 'Certificates of signing keys as OpenPGP has them (RFC 9580)')
     .addTag('Timestamps', 'RFC 3161')
     .addTag('Facades', 'What clients of other signing services call')
     .addTag('SSH keys', 'Where they are, and whom they let in')

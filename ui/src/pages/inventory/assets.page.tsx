@@ -94,7 +94,7 @@ export function AssetsPage() {
           </Button>
           <SignedDownload
             file="inventory.cdx.json"
-            ask={(key) => exportSignedCycloneDx({ query: { ...withTimes(exported), version: '1.6', key }, parseAs: 'blob' })}
+            ask={(key) => exportSignedCycloneDx({ query: { ...withTimes(exported), key }, parseAs: 'blob' })}
           />
         </>
       }
