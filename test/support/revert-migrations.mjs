@@ -6,6 +6,9 @@ const [{ Config }, { dataSourceOptions }, { databaseClient }] = await Promise.al
   ['config/config.js', 'database/data-source-options.js', 'database/database-client.js'].map(built),
 );
 const config = new Config();
-const db = await new DataSource({ ...dataSourceOptions(config), extra: { Client: databaseClient(config) } }).initialize();
+const db = await new DataSource({
+  ...dataSourceOptions(config),
+  extra: { Client: databaseClient(config) },
+}).initialize();
 for (let left = Number(process.argv[2]); left > 0; left -= 1) await db.undoLastMigration({ transaction: 'each' });
 await db.destroy();
