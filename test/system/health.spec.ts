@@ -57,6 +57,7 @@ it('all is well: 200, with details for who is signed in only', async () => {
     tsa: unknown,
     mail: unknown,
     log: up,
+    secrets: up,
   });
   const { hsm } = (await health(apiKey)).body.components;
   expect(hsm.details).toMatchObject({ detail: expect.stringContaining('sealwright-test'), pid: expect.any(Number) });

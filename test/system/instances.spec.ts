@@ -128,7 +128,9 @@ it('a database that takes no writes is DOWN, in the words of the database, and c
   expect((await service.call('GET', '/actuator/health/signing')).status).toBe(503);
   const refused = await sign(service, { key: apiKey, body: { digest: digestOf('read-only') } });
   expect([refused.status, refused.body.code]).toEqual([503, 'database.read-only']);
-  expect(service.log()).toContain('the database takes no writes: it is read-only');
+  await until('the log says so', 15, () =>
+    Promise.resolve(service.log().includes('the database takes no writes: it is read-only')),
+  );
   await readOnly(false);
   await until('it is UP', 15, async () => (await health()).status === 'UP');
   expect((await sign(service, { key: apiKey, body: { digest: digestOf('read-only') } })).status).toBe(200);
