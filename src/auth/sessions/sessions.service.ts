@@ -45,7 +45,7 @@ export const SESSION_SECONDS = 30 * 24 * 3600;
 const SEAL = 'id token';
 export const SEALED_LOGOUT_HINT = {
   table: 'auth_session',
-  column: 'logout_hint',
+  column: 'id_token',
   purpose: SEAL,
   place: 't.id::text',
 } as const;

@@ -19,6 +19,15 @@ export type DatabaseClient = new (given?: ClientConfig) => Client;
  * What a session needs is set by SET after it was opened: connection poolers refuse such parameters at the start of a session, or drop them.
  */
 export function databaseClient(config: Config): DatabaseClient {
+  const known = clients.get(config) ?? newDatabaseClient(config);
+  clients.set(config, known);
+  return known;
+}
+
+/** One class for all users of a configuration: what one of them learns about the hosts, the others know. */
+const clients = new WeakMap<Config, DatabaseClient>();
+
+function newDatabaseClient(config: Config): DatabaseClient {
   let turn = 0;
   return class extends SafeClient {
     private readonly turn = turn;
@@ -74,6 +83,17 @@ export function databaseClient(config: Config): DatabaseClient {
       if (turn === this.turn) turn = (turn + 1) % config.database.hosts.length;
     }
   };
+}
+
+/** Tries `work`, which connects, once for each host of the database, until it succeeds. Rejects with the last failure. */
+export async function onAnyHost<Result>({ database }: Config, work: () => Promise<Result>): Promise<Result> {
+  for (let left = database.hosts.length - 1; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
 }
 
 /**

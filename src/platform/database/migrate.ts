@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { databaseClient } from './database-client.js';
+import { databaseClient, onAnyHost } from './database-client.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { sqlState } from './database-error.js';
 
@@ -28,7 +28,7 @@ const RECONCILE = `UPDATE job_lease SET last_success_at = NULL WHERE name LIKE '
 export async function migrateDatabase(config: Config, says: (line: string) => void): Promise<string[]> {
   // A migration may take longer than any query of the service may.
   const extra = { Client: databaseClient(config), lock_timeout: LOCK_TIMEOUT_MS };
-  const db = await new DataSource({ ...dataSourceOptions(config), extra }).initialize();
+  const db = await onAnyHost(config, () => new DataSource({ ...dataSourceOptions(config), extra }).initialize());
   const keeper = db.createQueryRunner();
   try {
     await lock(keeper, says);

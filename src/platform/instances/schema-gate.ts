@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
-import { databaseClient } from '../database/database-client.js';
+import { databaseClient, onAnyHost } from '../database/database-client.js';
 import { operatorsWords, sqlState } from '../database/database-error.js';
 import { type Epoch, schemaFault, type SchemaState } from './schema-fit.js';
 
@@ -26,7 +26,11 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
 }
 
 /** Why this version cannot work on the schema; undefined when it can. Rejects when the database does not answer. */
-export async function schemaFaultOf(config: Config): Promise<string | undefined> {
+export function schemaFaultOf(config: Config): Promise<string | undefined> {
+  return onAnyHost(config, () => lookAtSchema(config));
+}
+
+async function lookAtSchema(config: Config): Promise<string | undefined> {
   const client = new (databaseClient(config))({
     application_name: `sealwright-${config.role}`,
     connectionTimeoutMillis: 2000,
