@@ -19,6 +19,7 @@ export const PAGES = [
   '/deadlines',
   '/rules?axis=quantum',
   '/rules/{rule}',
+  '/names',
   '/jurisdictions',
   '/conflicts',
   '/policy-packs',
