@@ -146,7 +146,9 @@ describe('what people enrolled', () => {
         'SELECT id, seed FROM second_factor WHERE seed IS NOT NULL',
       );
       await stage.sql('UPDATE second_factor SET seed = $2 WHERE id = $1', [row?.id, Buffer.alloc(60, 7)]);
-      const failed = await runToEnd(['reseal'], { ...stage.settings, SVC_JWT_SECRET: SECOND }).catch(String);
+      const failed = await runToEnd(['reseal'], { ...stage.settings, SVC_JWT_SECRET: SECOND }).catch(
+        ({ stdout }: { stdout: string }) => stdout,
+      );
       expect(failed).toContain('1 secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS');
       const started = await stage.start({ role: 'api', settings: settings() });
       const { body } = await started.call('GET', '/actuator/health', { key: apiKey });
