@@ -10,6 +10,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   approval_vote: 'the same, with each vote',
   identity_provider: 'what we show at a provider',
   log_tile: 'hashes of the log',
+  openpgp_statement: 'the hashed part of a signature over a key',
   passkey_challenge: 'is answered by a passkey, after the password',
   password_reset: 'sets the password of its own account; whoever is disabled cannot sign in with it',
   recovery_code: 'a second factor, after the password',
@@ -19,6 +20,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   user_account: 'the password of a person',
   webhook_endpoint: 'what we sign messages with',
   webhook_old_secret: 'the same, for a while',
+  workload_identity: 'what an issuer proved of a run: its token was used, and ends with its trust (workload.spec.ts)',
+  workload_token_use: 'marks of tokens that were used',
 };
 
 /** Within so many seconds the loss of a right reaches every process. */
