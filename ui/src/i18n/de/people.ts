@@ -135,4 +135,5 @@ export const people: Record<keyof typeof english, string> = {
   'way.password': 'Passwort',
   'way.registration': 'Registrierung',
   'way.saml': 'SAML',
+  'way.workload': 'Identitätstoken eines Workloads',
 };

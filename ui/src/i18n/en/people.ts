@@ -134,4 +134,5 @@ export const people = {
   'way.password': 'Password',
   'way.registration': 'Registration',
   'way.saml': 'SAML',
+  'way.workload': 'Identity token of a workload',
 } as const;
