@@ -7,7 +7,8 @@ import { KeyProcessFault } from './key-process-fault.js';
 import { type TokenKey, DIGEST_BYTES, type DigestAlgorithm, type SignOrder, type VaultKey } from '../key-vault.js';
 import { type Mechanism, type Pkcs11Token, pssMechanism } from './pkcs11-token.js';
 import { RsaCheck } from '../signatures/rsa-check.js';
-import { digestInfo, encodePss } from '../signatures/rsa-encodings.js';
+import { digestInfo } from '../../formats/asn1/digest-info.js';
+import { encodePss } from '../signatures/rsa-encodings.js';
 import type { PooledSession, SessionPool } from './session-pool.js';
 
 const RSA_PKCS: Mechanism = { mechanism: CKM.rsaPkcs };

@@ -1,6 +1,7 @@
 import { constants, createPublicKey, type KeyObject, publicDecrypt } from 'node:crypto';
 import type { DigestAlgorithm } from '../key-vault.js';
-import { digestInfo, verifyPss } from './rsa-encodings.js';
+import { digestInfo } from '../../formats/asn1/digest-info.js';
+import { verifyPss } from './rsa-encodings.js';
 
 const KEYS_KEPT = 1000;
 

@@ -10,7 +10,8 @@ import {
 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DIGEST_BYTES, type DigestAlgorithm } from '../key-vault.js';
-import { digestInfo, encodePss, verifyPss } from './rsa-encodings.js';
+import { digestInfo } from '../../formats/asn1/digest-info.js';
+import { encodePss, verifyPss } from './rsa-encodings.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES) as DigestAlgorithm[];
 const MESSAGE = Buffer.from('what is signed');
