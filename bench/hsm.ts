@@ -12,7 +12,7 @@ import { Config } from '../src/platform/config/config.js';
 import { CKM, CKO } from '../src/hsm/pkcs11/pkcs11-codes.js';
 import type { KeyVault, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
 import { Pkcs11Token, SIGNATURE_BUFFER_BYTES } from '../src/hsm/pkcs11/pkcs11-token.js';
-import { digestInfo } from '../src/hsm/signatures/rsa-encodings.js';
+import { digestInfo } from '../src/formats/asn1/digest-info.js';
 import { createToken, newKey, openVault, type TestToken, useToken } from '../test/support/hsm.js';
 
 export interface Load {
