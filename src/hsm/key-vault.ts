@@ -1,3 +1,14 @@
+/** What a signature over a digest of a caller can be for. A digest does not tell a release from an SSH login or a TLS challenge. */
+export const SIGNATURE_PURPOSES = [
+  'code-signing',
+  'documents',
+  'openpgp',
+  'ssh-login',
+  'ssh-signatures',
+  'tls-client',
+] as const;
+export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
+
 /** Purposes of the keys that sign for the service. The key of the audit log is not among them: no sign order reaches it. */
 export const SIGNER_PURPOSES = [
   'signing',
@@ -5,12 +16,7 @@ export const SIGNER_PURPOSES = [
   'certificates',
   'ssh-ca',
   'ssh-key',
-  'code-signing',
-  'documents',
-  'openpgp',
-  'ssh-login',
-  'ssh-signatures',
-  'tls-client',
+  ...SIGNATURE_PURPOSES,
 ] as const;
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 

@@ -13,12 +13,17 @@ import {
   ValidateIf,
 } from 'class-validator';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
-import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  DIGEST_BYTES,
+  SCHEMES,
+  SIGNATURE_PURPOSES,
+  type SignaturePurpose,
+  type SignatureScheme,
+} from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { IsBase64Text, JsonAtMost, WholeNumber } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';

@@ -13,10 +13,15 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
-import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  DIGEST_BYTES,
+  SCHEMES,
+  SIGNATURE_PURPOSES,
+  type SignaturePurpose,
+  type SignatureScheme,
+} from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { SIGNATURE_PURPOSES, type SignaturePurpose } from '../keys/signing-key.entity.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CALLER_PURPOSES, KEY_PURPOSES, keyPurposesFor, SIGNATURE_PURPOSES } from './signing-key.entity.js';
+import { SIGNATURE_PURPOSES } from '../../hsm/key-vault.js';
+import { CALLER_PURPOSES, KEY_PURPOSES, keyPurposesFor } from './signing-key.entity.js';
 
 describe('the purposes of keys', () => {
   it.each(SIGNATURE_PURPOSES)('a signature for %s is made by a key for it', (purpose) => {

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { KeyType } from '../../hsm/key-vault.js';
+import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../hsm/key-vault.js';
 import type { KeyConstraints } from './key-constraints.js';
 
 /** The life of a signing key. A key signs only in ACTIVE. From DESTROYING on there is no way back. */
@@ -28,17 +28,6 @@ const MOVES: Record<SigningKeyState, readonly SigningKeyState[]> = {
 export function statesBefore(next: SigningKeyState): SigningKeyState[] {
   return SIGNING_KEY_STATES.filter((state) => MOVES[state].includes(next));
 }
-
-/** What a caller can say that a signature is for. A digest does not tell a release from an SSH login or a TLS challenge. */
-export const SIGNATURE_PURPOSES = [
-  'code-signing',
-  'documents',
-  'openpgp',
-  'ssh-login',
-  'ssh-signatures',
-  'tls-client',
-] as const;
-export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
 
 /**
  * The purpose of a signing key, fixed when it is created and part of its label in the token. `signing` is for code and documents alike, as

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Caller, principalOf } from '../../access/caller.js';
 import {
   type DigestAlgorithm,
+  type SignaturePurpose,
   type SignatureScheme,
   DIGEST_BYTES,
   type KeyType,
@@ -20,7 +21,7 @@ import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } fr
 import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
 import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { assertPermitted } from '../keys/key-constraints.js';
-import { keyPurposesFor, type SignaturePurpose } from '../keys/signing-key.entity.js';
+import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
