@@ -3,9 +3,11 @@ import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
 
-const MAGIC = Buffer.from('SSHSIG', 'latin1');
+/** The first bytes of a signature of this format, and of the message that it is over. */
+export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
 const VERSION = 1;
-const HASHES = ['sha256', 'sha512'];
+/** The hashes of the format, with their lengths in bytes. */
+export const SSHSIG_HASH_BYTES: Readonly<Record<string, number>> = { sha256: 32, sha512: 64 };
 const ARMOR = /-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,20000})-----END SSH SIGNATURE-----/;
 
 export interface SignedMessage {
@@ -23,15 +25,15 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
   if (base64 === undefined) return false;
   try {
     const bytes = fromBrokenBase64(base64);
-    if (bytes === undefined || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return false;
-    const reader = new WireReader(bytes.subarray(MAGIC.length));
+    if (bytes === undefined || !bytes.subarray(0, SSHSIG_MAGIC.length).equals(SSHSIG_MAGIC)) return false;
+    const reader = new WireReader(bytes.subarray(SSHSIG_MAGIC.length));
     if (reader.uint32() !== VERSION || !reader.string().equals(key) || reader.text() !== namespace) return false;
     const reserved = reader.string();
     const hash = reader.text();
     const signature = reader.string();
-    if (!reader.done || !HASHES.includes(hash)) return false;
+    if (!reader.done || !Object.hasOwn(SSHSIG_HASH_BYTES, hash)) return false;
     const digest = createHash(hash).update(message).digest();
-    const signed = [MAGIC, wireString(namespace), wireString(reserved), wireString(hash), wireString(digest)];
+    const signed = [SSHSIG_MAGIC, wireString(namespace), wireString(reserved), wireString(hash), wireString(digest)];
     // SHA-1 is no signature any more (PROTOCOL.sshsig: RSA signs with SHA-2).
     if (new WireReader(signature).text() === 'ssh-rsa') return false;
     return isSignedBy(key, signature, Buffer.concat(signed));

@@ -1,3 +1,4 @@
+import { SSHSIG_HASH_BYTES, SSHSIG_MAGIC } from '../../../formats/ssh/sshsig.js';
 import { WireReader } from '../../../formats/ssh/wire.js';
 import type { Purpose } from '../signer/purposes.js';
 
@@ -10,8 +11,6 @@ export interface ReadData {
   readonly algorithm: string | undefined;
 }
 
-const SSHSIG = Buffer.from('SSHSIG', 'latin1');
-const HASH_BYTES: Readonly<Record<string, number>> = { sha256: 32, sha512: 64 };
 const USERAUTH_REQUEST = 50;
 /** Lengths of the hashes that a key exchange may have. */
 const SESSION_ID_BYTES = [20, 32, 48, 64];
@@ -25,7 +24,7 @@ const CONTROL = /\p{C}/u;
  */
 export function readSignedData(data: Buffer, key: Buffer): ReadData | undefined {
   try {
-    return data.subarray(0, SSHSIG.length).equals(SSHSIG) ? sshsigIn(data) : loginIn(data, key);
+    return data.subarray(0, SSHSIG_MAGIC.length).equals(SSHSIG_MAGIC) ? sshsigIn(data) : loginIn(data, key);
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -33,9 +32,10 @@ export function readSignedData(data: Buffer, key: Buffer): ReadData | undefined 
 }
 
 function sshsigIn(data: Buffer): ReadData | undefined {
-  const reader = new WireReader(data, SSHSIG.length);
+  const reader = new WireReader(data, SSHSIG_MAGIC.length);
   const [namespace, reserved, hash, digest] = [plain(reader), reader.string(), plain(reader), reader.string()];
-  if (!reader.done || namespace === '' || reserved.length > 0 || digest.length !== HASH_BYTES[hash]) return undefined;
+  if (!reader.done || namespace === '' || reserved.length > 0 || digest.length !== SSHSIG_HASH_BYTES[hash])
+    return undefined;
   const shown = { protocol: 'SSH signature', namespace, hash, messageDigest: digest.toString('hex') };
   return { purpose: 'ssh-signatures', shown, algorithm: undefined };
 }
