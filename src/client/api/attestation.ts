@@ -1,9 +1,4 @@
-import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
-
-/** The type of an in-toto statement inside a DSSE envelope (in-toto Attestation Framework 1.0). */
-export const IN_TOTO_PAYLOAD = 'application/vnd.in-toto+json';
-const STATEMENT = 'https://in-toto.io/Statement/v1';
-const BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+import { type DsseEnvelope, IN_TOTO_STATEMENT, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
 
 export interface AttestedFile {
   readonly name: string;
@@ -14,17 +9,11 @@ export interface AttestedFile {
 /** An in-toto statement about files, as it is signed. */
 export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: unknown): Buffer {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }));
-  return Buffer.from(JSON.stringify({ _type: STATEMENT, subject, predicateType, predicate }));
+  return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
 }
 
-type DsseSignature = DsseEnvelope['signatures'][number];
-
-export function envelopeOf(payload: Buffer, signature: DsseSignature): DsseEnvelope {
-  return { payload: payload.toString('base64'), payloadType: IN_TOTO_PAYLOAD, signatures: [signature] };
-}
-
-/** A Sigstore bundle v0.3 around an envelope. */
-export function bundleOf(payload: Buffer, signature: DsseSignature) {
-  const verificationMaterial = { publicKey: { hint: signature.keyid }, tlogEntries: [] };
-  return { mediaType: BUNDLE, verificationMaterial, dsseEnvelope: envelopeOf(payload, signature) };
+/** A Sigstore bundle v0.3 around an envelope; the key is named by the hint that its signature has. */
+export function bundleOf(dsseEnvelope: DsseEnvelope) {
+  const verificationMaterial = { publicKey: { hint: dsseEnvelope.signatures[0]?.keyid }, tlogEntries: [] };
+  return { mediaType: SIGSTORE_BUNDLE, verificationMaterial, dsseEnvelope };
 }

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type DsseEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
-import { bundleOf, envelopeOf, IN_TOTO_PAYLOAD, statementAbout } from '../api/attestation.js';
+import { bundleOf, statementAbout } from '../api/attestation.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
@@ -35,7 +35,8 @@ export const attest: ClientCommand = {
     const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseEnvelope['signatures'][number];
     const bare = options['envelope'] === true;
     const out = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
-    await writeFile(out, `${JSON.stringify(bare ? envelopeOf(payload, signature) : bundleOf(payload, signature))}\n`);
+    const envelope = inTotoEnvelope(payload, signature);
+    await writeFile(out, `${JSON.stringify(bare ? envelope : bundleOf(envelope))}\n`);
     print({ requestId: request.requestId, status: request.status, key: request.key, files: [out] }, [out]);
     return EXIT.done;
   },

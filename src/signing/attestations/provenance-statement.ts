@@ -1,3 +1,4 @@
+import { IN_TOTO_STATEMENT } from '../../formats/dsse/dsse.js';
 import { type Claims, claimValues, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /** A file that was built: its name, and its digest by algorithm, hexadecimal. */
@@ -6,7 +7,6 @@ export interface StatementSubject {
   readonly digest: Readonly<Record<string, string>>;
 }
 
-const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 
 /** The parts of a provenance that differ between build systems (SLSA v1.0, provenance). */
@@ -29,7 +29,7 @@ export function provenanceStatement(subject: readonly StatementSubject[], identi
   const digest = source?.commit === undefined ? {} : { digest: { gitCommit: source.commit } };
   const { tokenSha256, keyThumbprint } = identity;
   return {
-    _type: STATEMENT_TYPE,
+    _type: IN_TOTO_STATEMENT,
     subject,
     predicateType: PROVENANCE_TYPE,
     predicate: {

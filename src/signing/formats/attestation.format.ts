@@ -1,11 +1,8 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import { type DsseEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 import { dsseBundle } from './sigstore-bundle.format.js';
-
-/** in-toto attestation framework v1, envelope layer. */
-export const IN_TOTO_TYPE = 'application/vnd.in-toto+json';
 
 /**
  * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so no caller can choose this format:
@@ -14,18 +11,13 @@ export const IN_TOTO_TYPE = 'application/vnd.in-toto+json';
 export const attestation: SignatureFormatWriter = {
   needsCertificate: false,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
-  toBeSigned: (order) => preAuthEncoding(IN_TOTO_TYPE, statementOf(order)),
+  toBeSigned: (order) => preAuthEncoding(IN_TOTO_PAYLOAD, statementOf(order)),
   record: dsseRecord,
   assemble: (order, _toBeSigned, made) => dsseBundle(order, envelopeOf(order, made.signature), made.timestampToken),
 };
 
 function envelopeOf(order: FormatOrder, signature: Buffer): DsseEnvelope {
-  const payload = statementOf(order).toString('base64');
-  return {
-    payloadType: IN_TOTO_TYPE,
-    payload,
-    signatures: [{ sig: signature.toString('base64'), keyid: order.keyName }],
-  };
+  return inTotoEnvelope(statementOf(order), { sig: signature.toString('base64'), keyid: order.keyName });
 }
 
 function statementOf({ content }: FormatOrder): Buffer {

@@ -1,11 +1,10 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
+import { type DsseEnvelope, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 
-const MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const HASH_NAME: Record<FormatDigest, string> = { sha256: 'SHA2_256', sha384: 'SHA2_384', sha512: 'SHA2_512' };
 
 /** Sigstore bundle v0.3 with a message signature. The key is named by a hint, the SHA-256 of its SubjectPublicKeyInfo. */
@@ -32,7 +31,7 @@ function bundleBytes(publicKey: Buffer, content: object, timestampToken: Buffer 
   const hint = createHash('sha256').update(publicKey).digest('base64');
   const stamps = timestampToken === undefined ? [] : [{ signedTimestamp: granted(timestampToken).toString('base64') }];
   const bundle = {
-    mediaType: MEDIA_TYPE,
+    mediaType: SIGSTORE_BUNDLE,
     verificationMaterial: {
       publicKey: { hint },
       tlogEntries: [],
