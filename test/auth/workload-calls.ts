@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { GITHUB } from '../fakes/workload-claims.js';
 import type { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import type { Answer, Service } from '../support/service.js';
 import { unique } from '../approvals/approvers.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { postForm } from './oauth-calls.js';
+import { PEERS_HERE } from './people.js';
 
 export const AUDIENCE = 'https://sign.example.com';
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -19,6 +22,25 @@ export const RELEASES = [
   { claim: 'ref', values: ['refs/tags/v*'] },
   { claim: 'job_workflow_ref', values: ['octo-org/octo-repo/.github/workflows/release.yml@refs/tags/v*'] },
 ];
+
+/** A service that trusts this issuer, which it starts, for the releases of one repository. */
+export async function openWorkloadStage(
+  issuer: WorkloadIssuer,
+): Promise<WorkloadPlace & { readonly stage: Stage; readonly issuerId: string }> {
+  const stage = await openStage();
+  const { apiKey: key } = await stage.seed();
+  const service = await stage.start({ settings: PEERS_HERE });
+  await issuer.start();
+  const { id: issuerId } = await trustIssuer({ service, key }, { issuer: issuer.issuer });
+  await newTrust({ service, key }, issuerId, { name: 'releases' });
+  return { stage, service, key, issuerId };
+}
+
+/** The claims of a release, for tokens that are wrong in one way only. `life` in seconds. */
+export function releaseClaims(issuer: WorkloadIssuer, life = 300) {
+  const now = Math.floor(Date.now() / 1000);
+  return { ...GITHUB, iss: issuer.issuer, aud: AUDIENCE, jti: randomUUID(), iat: now, exp: now + life };
+}
 
 async function made(answer: Promise<Answer>): Promise<Answer['body']> {
   const { status, body } = await answer;

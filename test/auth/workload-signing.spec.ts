@@ -1,7 +1,7 @@
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { execFileSync } from 'node:child_process';
-import { createHash, createPublicKey, randomUUID } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +13,8 @@ import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read, sign, until } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
-import { PEERS_HERE } from './people.js';
-import { AUDIENCE, exchange, newTrust, RELEASES, runOf, trustIssuer } from './workload-calls.js';
+import type { Stage } from '../support/stage.js';
+import { exchange, newTrust, openWorkloadStage, releaseClaims, RELEASES, runOf } from './workload-calls.js';
 
 const issuer = new WorkloadIssuer();
 let stage: Stage;
@@ -24,28 +23,14 @@ let key: string;
 let issuerId: string;
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey: key } = await stage.seed());
-  service = await stage.start({ settings: PEERS_HERE });
-  await issuer.start();
-  ({ id: issuerId } = await trustIssuer({ service, key }, { issuer: issuer.issuer }));
-  await newTrust({ service, key }, issuerId, { name: 'releases' });
+  ({ stage, service, key, issuerId } = await openWorkloadStage(issuer));
 });
 afterAll(async () => {
   await issuer.stop();
   await stage.close();
 });
 
-const now = () => Math.floor(Date.now() / 1000);
-/** The claims of a release, for tokens that are wrong in one way only. */
-const good = (life = 300) => ({
-  ...GITHUB,
-  iss: issuer.issuer,
-  aud: AUDIENCE,
-  jti: randomUUID(),
-  iat: now(),
-  exp: now() + life,
-});
+const good = (life?: number) => releaseClaims(issuer, life);
 const signWith = (token: string, body: object = {}) =>
   sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unique } from '../approvals/approvers.js';
 import { GITHUB, GITHUB_PULL_REQUEST, KUBERNETES } from '../fakes/workload-claims.js';
@@ -6,10 +5,19 @@ import { type Misbehaviour, WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, read, sign, until } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
+import type { Stage } from '../support/stage.js';
 import { assertOAuthError, postForm } from './oauth-calls.js';
-import { PEERS_HERE } from './people.js';
-import { AUDIENCE, exchange, JWT_BEARER, newTrust, RELEASES, runOf, trustIssuer } from './workload-calls.js';
+import {
+  AUDIENCE,
+  exchange,
+  JWT_BEARER,
+  newTrust,
+  openWorkloadStage,
+  releaseClaims,
+  RELEASES,
+  runOf,
+  trustIssuer,
+} from './workload-calls.js';
 
 const issuer = new WorkloadIssuer();
 let stage: Stage;
@@ -18,12 +26,7 @@ let key: string;
 let issuerId: string;
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey: key } = await stage.seed());
-  service = await stage.start({ settings: PEERS_HERE });
-  await issuer.start();
-  ({ id: issuerId } = await trustIssuer({ service, key }, { issuer: issuer.issuer }));
-  await newTrust({ service, key }, issuerId, { name: 'releases' });
+  ({ stage, service, key, issuerId } = await openWorkloadStage(issuer));
 });
 afterAll(async () => {
   await issuer.stop();
@@ -31,15 +34,7 @@ afterAll(async () => {
 });
 
 const now = () => Math.floor(Date.now() / 1000);
-/** The claims of a release, for tokens that are wrong in one way only. */
-const good = (life = 300) => ({
-  ...GITHUB,
-  iss: issuer.issuer,
-  aud: AUDIENCE,
-  jti: randomUUID(),
-  iat: now(),
-  exp: now() + life,
-});
+const good = (life?: number) => releaseClaims(issuer, life);
 const signWith = (token: string, body: object = {}) =>
   sign(service, { key: token, body: { digest: digestOf('release'), ...body } });
 
