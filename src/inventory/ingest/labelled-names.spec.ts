@@ -116,7 +116,7 @@ function score(assets: readonly LabelledAsset[]): Score {
 }
 
 function registryNames(): LabelledAsset[] {
-  const file = new URL('../vocabularies/registry-names.sample.json', import.meta.url);
+  const file = new URL('../../../test/inventory/registry-names.json', import.meta.url);
   const names = JSON.parse(readFileSync(file, 'utf8')) as RegistryName[];
   return names.map(({ name, primitive, levels, families, quantumVulnerable }, index) => ({
     component: {

@@ -17,11 +17,6 @@ export function findKnownName(name: string): KnownName | undefined {
   return NAMES.get(keyOf(name));
 }
 
-/** All of them, as their vocabularies spell them. */
-export function knownNames(): readonly string[] {
-  return namesFile.vocabularies.flatMap(({ names }) => Object.keys(names));
-}
-
 function keyOf(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_-]/g, '');
 }

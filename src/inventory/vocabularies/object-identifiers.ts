@@ -48,16 +48,6 @@ export function findCurve(nameOrOid: string): NamedCurve | undefined {
   return CURVES.get(bareName(nameOrOid));
 }
 
-/** All object identifiers that are known. */
-export function knownOids(): IterableIterator<string> {
-  return IDENTIFIERS.keys();
-}
-
-/** All curves, each once. */
-export function knownCurves(): readonly NamedCurve[] {
-  return [...new Set(CURVES.values())];
-}
-
 /** All names of curves, in the spelling of `findCurve`. */
 export function curveNames(): readonly string[] {
   return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));

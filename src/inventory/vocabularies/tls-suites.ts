@@ -15,8 +15,3 @@ export function findSuite(name: string): string | undefined {
   // JSSE calls the suites of SSL 3.0 by its name.
   return SUITES.get(name.toUpperCase().replaceAll(' ', '').replace(/^SSL_/, 'TLS_'));
 }
-
-/** All suites of the registry. */
-export function registeredSuites(): readonly string[] {
-  return [...new Set(SUITES.values())];
-}
