@@ -1,0 +1,98 @@
+import { isAddressBlock } from '../../formats/addresses/address.js';
+import { type Environment, SettingFiles } from './setting-files.js';
+import { isMountPath, SETTINGS, type SettingName } from './settings.js';
+
+/** A name, an IPv4 address, or an IPv6 address in brackets. */
+const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
+
+/**
+ * Reads settings by their types. What cannot be used is noted in `faults` and replaced, so that the next ones can be read and all faults are
+ * reported together.
+ */
+export abstract class SettingReader {
+  protected readonly faults: string[];
+  protected readonly files: SettingFiles;
+
+  constructor(environment: Environment) {
+    this.files = new SettingFiles(environment);
+    this.faults = [...this.files.faults];
+  }
+
+  private raw(name: SettingName): string {
+    const given = this.files.read(name);
+    return given === undefined || given === '' ? SETTINGS[name].default : given;
+  }
+
+  protected text(name: SettingName): string {
+    return this.raw(name).trim();
+  }
+
+  protected list(name: SettingName): string[] {
+    return this.raw(name)
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  }
+
+  protected lines(name: SettingName): string[] {
+    return this.raw(name)
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+  }
+
+  protected whole(name: SettingName, least: number, most: number): number {
+    const value = Number(this.raw(name));
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    this.faults.push(`${name} must be a whole number from ${least} to ${most}, not "${this.raw(name)}"`);
+    return least;
+  }
+
+  protected oneOf<T extends string>(name: SettingName, allowed: readonly [T, ...T[]]): T {
+    const value = allowed.find((candidate) => candidate === this.raw(name));
+    if (value !== undefined) return value;
+    this.faults.push(`${name} must be one of ${allowed.join(', ')}, not "${this.raw(name)}"`);
+    return allowed[0];
+  }
+
+  protected authorities(name: SettingName): string[] {
+    const values = this.list(name);
+    const known = (value: string) =>
+      value === 'own' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
+    // An address may hold a password, so none is quoted.
+    if (values.length === 0 || !values.every(known)) this.faults.push(`${name} must be own, or http(s) addresses`);
+    return values;
+  }
+
+  protected blocks(name: SettingName): string[] {
+    const values = this.list(name);
+    const wrong = values.filter((value) => !isAddressBlock(value));
+    if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
+    return values;
+  }
+
+  protected mounts(name: SettingName): string[] {
+    const values = this.list(name);
+    const wrong = values.find((value) => !isMountPath(value));
+    if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
+    return values;
+  }
+
+  protected hostNames(name: SettingName): string[] {
+    const values = this.list(name).map((value) => value.toLowerCase());
+    const wrong = values.find((value) => !HOST_NAME.test(value));
+    if (wrong !== undefined) {
+      this.faults.push(
+        `${name} must be names or addresses without scheme and port, like sealwright.example.com, not "${wrong}"`,
+      );
+    }
+    return values;
+  }
+
+  protected objectIdentifier(name: SettingName): string {
+    const value = this.text(name);
+    if (/^[0-2](\.(0|[1-9]\d{0,38}))+$/.test(value)) return value;
+    this.faults.push(`${name} must be an object identifier like 1.3.6.1.4.1.1, not "${value}"`);
+    return value;
+  }
+}
