@@ -62,7 +62,7 @@ function protocolsOf({ options }: Invocation): string[] {
 
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const wanted = { protocol: 'pkcs11', purpose: purposeOf(options), names: namesOf(options) } as const;
-  // Read once before anybody connects, so that a wrong name or a missing login is told here.
+  // Read once before anybody connects, so that a wrong name or a missing login is reported here.
   await readAgentKeys(client, wanted);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
   const source = {

@@ -9,7 +9,7 @@ import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { fileHashOf } from '../api/files.js';
 
-/** SLSA provenance, unless told otherwise (slsa.dev/spec/v1.0). */
+/** The default: SLSA provenance (slsa.dev/spec/v1.0). */
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
 
 export const attest: ClientCommand = {

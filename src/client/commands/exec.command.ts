@@ -38,7 +38,7 @@ export function namesOf(options: OptionValues): string[] | undefined {
   return text(options, 'key')?.split(',');
 }
 
-/** What the signatures are for: code, unless told otherwise. */
+/** What the signatures are for; code by default. */
 export function purposeOf(options: OptionValues): Purpose {
   const given = text(options, 'purpose') ?? 'code-signing';
   const known = PURPOSES.find((one) => one === given);

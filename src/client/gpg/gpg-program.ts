@@ -128,7 +128,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   }
 }
 
-/** The key to sign with; undefined when there is none that can, which was told as gpg tells it (`INV_SGNR`). */
+/** The key to sign with; undefined when there is none that can, which was reported as gpg reports it (`INV_SGNR`). */
 function signingKey(keys: readonly GpgKey[], name: string | undefined, console: GpgConsole): GpgKey | undefined {
   const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
   if (others.length > 0)

@@ -162,7 +162,7 @@ export class DocumentIngest {
    * Idempotency-Key, since a repeated call comes here again. Undefined for everything else.
    */
   private async seeAgain(arrival: Arrival): Promise<IngestOutcome | undefined> {
-    // Outside of a transaction: most scans that found something new are told apart here.
+    // Outside of a transaction: most scans that found something new are recognized here.
     if (!isWholeScan(arrival) || !(await isNewestDigest(this.db.manager, arrival))) return undefined;
     const known = await this.keys.known(useOf(arrival));
     return this.transaction(async (tx) => {

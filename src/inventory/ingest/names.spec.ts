@@ -135,7 +135,7 @@ describe('the vocabularies', () => {
   });
 
   it('have a rule for every family, so that none is safe by silence', () => {
-    // PBE is told as PBES1 or PBES2.
+    // PBE is named PBES1 or PBES2.
     const families = [...knownFamilies().keys()].filter((family) => family !== 'PBE');
     const silent = families.filter((family) =>
       [{}, { bits: 256 }].some((sizes) => {

@@ -14,7 +14,7 @@ export interface ReferringAsset {
 /** The ids by which an asset counts for those that refer to it. */
 export type PartIds = ReadonlyMap<IdentifiedAsset, string>;
 
-/** How far a verdict follows references: a protocol names a key, whose algorithm is told by another one. */
+/** How far a verdict follows references: a protocol names a key, whose algorithm is named by another one. */
 const STEPS = 3;
 const REFERENCES: ReadonlySet<string> = new Set(['cipherSuite', 'cryptoRef', 'dependsOn']);
 

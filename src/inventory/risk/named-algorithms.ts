@@ -63,7 +63,7 @@ function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms 
   const byOid = identifier === undefined ? undefined : readAlgorithm(identifier, properties);
   const unread = named.uses.length === 0 || named.reading.mayBePublicKey ? unreadName(name, named.reading) : [];
   if (byOid === undefined || byOid.uses.length === 0) return { ...namedOnly(named), unread, isContradictory: false };
-  // What the identifier says is told, whatever the name is.
+  // What the identifier says counts, whatever the name is.
   if (named.uses.length === 0)
     return { ...namedOnly(byOid), unread: [], mayBePublicKey: false, isContradictory: false };
   const fit = related(named.uses, byOid.uses);

@@ -14,7 +14,7 @@ const LONGEST_PROTOCOL_NAME = 100;
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   /** Groups of the key exchange (CycloneDX 1.7 `tlsGroups`). */
   readonly groups: readonly string[];
-  /** For protocols that are told by their name only. */
+  /** For protocols that are identified by their name only. */
   readonly name: string;
 }
 
@@ -68,7 +68,7 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
   if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
   return {
     protocol: { type, version, suites, kePq: exchangeHolds(declared, exchanges) },
-    // A peer that knows no post-quantum group gets a classical one, and is told so by one finding.
+    // A peer that knows no post-quantum group gets a classical one, and one finding says so.
     ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
     quality,
   };

@@ -7,7 +7,7 @@ export function sunPkcs11Configuration(module: string): string {
 }
 
 /**
- * Security properties that give the SunPKCS11 of this Java its configuration, for programs that cannot be told of a provider, as apksigner:
+ * Security properties that give the SunPKCS11 of this Java its configuration, for programs that take no provider as an argument, as apksigner:
  * `-Djava.security.properties` adds them to those of the installation. Undefined when there is no Java, or one without the provider.
  */
 export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configuration: string): string | undefined {

@@ -13,7 +13,7 @@ export interface ToolOrder {
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];
   readonly purpose: Purpose;
-  /** What approvers are told of it. */
+  /** What approvers are shown of it. */
   readonly asking: AskingProgram;
   /** Whether the token asks for a PIN; any is taken. */
   readonly asksForPin: boolean;

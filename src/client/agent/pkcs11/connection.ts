@@ -30,7 +30,7 @@ export function serveProgram(socket: Socket, source: TokenSource): void {
     try {
       hear(chunk);
     } catch {
-      // What follows a message that cannot be told apart from the next one means nothing.
+      // Where one message ends and the next begins is unknown from here on.
       socket.destroy();
     }
   });

@@ -65,7 +65,7 @@ export class TokenObjects {
   }
 }
 
-/** A value, or the reason why there is none to be told. */
+/** A value, or the reason why it is not given. */
 export function valueOf(
   { attributes, key }: TokenObject,
   type: number,

@@ -18,7 +18,7 @@ export interface TokenSource {
 export const SLOT = 0;
 const MAX_RANDOM_BYTES = 64 << 10;
 
-/** How the end of a signing request is told to the program. */
+/** The CK_RV for each end of a signing request. */
 const CODES: Readonly<Record<Exclude<SignatureResult['kind'], 'signed'>, ReturnValue>> = {
   rejected: CKR.FUNCTION_REJECTED,
   expired: CKR.FUNCTION_REJECTED,
@@ -110,11 +110,11 @@ export class Token {
     const found = this.content.get(object);
     let code: ReturnValue = CKR.OK;
     const values = rooms.map(({ type, size }): WireAttribute => {
-      const told = valueOf(found, type);
-      // The last fault is the one that is told, as the order of PKCS #11 section 5.7 leaves it open.
-      if (told.code !== CKR.OK) code = told.code;
-      else if (size > 0 && told.value !== undefined && told.value.length > size) code = CKR.BUFFER_TOO_SMALL;
-      return { type, value: told.value };
+      const answer = valueOf(found, type);
+      // The last fault is the one that is answered, as the order of PKCS #11 section 5.7 leaves it open.
+      if (answer.code !== CKR.OK) code = answer.code;
+      else if (size > 0 && answer.value !== undefined && answer.value.length > size) code = CKR.BUFFER_TOO_SMALL;
+      return { type, value: answer.value };
     });
     return { values, code };
   }

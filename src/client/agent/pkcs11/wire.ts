@@ -1,6 +1,6 @@
 import { kindOf } from './attributes.js';
 
-/** A message that is not of the protocol. The client is told CKR_DEVICE_ERROR, as p11-kit's own server tells it. */
+/** A message that is not of the protocol. The answer is CKR_DEVICE_ERROR, as that of p11-kit's own server. */
 export class WireFault extends Error {}
 
 const MAX_ATTRIBUTES = 256;
@@ -181,7 +181,7 @@ export class WireWriter {
     return this;
   }
 
-  /** One item of `aA`; undefined is an attribute that cannot be told. */
+  /** One item of `aA`; undefined is an attribute whose value is not given. */
   attribute(type: number, value: Buffer | undefined): this {
     this.uint32(type).byte(value === undefined ? 0 : 1);
     if (value === undefined) return this;

@@ -73,7 +73,7 @@ export class RemoteSigner {
     private readonly settings: SignerSettings,
   ) {}
 
-  /** Never throws: every end is a result. What did not end in a signature is told to the person at the terminal. */
+  /** Never throws: every end is a result. What did not end in a signature is reported at the terminal. */
   async sign(order: SignatureOrder): Promise<SignatureResult> {
     const work = this.result(order);
     this.open.add(work);
