@@ -43,7 +43,7 @@ export interface Caller extends Actor {
 }
 
 /** What was asked for, as far as it says whose it is. */
-export interface AskedFor {
+interface AskedFor {
   readonly ownerId: string;
   readonly identity: VerifiedIdentity | null;
 }

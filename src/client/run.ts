@@ -20,7 +20,7 @@ import { wrappers } from './commands/wrappers.command.js';
 import { PROGRAMS } from './programs.js';
 
 /** In the order of the help. */
-export const COMMANDS: readonly ClientCommand[] = [
+const COMMANDS: readonly ClientCommand[] = [
   login,
   sign,
   verify,

@@ -34,7 +34,7 @@ export interface JointJudgement extends Judgement {
 }
 
 /** What the policies make of one use, with the reasons of each. */
-export interface Trial {
+interface Trial {
   /** Who must approve; undefined: nobody. */
   readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
   readonly verdicts: readonly {

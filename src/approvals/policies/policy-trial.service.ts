@@ -7,7 +7,7 @@ import { type PolicyVerdict, verdictOf, type PolicyRules } from './policy-judgem
 import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** A policy that is tried before it is made. */
-export interface DraftPolicy extends PolicyRules {
+interface DraftPolicy extends PolicyRules {
   readonly name: string;
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 }

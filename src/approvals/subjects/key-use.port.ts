@@ -11,7 +11,7 @@ export interface KeyUseToApprove {
 }
 
 /** What is known of a signing request before it is judged. */
-export interface SigningUse {
+interface SigningUse {
   readonly algorithm: string;
   readonly scheme: string;
   readonly format: string;

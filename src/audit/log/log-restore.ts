@@ -16,7 +16,7 @@ const ACCEPT =
   'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept (npm run cli -- restore accept)';
 
 /** What `accept` did. */
-export interface AcceptedRestore {
+interface AcceptedRestore {
   readonly standing: LogStanding;
   /** Name of the log before and from now on. */
   readonly origin: { readonly before: string; readonly after: string };

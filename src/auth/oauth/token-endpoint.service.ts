@@ -14,9 +14,9 @@ import type { OAuthParameters } from './oauth-parameters.js';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** RFC 8693 section 2.1 */
-export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 /** RFC 7523 section 2.1 */
-export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const GRANT_TYPES = [
   'client_credentials',
   'refresh_token',
@@ -25,12 +25,12 @@ export const GRANT_TYPES = [
   JWT_BEARER_GRANT,
 ] as const;
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
-export const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
+const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
 /** An ID token is a JWT; issuers call what they give to workloads by both names (RFC 8693 section 3). */
 export const SUBJECT_TOKEN_TYPES = [`${TOKEN_TYPE}jwt`, `${TOKEN_TYPE}id_token`] as const;
 
 /** The answer of a grant; `issuedType` is that of RFC 8693 section 2.2.1. */
-export interface Granted extends Tokens {
+interface Granted extends Tokens {
   readonly issuedType?: string;
 }
 

@@ -2,7 +2,7 @@ import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { readKeySet } from './issuer-key-set.js';
 
 /** Reads one document. Rejects if the address cannot be called. */
-export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
+type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
 
 /**
  * Reads the keys of an issuer by its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no

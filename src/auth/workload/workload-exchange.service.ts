@@ -16,7 +16,7 @@ import { issuerOf, type VerifiedWorkloadToken, verifyWorkloadToken, WorkloadToke
 import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
 
 /** A token of an issuer, as a workload presents it. */
-export interface WorkloadOrder {
+interface WorkloadOrder {
   readonly token: string;
   /** Name or id of the trust, where the token meets several. */
   readonly trust: string | undefined;

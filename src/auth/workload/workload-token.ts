@@ -39,7 +39,7 @@ export interface VerifiedWorkloadToken {
 }
 
 /** Reads the keys of the issuer; `fresh`: because none of those that are known fits. */
-export type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
+type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
 /** The issuer that a token says it is of; nothing is verified yet. */
 export function issuerOf(token: string): string {

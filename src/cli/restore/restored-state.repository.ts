@@ -11,7 +11,7 @@ export interface RecordedKey {
 }
 
 /** A row that was under way when the backup was made, and about which the world may know more than the database. */
-export interface OpenWork {
+interface OpenWork {
   readonly what: string;
   readonly count: number;
 }

@@ -1,6 +1,6 @@
 import { type DsseEnvelope, IN_TOTO_STATEMENT, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
 
-export interface AttestedFile {
+interface AttestedFile {
   readonly name: string;
   /** Hexadecimal. */
   readonly sha256: string;

@@ -37,7 +37,7 @@ const ABBREVIATED: readonly (readonly [least: string, name: string])[] = [
 ];
 
 /** What gpg is asked to do. `other`: something that only the real one does, such as verifying and importing. */
-export type GpgTask = 'detach' | 'clearsign' | 'list' | 'export' | 'other';
+type GpgTask = 'detach' | 'clearsign' | 'list' | 'export' | 'other';
 
 /** A command line of gpg. */
 export interface GpgCall {

@@ -26,7 +26,7 @@ export interface GpgDigest {
   readonly digest: Buffer;
 }
 
-export interface GpgSignatureFacts {
+interface GpgSignatureFacts {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
   readonly madeAt: Date;

@@ -11,7 +11,7 @@ import { colonListing, plainListing, validityOf } from './gpg-listing.js';
 import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
 import { realProgram, runReal } from './real-gpg.js';
 
-export interface GpgSurroundings {
+interface GpgSurroundings {
   readonly variables: NodeJS.ProcessEnv;
   api(): Promise<ApiClient>;
 }

@@ -17,7 +17,7 @@ export class NotationError extends Error {
 export const CONTRACT = '1.0';
 
 /** A type of key with what notation calls it, and the only algorithm that it signs by then (signature-specification.md, section 3). */
-export interface NotationKeyType {
+interface NotationKeyType {
   readonly keySpec: string;
   readonly hashAlgorithm: string;
   readonly signingAlgorithm: string;

@@ -10,7 +10,7 @@ const PREFIX = {
   'sha3-384': Buffer.from('3041300d060960864801650304020905000430', 'hex'),
   'sha3-512': Buffer.from('3051300d060960864801650304020a05000440', 'hex'),
 } as const;
-export type DigestInfoAlgorithm = keyof typeof PREFIX;
+type DigestInfoAlgorithm = keyof typeof PREFIX;
 
 /** DigestInfo: what RSASSA-PKCS1-v1_5 signs, and what the public operation gives back. */
 export function digestInfo(algorithm: DigestInfoAlgorithm, digest: Buffer): Buffer {

@@ -49,7 +49,7 @@ const JWS_ALGORITHMS: Readonly<Record<string, JwsAlgorithm>> = {
   Ed25519: { kty: 'OKP', crv: 'Ed25519' },
 };
 
-export interface DecodedJws {
+interface DecodedJws {
   readonly header: Readonly<Record<string, unknown>>;
   readonly payload: Readonly<Record<string, unknown>>;
   /** What is signed (RFC 7515 section 5.1): the first two parts, as they are. */

@@ -34,7 +34,7 @@ export interface SelfStatement {
   readonly digest: Buffer;
 }
 
-export interface Certification {
+interface Certification {
   readonly userId: string;
   readonly at: Date;
   /** The end of the key; undefined when it does not expire. */
@@ -57,7 +57,7 @@ export function certificationOf(key: PgpPublicKey, order: Certification): SelfSt
   ]); // prettier-ignore
 }
 
-export interface Revocation {
+interface Revocation {
   readonly at: Date;
   readonly reason: RevocationReason;
   /** In the words of who revokes it; everybody can read it. */

@@ -67,7 +67,7 @@ export function trailerOf(hashedPart: Buffer): Buffer {
 }
 
 /** The parts of a signature packet beside its hashed part. */
-export interface PgpSignatureValue {
+interface PgpSignatureValue {
   /** The digest that was signed; its first two octets go into the packet. */
   readonly digest: Buffer;
   /** RSA: the signature. ECDSA: r and s, each as long as the order of the curve, one behind the other (IEEE P1363). */
@@ -88,7 +88,7 @@ export function signaturePacket(hashedPart: Buffer, { digest, signature }: PgpSi
   return pgpPacket({ tag: PGP_TAG.signature, body });
 }
 
-export interface ReadSignature {
+interface ReadSignature {
   readonly hashedPart: Buffer;
   /** The first two octets of the digest. */
   readonly left: Buffer;

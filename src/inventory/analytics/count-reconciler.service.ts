@@ -18,13 +18,13 @@ const PAGE = 200;
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /** Counts that were not what the assets say, by dimension of `inventory_tally`, and how far off they were together. */
-export interface WrongCounts {
+interface WrongCounts {
   readonly dimension: string;
   readonly values: number;
   readonly off: number;
 }
 
-export interface Reconciled {
+interface Reconciled {
   readonly tally: readonly WrongCounts[];
   /** Sources whose counts were wrong; they are counted again by SourceCounter. */
   readonly sources: number;

@@ -10,7 +10,7 @@ const MAX_TEXT = 4000;
 export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
 export const NAMES_PROPERTY = 'sealwright:certificate-names';
 export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
-export const KEY_USAGES_PROPERTY = 'sealwright:certificate-key-usages';
+const KEY_USAGES_PROPERTY = 'sealwright:certificate-key-usages';
 
 /** A private key as it was found: its public half says which one, its bytes are not kept. */
 export interface FoundPrivateKey {

@@ -11,7 +11,7 @@ import { SchemaFaults } from './schema-faults.js';
 const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
 
-export interface ConvertedComponent {
+interface ConvertedComponent {
   readonly component: CdxComponent;
   /** What it refers to in ways that 1.6 does not have. */
   readonly links: readonly DraftLink[];

@@ -42,13 +42,13 @@ interface Wanted {
 }
 
 /** The caller. */
-export interface Reader extends Wanted {
+interface Reader extends Wanted {
   /** Whether the client has the document of this tag already. */
   knows(tag: string): boolean;
 }
 
 /** The caller who asks for a signature in the document, and the key. */
-export interface SigningReader extends Wanted {
+interface SigningReader extends Wanted {
   readonly caller: Caller;
   readonly key: string;
   readonly filename: string;

@@ -8,7 +8,7 @@ export type NameToken =
   | { readonly kind: 'unknown'; readonly text: string }
   | { readonly kind: 'list' };
 
-export const LONGEST_NAME = 300;
+const LONGEST_NAME = 300;
 const WORD_COST = 10;
 /** A word that goes on behind a hyphen, as in SHA-256, is likelier two words than one. */
 const GAP_COST = 4;

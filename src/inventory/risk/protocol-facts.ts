@@ -19,7 +19,7 @@ export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
 }
 
 /** What rules use of a protocol. */
-export interface ReadProtocol {
+interface ReadProtocol {
   readonly protocol: ProtocolFacts;
   readonly ingredients: readonly AlgorithmUse[];
   readonly quality: readonly string[];

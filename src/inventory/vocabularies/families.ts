@@ -12,7 +12,7 @@ export type FamilyNature = 'classical' | 'post-quantum' | 'broken';
 /** The numbers that can be a size of the family: of a modulus, a curve, a digest or a key, or of a parameter set. */
 export type FamilySizes = 'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
 
-export interface Family {
+interface Family {
   readonly role: FamilyRole;
   readonly nature?: FamilyNature;
   readonly sizes?: FamilySizes;

@@ -1,7 +1,7 @@
 import namesFile from './names.json' with { type: 'json' };
 
 /** What a name of a vocabulary stands for. */
-export interface KnownName {
+interface KnownName {
   /** The same in words that the grammar of names reads; null for what is no algorithm. */
   readonly means: string | null;
   readonly source: string;

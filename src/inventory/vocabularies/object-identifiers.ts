@@ -2,7 +2,7 @@ import curvesFile from './curves.json' with { type: 'json' };
 import oidsFile from './oids.json' with { type: 'json' };
 
 /** An elliptic curve of a standard. */
-export interface NamedCurve {
+interface NamedCurve {
   /** The name of the registry that gives its object identifier. */
   readonly name: string;
   /** Size of the field. */
@@ -12,7 +12,7 @@ export interface NamedCurve {
 }
 
 /** What a registry says that an object identifier stands for. */
-export interface IdentifiedAlgorithm {
+interface IdentifiedAlgorithm {
   /** A name that says what the algorithm is, or the name of a curve. */
   readonly name: string;
   /** The registry. */

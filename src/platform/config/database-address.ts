@@ -1,6 +1,6 @@
 import { isLoopback } from '../../formats/addresses/address.js';
 
-export interface DatabaseHost {
+interface DatabaseHost {
   /** A name, an address, or the directory of a Unix socket. */
   readonly host: string;
   readonly port: number;

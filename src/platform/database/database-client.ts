@@ -10,7 +10,7 @@ const READ_ONLY = '25006';
 type Connected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
 /** A connection to the database, as a pool makes it. */
-export type DatabaseClient = new (given?: ClientConfig) => Client;
+type DatabaseClient = new (given?: ClientConfig) => Client;
 
 /**
  * The connections of a process. Each reads address, password and certificates anew, so that they can change while the process runs. Of

@@ -6,7 +6,7 @@ import { SealFormat } from './seal-format.js';
 const BATCH = 100;
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-export interface Resealed {
+interface Resealed {
   readonly resealed: number;
   readonly notOpenable: number;
 }

@@ -21,7 +21,7 @@ export interface SealedRow {
 }
 
 /** Result of opening rows; `notOpenable` counts those that do not open, `reason` is why the last of them did not. */
-export interface Openings {
+interface Openings {
   readonly looked: number;
   readonly notOpenable: number;
   readonly reason?: string;

@@ -15,7 +15,7 @@ export interface RequestedStatement extends OpenPgpStatement {
 }
 
 /** Statements of one version of a key. */
-export interface VersionName {
+interface VersionName {
   readonly keyId: string;
   readonly version: number;
 }

@@ -197,7 +197,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): 
 }
 
 /** What the log has of a verified identity; nothing of callers that are no workloads. */
-export function identityDetail(identity: VerifiedIdentity | null): Record<string, unknown> {
+function identityDetail(identity: VerifiedIdentity | null): Record<string, unknown> {
   if (identity === null) return {};
   const { iss: issuer, sub: subject } = identity.claims;
   return { issuer, subject, trust: identity.trust.name, identitySha256: identitySha256(identity) };

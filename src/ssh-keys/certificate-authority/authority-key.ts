@@ -7,7 +7,7 @@ export const AUTHORITY_KEY_TYPES = ['ec-p256', 'ec-p384', 'rsa-3072', 'rsa-4096'
 export type AuthorityKeyType = (typeof AUTHORITY_KEY_TYPES)[number];
 
 /** How a key signs certificates: for the HSM, and as SSH names it. */
-export interface AuthoritySigning {
+interface AuthoritySigning {
   readonly type: AuthorityKeyType;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 
 /** Connections of this process. */
-export interface PoolUse {
+interface PoolUse {
   readonly used: number;
   readonly idle: number;
   /** Calls that wait for a connection. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
 /** Rows of a queue that are counted: a longer one is an alert whatever its exact length, and to count it costs more the longer it is. */
-export const MAX_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 /** Work that waits. */
 export interface Backlog {

@@ -16,7 +16,7 @@ export function pkcs11Module(): string {
   );
 }
 
-export interface OpenSslModules {
+interface OpenSslModules {
   /** The engine of libp11, for OpenSSL 1.1 and 3. */
   readonly engine: string | undefined;
   /** The provider, for OpenSSL 3. */

@@ -5,7 +5,7 @@ import { javaSecurityProperties, sunPkcs11Configuration } from './java-configura
 import { openSslModules, pkcs11Module } from './pkcs11-module.js';
 
 /** What a tool is started with, so that it finds the keys. */
-export interface ToolEnvironment {
+interface ToolEnvironment {
   readonly variables: NodeJS.ProcessEnv;
   /** Words in the arguments of a tool, and what stands for them: paths that are known only when the tool is started. */
   readonly words: Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ import { PrivateSocket } from '../sockets/private-socket.js';
 import { toolEnvironment, withWords } from './tool-environment.js';
 import { runTool, type ToolEnd } from './tool-process.js';
 
-export interface ToolOrder {
+interface ToolOrder {
   readonly command: string;
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];

@@ -1,7 +1,7 @@
 import { CKA } from './cryptoki.js';
 
 /** How the value of an attribute is written in a message. `nested` are templates, which nothing here has. */
-export type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
+type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
 
 /** CK_BBOOL attributes of PKCS #11 2.40, by the ranges of their numbers, and those that clients of version 3 ask for. */
 const BOOLEANS = new Set<number>(

@@ -4,7 +4,7 @@ import { SLOT, type Token } from './token.js';
 import { type Room, type WireReader, WireWriter } from './wire.js';
 
 /** A call of p11-kit's protocol: the types of its arguments and of its answer as the protocol writes them, and what it does. */
-export interface Call {
+interface Call {
   readonly request: string;
   readonly response: string;
   answer(token: Token, args: WireReader): WireWriter | Promise<WireWriter>;

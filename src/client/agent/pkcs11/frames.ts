@@ -12,7 +12,7 @@ export interface Frame {
   readonly body: Buffer;
 }
 
-export interface Question {
+interface Question {
   readonly call: number;
   /** Types of the arguments, as text. */
   readonly signature: string;

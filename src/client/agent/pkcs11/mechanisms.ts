@@ -41,7 +41,7 @@ export function mechanismsOf(key: Pick<AgentKey, 'type'>): number[] {
   return [...MECHANISMS].filter(([, { family }]) => family === familyOf(key)).map(([type]) => type);
 }
 
-export interface MechanismInfo {
+interface MechanismInfo {
   readonly minBits: number;
   readonly maxBits: number;
   readonly flags: number;
@@ -59,7 +59,7 @@ export function mechanismInfo(type: number): MechanismInfo {
 const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
 
 /** Length of a signature by this key as PKCS #11 has it: as long as the modulus, or r ‖ s. */
-export function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
+function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
   const curve = BYTES_OF_CURVE[type];
   return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;
 }

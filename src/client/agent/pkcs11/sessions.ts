@@ -2,7 +2,7 @@ import { CKF, CKR, CKS, CryptokiFault } from './cryptoki.js';
 import type { SigningOperation } from './mechanisms.js';
 
 /** Open sessions of one program; tools open a few. */
-export const MAX_SESSIONS = 128;
+const MAX_SESSIONS = 128;
 
 /** A session of a program: one search and one signing operation at a time. */
 export class Session {

@@ -10,7 +10,7 @@ import type { WireAttribute } from './wire.js';
 type Attributes = ReadonlyMap<number, Buffer>;
 
 /** An object of the token. Its handle is its place in the list, from 1. */
-export interface TokenObject {
+interface TokenObject {
   readonly attributes: Attributes;
   /** Of private keys. */
   readonly key?: AgentKey;

@@ -27,7 +27,7 @@ const CODES: Readonly<Record<Exclude<SignatureResult['kind'], 'signed'>, ReturnV
   unavailable: CKR.DEVICE_ERROR,
 };
 
-export interface TokenInfo {
+interface TokenInfo {
   readonly flags: number;
   readonly sessions: number;
   readonly readWriteSessions: number;
@@ -203,7 +203,7 @@ export class Token {
   }
 }
 
-export interface AttributeAnswer {
+interface AttributeAnswer {
   readonly values: readonly WireAttribute[];
   readonly code: ReturnValue;
 }

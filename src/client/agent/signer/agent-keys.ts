@@ -28,7 +28,7 @@ interface ListedKey {
   readonly certificateId?: string;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly protocol: Protocol;
   readonly purpose: Purpose;
   /** Names of the keys that are offered; undefined offers all that the caller may see. */

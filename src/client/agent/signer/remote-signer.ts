@@ -37,7 +37,7 @@ export type SignatureResult =
       readonly detail: string;
     };
 
-export interface SignerSettings {
+interface SignerSettings {
   readonly protocol: Protocol;
   readonly asking: AskingProgram;
   /** Tells the person at the terminal. */

@@ -13,7 +13,7 @@ export interface AskingProgram {
 }
 
 /** `metadata` of a signing request that an agent makes. */
-export interface AgentMetadata {
+interface AgentMetadata {
   readonly filename?: string;
   readonly saidByClient: {
     readonly program: string;

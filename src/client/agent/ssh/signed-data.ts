@@ -3,7 +3,7 @@ import { WireReader } from '../../../formats/ssh/wire.js';
 import type { Purpose } from '../signer/purposes.js';
 
 /** What the data of a sign request is: whole, and one of the two things that an SSH key signs here. */
-export interface ReadData {
+interface ReadData {
   readonly purpose: Extract<Purpose, 'ssh-login' | 'ssh-signatures'>;
   /** For approvers, as read from the data itself. */
   readonly shown: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import { readSignedData } from './signed-data.js';
 import { sshAlgorithm, sshSignature } from './ssh-algorithms.js';
 
 /** Keys that are offered to programs that speak the agent protocol, and how they sign. */
-export interface SshKeySource {
+interface SshKeySource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: SignatureOrder): Promise<SignatureResult>;
 }

@@ -3,7 +3,7 @@ import type { AgentKey } from '../signer/agent-keys.js';
 import type { DigestName, Scheme } from '../signer/remote-signer.js';
 
 /** A signature algorithm of SSH with what the service calls it. */
-export interface SshAlgorithm {
+interface SshAlgorithm {
   readonly name: string;
   readonly hash: DigestName;
   readonly scheme: Scheme;

@@ -12,7 +12,7 @@ export interface FileOrder {
 }
 
 /** Arguments of a program; the words of `exec`, such as {module}, stand for paths. */
-export interface ToolCall {
+interface ToolCall {
   readonly program: string;
   readonly args: readonly string[];
 }

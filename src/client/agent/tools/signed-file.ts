@@ -8,7 +8,7 @@ import { runWithKeys, type ToolSurroundings } from '../exec/tool-session.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { FileOrder, FileTool } from './file-tool.js';
 
-export interface FileSigning {
+interface FileSigning {
   readonly file: string;
   /** Where the signed file goes; may be the file itself. */
   readonly out: string;
