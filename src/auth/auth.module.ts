@@ -1,3 +1,4 @@
+import { SEALED_WORKLOAD_TOKEN } from '../access/identity/verified-identity.js';
 import { LastingSeal } from '../platform/sealing/lasting-seal.js';
 import { columnSealOf, SealedColumns } from '../platform/sealing/sealed-columns.js';
 import { Seal } from '../platform/sealing/seal.js';
@@ -208,6 +209,7 @@ export class AuthModule {
     columns.add(
       { ...SEALED_SEED, seal: lasting },
       { ...SEALED_PROVIDER_SECRET, seal: lasting },
+      { ...SEALED_WORKLOAD_TOKEN, seal: lasting },
       { ...SEALED_LOGOUT_HINT, seal: columnSealOf(seal) },
     );
   }

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newApprover, newGuardedKey, type Place } from '../approvals/approvers.js';
+import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
+import { newApprover, newGuardedKey, type Place, unique } from '../approvals/approvers.js';
+import { GITHUB } from '../fakes/workload-claims.js';
+import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { inDays, newApiKey } from '../support/access.js';
 import { type Operation, operationsOf, shippedDocument } from '../support/api-document.js';
 import { digestOf } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
 import { register } from './people.js';
+import { newTrust, openWorkloadStage, runOf } from './workload-calls.js';
 
 /** Operations whose path has the id of a resource. */
 const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
@@ -28,7 +31,9 @@ interface Collection {
   readonly forAll?: readonly string[];
 }
 
+const issuer = new WorkloadIssuer();
 let place: Place;
+let issuerId: string;
 const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
 
 /** Operators sign, and see their own requests alone. */
@@ -64,6 +69,37 @@ const OWNED: Record<string, Collection> = {
       const { batchId } = (await call('POST', '/api/v1/sign/batch', { key: ada.accessToken, body: { items } })).body;
       return { id: batchId, owner: ada.accessToken, stranger: eve.accessToken };
     },
+  },
+  '/api/v1/sign/attestations/': {
+    // What a trust asked for belongs to all runs of it.
+    make: async () => {
+      const repository = `octo-org/${unique('other')}`;
+      const conditions = [{ claim: 'repository', values: [repository] }];
+      await newTrust({ service: place.service, key: place.apiKey }, issuerId, { conditions });
+      const run = await runOf(place.service, issuer);
+      const other = await runOf(place.service, issuer, { ...GITHUB, repository });
+      const body = { key: 'default', subjects: [{ name: 'owned', digest: digestOf('owned') }] };
+      const { request } = (await call('POST', '/api/v1/sign/attestation', { key: run, body })).body;
+      return { id: request.requestId, owner: run, stranger: other };
+    },
+  },
+  '/v1/ssh-login/': {
+    make: async () => {
+      const ann = await register(place.service, 'ann');
+      const eve = await register(place.service, 'eve');
+      const key = place.apiKey;
+      const { id: authorityId } = (
+        await call('POST', '/v1/ssh-ca', { key, body: { name: unique('logins'), kind: 'user' } })
+      ).body;
+      const conditions = [{ claim: 'email', values: [ann.email] }];
+      const rule = { name: unique('rule'), authorityId, subject: 'person', principals: ['deploy'], lifeSeconds: 600 };
+      await call('POST', '/v1/ssh-login-rules', { key, body: { ...rule, conditions } });
+      const { type, blob } = newEd25519Pair('owned').publicKey;
+      const publicKey = `${type} ${blob.toString('base64')}`;
+      const { id } = (await call('POST', '/v1/ssh-login', { key: ann.accessToken, body: { publicKey } })).body;
+      return { id, owner: ann.accessToken, stranger: eve.accessToken };
+    },
+    refused: { status: 404, code: 'ssh-ca.no-certificate' },
   },
   '/api/v1/approvals/': {
     // The stranger may vote, and is not in the group that is asked.
@@ -119,10 +155,11 @@ const OWNED: Record<string, Collection> = {
 const SHARED = `
   /api/auth/device/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
   /api/settings/identity-providers/saml/ /api/settings/identity-providers/test/
+  /api/settings/workload-issuers/ /api/settings/workload-trusts/
   /api/v1/approval-policies/ /api/v1/approver-groups/ /api/v1/signing-keys/ /api/v1/certificates/
   /rest/v1/workers/ /v1/transit/keys/ /v1/transit/sign/ /v1/transit/verify/ /v1/transit/export/ /v1/sys/internal/ui/mounts/ /tsa/
   /api/assets/ /api/asset-views/ /api/attestations/ /api/policy-packs/ /api/bom-link/assets/ /api/analytics/snapshots/ /api/quantum-risk/rules/ /api/quantum-risk/reclassifications/ /api/relationships/
-  /v1/hosts/ /v1/host-authorities/ /v1/scan-scopes/ /v1/scans/ /v1/keys/ /v1/rotations/ /v1/rotation-policies/ /v1/ssh-ca/
+  /v1/hosts/ /v1/host-authorities/ /v1/scan-scopes/ /v1/scans/ /v1/keys/ /v1/rotations/ /v1/rotation-policies/ /v1/ssh-ca/ /v1/ssh-login-rules/
   /api/alert-rules/ /api/alerts/ /api/webhooks/ /api/webhooks/deliveries/ /api/schedules/ /api/sensors/`
   .trim()
   .split(/\s+/);
@@ -140,6 +177,8 @@ const TABLES: Record<string, string> = {
   external_identity: NOWHERE,
   inventory_import: '/api/imports/',
   oauth_client: '/api/settings/oauth-clients/',
+  // The user id of RFC 9580 section 5.11, which names nobody here.
+  openpgp_statement: NOWHERE,
   passkey_challenge: NOWHERE,
   password_reset: NOWHERE,
   recovery_code: NOWHERE,
@@ -151,6 +190,7 @@ const TABLES: Record<string, string> = {
   ssh_rotation_policy: '/v1/rotation-policies/',
   sso_transaction: NOWHERE,
   timestamp: NOWHERE,
+  workload_trust: '/api/settings/workload-trusts/',
 };
 
 async function factor(): Promise<Owned> {
@@ -175,11 +215,13 @@ async function answerOf({ method, path, operationId }: Operation, { bodies }: Co
 }
 
 beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
+  const { stage, service, key: apiKey, issuerId: id } = await openWorkloadStage(issuer);
+  [place, issuerId] = [{ stage, apiKey, service }, id];
 });
-afterAll(() => place.stage.close());
+afterAll(async () => {
+  await issuer.stop();
+  await place.stage.close();
+});
 
 it('every operation with an id is listed here, with the owner of its resource or as shared', () => {
   const known = [...Object.keys(OWNED), ...SHARED].sort();

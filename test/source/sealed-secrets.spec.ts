@@ -81,6 +81,13 @@ const SEALED: readonly Sealed[] = [
     because: 'codes are compared with it',
   },
   {
+    by: 'auth/workload/workload-exchange.service.ts',
+    calls: 1,
+    columns: ['auth/workload/workload.entity.ts: token'],
+    rule: 'stays',
+    because: 'shown as evidence after it has expired, and never sent',
+  },
+  {
     by: 'inventory/imports/import-bodies.ts',
     calls: 1,
     columns: ['inventory/imports/inventory-import.entity.ts: sealed'],

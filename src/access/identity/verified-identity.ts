@@ -103,3 +103,11 @@ function unescaped(part: string): string {
 function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
+
+/** The tokens of workloads: who reads the database cannot present one while it is valid, and auditors see them later. */
+export const SEALED_WORKLOAD_TOKEN = {
+  table: 'workload_identity',
+  column: 'token',
+  purpose: 'workload-token',
+  place: 't.id::text',
+} as const;

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
+import { SEALED_WORKLOAD_TOKEN } from '../../access/identity/verified-identity.js';
 import { mayDo, type Scope, SCOPE_NAMES } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
+import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import { Clock } from '../../platform/time/clock.js';
 import { workloadName } from '../model/workload-name.js';
 import { SessionsService } from '../sessions/sessions.service.js';
@@ -33,12 +35,13 @@ export class WorkloadExchangeService {
     private readonly sessions: SessionsService,
     private readonly accessTokens: AccessTokens,
     private readonly clock: Clock,
+    private readonly seal: LastingSeal,
   ) {}
 
   /**
    * An access token for the run that this token is about. There is no refresh token: a run asks its issuer again.
    *
-   * @throws WorkloadTokenRefused; Problem `workload.issuer-away`
+   * @throws WorkloadTokenRefused; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
@@ -49,7 +52,9 @@ export class WorkloadExchangeService {
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
-    return this.db.transaction((tx) => this.opened(tx, { verified, trust, scopes }, origin));
+    const id = newId();
+    const sealed = await this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(order.token));
+    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes }, origin));
   }
 
   /** Removes the records of tokens that have expired, which are refused for that. */
@@ -57,11 +62,11 @@ export class WorkloadExchangeService {
     return expireTokenUses(this.db.manager);
   }
 
-  private async opened(tx: EntityManager, { verified, trust, scopes }: Accepted, origin: Origin): Promise<Tokens> {
+  private async opened(tx: EntityManager, accepted: Accepted, origin: Origin): Promise<Tokens> {
+    const { id, sealed: token, verified, trust, scopes } = accepted;
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
       throw new WorkloadTokenRefused('The token was used already.');
-    const id = newId();
-    const { claims, token, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
+    const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
     const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
     const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
     await tx.insert(WorkloadIdentity, { id, trustId, trustName, claims: claims as never, ...proof });
@@ -75,6 +80,10 @@ export class WorkloadExchangeService {
 }
 
 interface Accepted {
+  /** Id of the identity and of its session. */
+  readonly id: string;
+  /** The sealed token. */
+  readonly sealed: Buffer;
   readonly verified: VerifiedWorkloadToken;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];

@@ -136,9 +136,9 @@ export class WorkloadIdentity {
   @Column('jsonb')
   claims: Claims;
 
-  /** The token as the issuer signed it: spent here, and for this service alone. */
-  @Column('text')
-  token: string;
+  /** The token as the issuer signed it, sealed: see SEALED_WORKLOAD_TOKEN. */
+  @Column('bytea')
+  token: Buffer;
 
   @Column('timestamptz')
   tokenExpiresAt: Date;

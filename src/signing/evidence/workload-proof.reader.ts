@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
+import { SEALED_WORKLOAD_TOKEN, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 
 /** A verified identity with what proves it to a stranger. */
 export interface WorkloadProof {
@@ -17,17 +18,25 @@ export interface WorkloadProof {
 /** Reads what proves the identity of the workload that asked for a signature. */
 @Injectable()
 export class WorkloadProofReader {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly seal: LastingSeal,
+  ) {}
 
-  /** A token that is still valid is not shown: another service with the same audience might accept it. */
+  /**
+   * A token that is still valid is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
+   * and `secret.not-openable`.
+   */
   async of(identity: VerifiedIdentity | null): Promise<WorkloadProof | undefined> {
     if (identity === null) return undefined;
-    const [row]: { token: string; from: Date; isOver: boolean; key: PublicJwk }[] = await this.db.query(
+    const [row]: { token: Buffer; from: Date; isOver: boolean; key: PublicJwk }[] = await this.db.query(
       `SELECT token, token_expires_at AS "from", token_expires_at < now() AS "isOver", key FROM workload_identity WHERE id = $1`,
       [identity.id],
     );
     if (row === undefined) throw new Error('identities of workloads are never deleted');
-    const { token, from: tokenFrom, isOver, key } = row;
-    return { identity, key, ...(isOver ? { token } : { tokenFrom }) };
+    const { token: sealed, from: tokenFrom, isOver, key } = row;
+    if (!isOver) return { identity, key, tokenFrom };
+    const token = await this.seal.open(SEALED_WORKLOAD_TOKEN.purpose, identity.id, sealed);
+    return { identity, key, token: token.toString() };
   }
 }

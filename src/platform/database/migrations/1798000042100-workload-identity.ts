@@ -62,7 +62,7 @@ export class WorkloadIdentity1798000042100 implements MigrationInterface {
                 "trust_id" uuid NOT NULL,
                 "trust_name" text NOT NULL,
                 "claims" jsonb NOT NULL,
-                "token" text NOT NULL,
+                "token" bytea NOT NULL,
                 "token_expires_at" TIMESTAMP WITH TIME ZONE NOT NULL,
                 "token_sha256" text NOT NULL,
                 "key" jsonb NOT NULL,
