@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import { RecentValue } from '../../platform/time/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
@@ -17,15 +18,21 @@ const CACHE_MS = 3000;
 /** Whether entries get their number in the tree, and whether the tree is the one that was signed. */
 @Injectable()
 export class LogHealth {
-  private asked = -Infinity;
-  private fault: Promise<string | undefined> = Promise.resolve(undefined);
+  private readonly tokenFault: RecentValue<string | undefined>;
 
   constructor(
     private readonly db: DataSource,
-    private readonly anchors: LogAnchors,
+    anchors: LogAnchors,
     private readonly gaps: LogGaps,
     indicators: HealthIndicators,
   ) {
+    // An HSM that does not answer has its own indicator.
+    const read = () =>
+      anchors.fault().then(
+        (fault) => fault && `${fault.code}: ${fault.message}`,
+        () => undefined,
+      );
+    this.tokenFault = new RecentValue(CACHE_MS, read);
     indicators.add('log', () => this.read());
   }
 
@@ -51,15 +58,7 @@ export class LogHealth {
   }
 
   private faultByToken(): Promise<string | undefined> {
-    if (performance.now() - this.asked > CACHE_MS) {
-      this.asked = performance.now();
-      // An HSM that does not answer has its own indicator.
-      this.fault = this.anchors.fault().then(
-        (problem) => problem && `${problem.code}: ${problem.message}`,
-        () => undefined,
-      );
-    }
-    return Promise.race([this.fault, sleep(TIMEOUT_MS, undefined, { ref: false })]);
+    return Promise.race([this.tokenFault.get(), sleep(TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   private faultByGaps(): string | undefined {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CKA, CKK, CKM, CKO, isNotAuthentic } from './pkcs11-codes.js';
+import { RecentValue } from '../../platform/time/recent-value.js';
 import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { allowedMechanisms } from './key-templates.js';
@@ -26,8 +27,7 @@ const LOOK_EVERY_MS = 60_000;
 export class TokenSealer {
   private readonly parts: SigningParts;
   /** CKA_ID of the key that seals; others only open what they sealed. */
-  private sealingId?: Promise<Buffer>;
-  private foundAt = -Infinity;
+  private readonly sealingId = new RecentValue(LOOK_EVERY_MS, () => this.findOrCreate());
 
   constructor(parts: SigningParts) {
     this.parts = parts;
@@ -36,7 +36,7 @@ export class TokenSealer {
   /** Throws KeyProcessFault, or the error of the HSM library. */
   async seal({ plain, associatedData }: SealOrder): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
-    const id = await this.currentId();
+    const id = await this.sealingId.get();
     const nonce = randomBytes(NONCE_BYTES);
     const sealed = await directory.withFreshHandles(keyOf(id), () =>
       pool.use(limitMs, (session) => {
@@ -67,22 +67,8 @@ export class TokenSealer {
   /** Makes the key that seals from now on, in every process within a minute. Answers its CKA_ID. */
   async newKey(): Promise<Buffer> {
     const id = await this.create();
-    this.sealingId = undefined;
+    this.sealingId.forget();
     return id;
-  }
-
-  private async currentId(): Promise<Buffer> {
-    if (performance.now() - this.foundAt > LOOK_EVERY_MS) {
-      this.foundAt = performance.now();
-      this.sealingId = undefined;
-    }
-    this.sealingId ??= this.findOrCreate();
-    try {
-      return await this.sealingId;
-    } catch (error) {
-      this.sealingId = undefined;
-      throw error;
-    }
   }
 
   private async findOrCreate(): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { RecentValue } from '../time/recent-value.js';
 import { SealedColumns } from './sealed-columns.js';
 
 /** Opening costs a call to the HSM for each row. */
@@ -8,22 +9,13 @@ const CACHE_MS = 30_000;
 /** Whether stored secrets open: after a SVC_JWT_SECRET was lost, or with the token of another installation, they do not. */
 @Injectable()
 export class SealedColumnsHealth {
-  private asked = -Infinity;
-  private answer: Promise<Indication> = Promise.resolve({ status: 'UNKNOWN', detail: 'not asked yet' });
-
   constructor(
     private readonly columns: SealedColumns,
     indicators: HealthIndicators,
   ) {
-    indicators.add('secrets', () => {
-      if (performance.now() - this.asked > CACHE_MS) {
-        this.asked = performance.now();
-        this.answer = this.read();
-        // Trouble of the HSM has an indicator of its own, and is asked again at the next look.
-        this.answer.catch(() => (this.asked = -Infinity));
-      }
-      return this.answer;
-    });
+    // What the HSM did not answer is asked again at the next look: its trouble has an indicator of its own.
+    const recent = new RecentValue(CACHE_MS, () => this.read());
+    indicators.add('secrets', () => recent.get());
   }
 
   private async read(): Promise<Indication> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type JobState, JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { RecentValue } from '../../platform/time/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
 
 /** Scrapes of all processes and of several collectors share one reading. */
@@ -20,14 +21,14 @@ export interface OperationsState {
 /** Reads the state of the service at most every ten seconds, however often it is asked for. */
 @Injectable()
 export class OperationsService {
-  private readonly state = new Kept(FRESH_MS, () => this.readState());
-  private readonly sizes: Kept<NamedNumber[]>;
+  private readonly state = new RecentValue(FRESH_MS, () => this.readState());
+  private readonly sizes: RecentValue<NamedNumber[]>;
 
   constructor(
     private readonly reader: OperationsReader,
     private readonly jobs: JobLeases,
   ) {
-    this.sizes = new Kept(SIZES_FRESH_MS, () => reader.tableBytes());
+    this.sizes = new RecentValue(SIZES_FRESH_MS, () => reader.tableBytes());
   }
 
   /** Rejects while the database does not answer. */
@@ -48,27 +49,5 @@ export class OperationsService {
     const rotationTargets = await this.reader.rotationTargets();
     const oldestTransaction = await this.reader.oldestTransaction();
     return { backlogs, jobs, checkpointAge, certificateDays, rotationTargets, oldestTransaction };
-  }
-}
-
-/** A value that is read again when it is older than `ms`; one that could not be read is not kept. */
-class Kept<Value> {
-  private value: Promise<Value> | undefined;
-  private readAt = -Infinity;
-
-  constructor(
-    private readonly ms: number,
-    private readonly read: () => Promise<Value>,
-  ) {}
-
-  get(): Promise<Value> {
-    if (this.value !== undefined && performance.now() - this.readAt < this.ms) return this.value;
-    this.readAt = performance.now();
-    const value = this.read();
-    this.value = value;
-    value.catch(() => {
-      if (this.value === value) this.value = undefined;
-    });
-    return value;
   }
 }
