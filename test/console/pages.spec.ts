@@ -52,13 +52,16 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () =>
     const faults = await lookedAt(page, 'sign-in');
     await signIn(page, admin.adminEmail, admin.adminPassword);
     const left = [...PAGES];
+    const faultsOf = async (tab: Page, each: string) => {
+      await tab.goto(`${service.url}${addressOf(each)}`);
+      await tab.getByRole('heading', { level: 1 }).waitFor();
+      const signedOut = (await signInHeading(tab).isVisible()) ? [`${each} shows the sign-in`] : [];
+      return [...signedOut, ...(await lookedAt(tab, fileNameOf(each)))];
+    };
     const walk = async (tab: Page) => {
       for (let each = left.shift(); each !== undefined; each = left.shift()) {
-        await tab.goto(`${service.url}${addressOf(each)}`);
-        await tab.getByRole('heading', { level: 1 }).waitFor();
-        if (await signInHeading(tab).isVisible()) faults.push(`${each} shows the sign-in`);
         // What one page does wrong keeps nobody from looking at the others.
-        faults.push(...(await lookedAt(tab, fileNameOf(each)).catch((error: unknown) => [`${each} ${String(error)}`])));
+        faults.push(...(await faultsOf(tab, each).catch((error: unknown) => [`${each} ${String(error)}`])));
       }
     };
     // Browsers of their own: of the tabs of one, only that in front is drawn as it changes.

@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 
 /**
  * Collects the secrets, logs and rows of a run for the search after it: no issued secret may be in a log, or in clear in a
@@ -29,15 +30,23 @@ export function keepLog(pid: number | undefined, chunk: Buffer): void {
   if (DIRECTORY !== undefined) appendFileSync(join(DIRECTORY, `log-${pid}`), chunk);
 }
 
-type Query = (text: string) => Promise<Record<string, string>[]>;
-
-/** Copies every row of every table, before the database is dropped. */
-export async function keepDatabase(name: string, query: Query): Promise<void> {
+/** Copies every row of every table, before the database is dropped. One that does not answer any more is left out. */
+export async function keepDatabase(url: string): Promise<void> {
   if (DIRECTORY === undefined) return;
-  const tables = await query(`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
-  for (const { name: table } of tables) {
-    const rows = await query(`SELECT t::text AS row FROM "${table}" t`);
-    if (rows.length > 0)
-      appendFileSync(join(DIRECTORY, `database-${name}-${table}`), rows.map(({ row }) => `${row}\n`).join(''));
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const name = new URL(url).pathname.slice(1);
+    const query = async (text: string) => (await client.query<Record<string, string>>(text)).rows;
+    for (const { table } of await query(`SELECT tablename AS table FROM pg_tables WHERE schemaname = 'public'`)) {
+      const rows = await query(`SELECT t::text AS row FROM "${table}" t`);
+      if (rows.length > 0)
+        appendFileSync(join(DIRECTORY, `database-${name}-${table}`), rows.map(({ row }) => `${row}\n`).join(''));
+    }
+  } catch {
+    // A test stopped the server, or took the database away.
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }

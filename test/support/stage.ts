@@ -114,9 +114,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     },
     close: async () => {
       await Promise.all(services.map((service) => service.kill('SIGKILL')));
-      await keepDatabase(new URL(databaseUrl).pathname.slice(1), (text) => query(databaseUrl, text)).catch(
-        () => undefined,
-      );
+      await keepDatabase(databaseUrl);
       await redis.stop();
       await postgres?.stop();
       if (postgres === undefined) await dropDatabase(databaseUrl);

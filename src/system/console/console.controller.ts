@@ -22,6 +22,7 @@ const SECTIONS = [
   'imports',
   'jurisdictions',
   'keys',
+  'names',
   'policies',
   'policy-packs',
   'profile',

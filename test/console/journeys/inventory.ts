@@ -28,7 +28,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.keyboard.press('Enter');
     await page.waitForURL(/family=RSA/);
     await page.getByText('1 in total').waitFor();
-    const path = await download(folder, page, () => page.getByRole('link', { name: 'Export as CycloneDX' }).click());
+    const path = await download(folder, page, () => page.getByRole('link', { name: 'Export as CycloneDX', exact: true }).click());
     const written = JSON.parse(readFileSync(path, 'utf8')) as { components: { name: string }[] };
     const check = officialCheck();
     expect([check(written), check.errors]).toEqual([true, null]);
@@ -173,6 +173,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
         jurisdiction: 'ACME',
         binding: true,
         draft: true,
+        verified: true,
       },
     ]);
     await page.getByRole('link', { name: 'Show assets' }).click();
