@@ -3,32 +3,26 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They take a minute and more, and begin in this order: begun last, they would be waited for alone. Browsers stand apart. */
-const LONG = [
+/** They take a minute and more, and begin in this order: begun last, they would be waited for alone. */
+const SLOW = [
   'console/pages',
-  'ssh-keys/rotation-crashes',
   'contract/hostile-values',
-  'signing/graceful-stop',
-  'chaos/signing',
   'alerts/alerts',
   'console/journeys',
   'ssh-keys/rotation',
   'auth/key-care',
   'signing/crashes',
   'timestamping/authority',
-  'sensors/full-room',
-  'alerts/slow-mail',
-  'inventory/idle-thread',
   'agent/tools',
   'agent/waiting',
 ];
 
 /** What takes long comes first, then as always. */
-class LongFirst extends BaseSequencer {
+class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
-      const found = LONG.findIndex((name) => moduleId.endsWith(`/${name}.spec.ts`));
-      return found === -1 ? LONG.length : found;
+      const found = SLOW.findIndex((name) => moduleId.endsWith(`/${name}.spec.ts`));
+      return found === -1 ? SLOW.length : found;
     };
     return (await super.sort(files)).toSorted((one, other) => place(one) - place(other));
   }
@@ -51,10 +45,26 @@ function startsSlowly(): boolean {
 
 const slow = startsSlowly();
 
-/** unit: pure files, and what is said of all sources. service: what was built, on real PostgreSQL, Redis and SoftHSM. */
+const SOURCE = ['test/source/**'];
+const LONG_FILES = 'test/**/*.long.spec.ts';
+
+const ON_STORES = {
+  // Limits for a machine that is busy with other things; a test that takes longer hangs.
+  testTimeout: 600_000,
+  hookTimeout: 900_000,
+  // A machine that stalls for a second must not look like a fault; what fails twice is one.
+  retry: 1,
+  sequence: { groupOrder: 1 },
+  maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
+};
+
+/**
+ * unit: pure files, and what is said of all sources. service: what was built, on real PostgreSQL, Redis and SoftHSM. long: as service, files
+ * that take minutes each; `npm run check -- long`.
+ */
 export default defineConfig({
   test: {
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: SlowFirst },
     projects: [
       // Vitest runs projects with other numbers of workers after one another, and wants to be told in which order.
       {
@@ -69,20 +79,8 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      {
-        test: {
-          name: 'service',
-          include: ['test/**/*.spec.ts'],
-          exclude: ['test/source/**'],
-          // Limits for a machine that is busy with other things; a test that takes longer hangs.
-          testTimeout: 600_000,
-          hookTimeout: 900_000,
-          // A machine that stalls for a second must not look like a fault; what fails twice is one.
-          retry: 1,
-          sequence: { groupOrder: 1 },
-          maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
-        },
-      },
+      { test: { name: 'service', include: ['test/**/*.spec.ts'], exclude: [...SOURCE, LONG_FILES], ...ON_STORES } },
+      { test: { name: 'long', include: [LONG_FILES], ...ON_STORES } },
     ],
   },
 });

@@ -28,7 +28,9 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.keyboard.press('Enter');
     await page.waitForURL(/family=RSA/);
     await page.getByText('1 in total').waitFor();
-    const path = await download(folder, page, () => page.getByRole('link', { name: 'Export as CycloneDX', exact: true }).click());
+    const path = await download(folder, page, () =>
+      page.getByRole('link', { name: 'Export as CycloneDX', exact: true }).click(),
+    );
     const written = JSON.parse(readFileSync(path, 'utf8')) as { components: { name: string }[] };
     const check = officialCheck();
     expect([check(written), check.errors]).toEqual([true, null]);
