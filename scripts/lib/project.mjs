@@ -11,13 +11,9 @@ export const inRoot = (...parts) => path.join(ROOT, ...parts);
 /** A program of a package: node_modules/.bin/NAME. */
 export const bin = (name) => inRoot('node_modules/.bin', name);
 
-/**
- * The environment in which programs of packages find each other, and the Node that was installed with them. Node keeps what it compiled: tests
- * start hundreds of processes, and half of a start is compiling the same files.
- */
+/** The environment in which programs of packages find each other, and the Node that was installed with them. */
 export const toolEnvironment = (more = {}) => ({
   ...process.env,
-  NODE_COMPILE_CACHE: inRoot('node_modules/.cache/sealwright/compiled'),
   ...(coloured ? {} : { NO_COLOR: '1' }),
   PATH: `${inRoot('node_modules/.bin')}${path.delimiter}${process.env.PATH}`,
   ...more,
