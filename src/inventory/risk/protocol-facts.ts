@@ -1,5 +1,5 @@
 import { truncate } from '../../platform/text/truncate.js';
-import type { CdxComponent } from '../model/document.js';
+import { type CdxComponent, keptMember } from '../model/document.js';
 import type { AlgorithmUse, ProtocolFacts } from '../model/risk-subject.js';
 import { findFamily } from '../vocabularies/families.js';
 import { findSuite } from '../vocabularies/tls-suites.js';
@@ -29,7 +29,7 @@ interface ReadProtocol {
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const facts = component.cryptoProperties?.protocolProperties ?? {};
   const named = IN_NAME.exec(component.name);
-  const declared = facts['type'];
+  const declared = typeOf17(component) ?? facts['type'];
   const type =
     typeof declared === 'string' && !['other', 'unknown'].includes(declared)
       ? declared
@@ -44,6 +44,12 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
     groups: [...new Set(texts(groups))],
     name: type === 'unknown' ? truncate(component.name, LONGEST_PROTOCOL_NAME) : '',
   };
+}
+
+/** A type that only CycloneDX 1.7 lists, such as `dtls` and `quic`. */
+function typeOf17(component: CdxComponent): string | undefined {
+  const type = keptMember(component, 'cryptoProperties.protocolProperties.type');
+  return typeof type === 'string' ? type.toLowerCase() : undefined;
 }
 
 function texts(values: readonly unknown[]): string[] {
@@ -83,14 +89,15 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   ssl: TLS_VERSIONS,
   quic: /^(?:1|2|1\.3)$/,
   ssh: /^[12](?:\.\d{1,2})?$/,
-  ike: /^[12](?:\.0)?$/,
-  ipsec: /^[12](?:\.0)?$/,
+  ike: /^[12]$/,
+  ipsec: /^[12]$/,
+  wpa: /^(?:[123]|wep|tkip)$/,
 };
 
 /** A protocol that rules say something about; without a version they say that it is missing. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
-  return type === 'wpa' || (known !== undefined && (version === null || known.test(version)));
+  return known !== undefined && (version === null || known.test(version));
 }
 
 function versionOf(type: string, given: string | undefined, name: string): string | null {
@@ -100,7 +107,9 @@ function versionOf(type: string, given: string | undefined, name: string): strin
   );
   if (ssl?.[1] !== undefined) return `ssl${ssl[1]}`;
   const digits = /(\d+(?:[._]\d+)?)/.exec(given)?.[1]?.replace('_', '.');
-  return digits ?? given.toLowerCase();
+  if (digits === undefined) return given.toLowerCase();
+  // Only the versions of TLS have a minor number that tells them apart: IKE 1.0 is IKEv1.
+  return OVER_TLS.has(type) && type !== 'quic' ? digits : digits.replace(/\.0$/, '');
 }
 
 function isExchange({ purpose }: AlgorithmUse): boolean {

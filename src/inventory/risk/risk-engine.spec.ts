@@ -8,8 +8,13 @@ import { SubjectReader } from './subject-reader.js';
 
 const engine = new RiskEngine(DEFAULT_RULES);
 
-function judge(kind: 'algorithm' | 'protocol' | 'certificate', cryptoProperties: object, name: string) {
-  const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
+function judge(
+  kind: 'algorithm' | 'protocol' | 'certificate',
+  cryptoProperties: object,
+  name: string,
+  properties: object[] = [],
+) {
+  const component = { type: 'cryptographic-asset', name, cryptoProperties, properties } as CdxComponent;
   const asset = { id: 'a', kind, name, traits: traitsOf(kind, component), edges: [] };
   const graph = new AssetGraph([asset]);
   return engine.judge(new SubjectReader(graph).read(asset).subject);
@@ -108,6 +113,15 @@ describe('protocols', () => {
     ['ssh', '2', ['ecdh-sha2-1.3.132.0.10'], 'HIGH', 'T-SSH-CLASSICAL'],
     ['ssh', '2', ['mlkem768x25519-sha256'], 'NONE', 'T-SSH-2'],
     ['ssh', '2', ['mlkem768x25519-sha256', 'arcfour'], 'CRITICAL', 'S-RC4'],
+    ['ssh', '1.0', [], 'CRITICAL', 'T-SSH-1'],
+    ['ike', '1.0', [], 'HIGH', 'T-IKE1'],
+    ['ipsec', 'IKEv1', [], 'HIGH', 'T-IKE1'],
+    ['ike', '2.0', [], 'LOW', 'T-KEX-UNDECLARED'],
+    ['quic', '1.0', [], 'LOW', 'T-QUIC-KEX-UNDECLARED'],
+    ['wpa', 'WEP', [], 'HIGH', 'T-WPA-OLD'],
+    ['wpa', '2', [], 'LOW', 'T-WPA2'],
+    ['wpa', '3', [], 'HIGH', 'T-WPA3-KEX-CLASSICAL'],
+    ['wpa', undefined, [], 'LOW', 'T-WPA-NOVERSION'],
   ])('%s %s %o is %s by %s', (type, version, suites, level, rule) => {
     expect(protocol(type, version, suites)).toMatchObject({ level, rule });
   });
@@ -133,6 +147,12 @@ describe('protocols', () => {
     [['x25519', 'X25519MLKEM768'], 'LOW', 'T-KEX-MIXED'],
   ])('TLS 1.3 with the groups %j is %s by %s', (names, level, rule) => {
     expect(groups(...names)).toMatchObject({ level, rule });
+  });
+
+  it('a type that only CycloneDX 1.7 has is read where version 1.6 keeps it', () => {
+    const facts = { assetType: 'protocol', protocolProperties: { type: 'other', version: '1.0' } };
+    const kept = { name: 'sealwright:cyclonedx:cryptoProperties.protocolProperties.type', value: '"dtls"' };
+    expect(judge('protocol', facts, 'media', [kept])).toMatchObject({ level: 'HIGH', rule: 'T-TLS-1.0-1.1' });
   });
 
   it('WireGuard is known by its name', () => {
