@@ -11,6 +11,10 @@ export class TokenRequest {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
+  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  client_assertion_type?: string;
+  /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
+  client_assertion?: string;
   /** Space-separated; only what the client may have. @example 'sign:digest sign:read' */
   scope?: string;
   /** @example sw_refresh_0a1b */
@@ -38,6 +42,10 @@ export class TokenParameter {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
+  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  client_assertion_type?: string;
+  /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
+  client_assertion?: string;
 }
 
 export class DeviceRequest {
@@ -109,10 +117,17 @@ export class OAuthMetadataView {
   scopes_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   token_endpoint_auth_methods_supported: string[];
+  /** Of client assertions. */
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  token_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   revocation_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  revocation_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   introspection_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  introspection_endpoint_auth_signing_alg_values_supported: string[];
 }
 
 export class UserCodeParam {

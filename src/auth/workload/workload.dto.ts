@@ -22,7 +22,7 @@ import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { thumbprintsOf } from './issuer-key-set.js';
+import { thumbprintsOf } from '../key-sets/key-set.js';
 import { WORKLOAD_SCOPES } from './trust-rules.js';
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
