@@ -56,6 +56,10 @@ export class Session {
   @Column('bytea', { nullable: true })
   cookieHash: Buffer | null;
 
+  /** Thumbprint (RFC 7638) of the key that its tokens are bound to by DPoP; null: they are not. */
+  @Column('text', { nullable: true })
+  dpopKey: string | null;
+
   /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   @Column('text', { array: true, default: '{}' })
   methods: string[];

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsIn, IsObject, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsBoolean, IsIn, IsObject, IsOptional, IsString, Length } from 'class-validator';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
@@ -78,11 +78,16 @@ export class CreateOAuthClientBody extends OAuthClientKeysBody {
   @IsIn(TYPES)
   type?: OAuthClientType;
 
+  /** true: its tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449 section 5.2). */
+  @IsOptional()
+  @IsBoolean()
+  dpop_bound_access_tokens?: boolean = false;
+
   /** @param keys those of `keySource` */
   toOrder(keys: RegisteredKeys | undefined): OAuthClientOrder {
-    const { name, permissions, type = 'confidential' } = this;
+    const { name, permissions, type = 'confidential', dpop_bound_access_tokens: dpopBound = false } = this;
     if (keys !== undefined && type === 'public') throw oneKeySource('a public client has no keys');
-    return { name, permissions, type, ...(keys === undefined ? {} : { keys }) };
+    return { name, permissions, type, dpopBound, ...(keys === undefined ? {} : { keys }) };
   }
 }
 
@@ -102,15 +107,18 @@ export class OAuthClientView {
   keys: string[];
   /** Where it publishes them; null: they were registered, or there are none. @example https://client.example.com/jwks.json */
   jwks_uri: string | null;
+  /** Whether its tokens are given with a DPoP proof alone. */
+  dpop_bound_access_tokens: boolean;
   createdAt: Date;
   revokedAt: Date | null;
 
   static of(row: OAuthClient): OAuthClientView {
-    const { id, name, permissions, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
+    const { id, name, permissions, secretHash, authMethod, jwksUri, dpopBound, createdAt, revokedAt } = row;
     const type = secretHash === null ? 'public' : 'confidential';
     const method = authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
     const proof = { token_endpoint_auth_method: method, keys: thumbprintsOf(row.keys ?? []), jwks_uri: jwksUri };
-    return { client_id: id, name, permissions, type, ...proof, createdAt, revokedAt };
+    const common = { client_id: id, name, permissions, type, dpop_bound_access_tokens: dpopBound };
+    return { ...common, ...proof, createdAt, revokedAt };
   }
 }
 

@@ -35,6 +35,7 @@ export class OAuthMetadataController {
       revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+      dpop_signing_alg_values_supported: algorithms,
     };
   }
 }

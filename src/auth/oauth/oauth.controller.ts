@@ -1,13 +1,15 @@
 import { applyDecorators, Controller, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { Public } from '../../access/access.js';
+import type { TokenBinding } from '../../access/caller.js';
 import { TokenView } from '../sign-in/sign-in.dto.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
+import { KeyPossession } from '../possession/key-possession.js';
+import { ProofRefused } from '../possession/dpop-proof.js';
 import { OAuthError, OAuthErrorFilter } from './oauth-error.js';
 import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {
@@ -44,11 +46,11 @@ const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
 @UseFilters(OAuthErrorFilter)
 export class OAuthController {
   constructor(
-    private readonly config: Config,
     private readonly clients: ClientAuthentication,
     private readonly endpoint: TokenEndpointService,
     private readonly inspection: TokenInspectionService,
     private readonly devices: DeviceFlowService,
+    private readonly possession: KeyPossession,
   ) {}
 
   /** Gives an access token for client credentials, a refresh token or a device code (RFC 6749). */
@@ -56,7 +58,8 @@ export class OAuthController {
   async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
     const parameters = OAuthParameters.read(body);
     const client = await this.clients.clientOf(request, parameters);
-    return TokenView.of(await this.endpoint.exchange(client, parameters, originOf(request)));
+    const keys = await this.keysOf(request);
+    return TokenView.of(await this.endpoint.exchange(client, parameters, { origin: originOf(request), keys }));
   }
 
   /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */
@@ -83,8 +86,7 @@ export class OAuthController {
     const parameters = OAuthParameters.read(body);
     const client = await this.clients.requireClient(request, parameters);
     const scopes = wantedScopes(client, parameters.get('scope'));
-    const { deviceCode, userCode } = await this.devices.start(client, scopes, originOf(request));
-    const page = `${this.config.publicUrl}/device`;
+    const { deviceCode, userCode, page } = await this.devices.start(client, scopes, originOf(request));
     return {
       device_code: deviceCode,
       user_code: userCode,
@@ -93,5 +95,11 @@ export class OAuthController {
       expires_in: DEVICE_SECONDS,
       interval: POLL_SECONDS,
     };
+  }
+
+  private keysOf(request: FastifyRequest): Promise<TokenBinding> {
+    return this.possession.shownBy(request).catch((error: unknown): never => {
+      throw error instanceof ProofRefused ? new OAuthError('invalid_dpop_proof', error.message) : error;
+    });
   }
 }

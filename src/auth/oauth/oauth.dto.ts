@@ -94,6 +94,15 @@ export class IntrospectionView {
   exp?: number;
   /** @example 1795176400 */
   iat?: number;
+  @ApiProperty({ enum: ['Bearer', 'DPoP'], required: false })
+  token_type?: string;
+  /** The key that the token is bound to (RFC 7800, RFC 9449 section 6.2). */
+  cnf?: ConfirmationView;
+}
+
+export class ConfirmationView {
+  /** Thumbprint of the key (RFC 7638, SHA-256). @example 0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I */
+  jkt?: string;
 }
 
 /** RFC 8414. */
@@ -128,6 +137,9 @@ export class OAuthMetadataView {
   introspection_endpoint_auth_methods_supported: string[];
   @ApiProperty({ example: ['ES256', 'RS256'] })
   introspection_endpoint_auth_signing_alg_values_supported: string[];
+  /** RFC 9449 section 5.1. */
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  dpop_signing_alg_values_supported: string[];
 }
 
 export class UserCodeParam {

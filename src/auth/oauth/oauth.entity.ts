@@ -46,6 +46,10 @@ export class OAuthClient {
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
+  /** Whether its tokens must be bound by DPoP (RFC 9449 section 5.2). */
+  @Column('boolean', { default: false })
+  dpopBound: boolean;
+
   /** The person who created it. */
   @Column('text')
   ownerId: string;

@@ -36,6 +36,7 @@ export class AccessTokens {
     const claims = {
       sid: session.id,
       ...(session.clientId === null ? {} : { client_id: session.clientId }),
+      ...(session.dpopKey === null ? {} : { cnf: { jkt: session.dpopKey } }),
       ...(session.scopes === null ? {} : { scope: session.scopes.join(' ') }),
     };
     return new SignJWT(claims)

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, TokenBinding } from '../../access/caller.js';
 import { SEALED_WORKLOAD_TOKEN } from '../../access/identity/verified-identity.js';
 import { mayDo, type Scope, SCOPE_NAMES } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -14,7 +14,13 @@ import type { Tokens } from '../tokens/token-grants.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { trustFor } from './trust-match.js';
 import { WorkloadIdentity, WorkloadIssuer } from './workload.entity.js';
-import { issuerOf, type VerifiedWorkloadToken, verifyWorkloadToken, WorkloadTokenRefused } from './workload-token.js';
+import {
+  issuerOf,
+  printable,
+  type VerifiedWorkloadToken,
+  verifyWorkloadToken,
+  WorkloadTokenRefused,
+} from './workload-token.js';
 import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
 
 /** A token of an issuer, as a workload presents it. */
@@ -24,6 +30,8 @@ interface WorkloadOrder {
   readonly trust: string | undefined;
   /** The wanted scopes, separated by spaces; undefined: all that the trust gives. */
   readonly scope: string | undefined;
+  /** The keys that the request shows, which the access token can be bound to. */
+  readonly keys: TokenBinding;
 }
 
 /** Exchanges the identity token of a workload for an access token: no person signs in, and no secret is kept on either side. */
@@ -52,9 +60,10 @@ export class WorkloadExchangeService {
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
+    const boundTo = bindingFor(trust, order.keys);
     const id = newId();
     const sealed = await this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(order.token));
-    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes }, origin));
+    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));
   }
 
   /** Removes the records of tokens that have expired, which are refused for that. */
@@ -63,19 +72,20 @@ export class WorkloadExchangeService {
   }
 
   private async opened(tx: EntityManager, accepted: Accepted, origin: Origin): Promise<Tokens> {
-    const { id, sealed: token, verified, trust, scopes } = accepted;
+    const { id, sealed: token, verified, trust, scopes, boundTo } = accepted;
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
       throw new WorkloadTokenRefused('The token was used already.');
     const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
     const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
     const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
     await tx.insert(WorkloadIdentity, { id, trustId, trustName, claims: claims as never, ...proof });
-    const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds };
+    const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds, boundTo };
     const workload = { trustId, trustRevision: revision };
     const detail = { trust: trustName, claims, tokenSha256, keyThumbprint };
     const actor: Actor = { kind: 'workload', id, name: workloadName(trustName, claims) };
     const session = await this.sessions.open(tx, actor, { ...order, workload, detail }, origin);
-    return { accessToken: await this.accessTokens.issue(session, lifeSeconds), expiresIn: lifeSeconds, scopes };
+    const accessToken = await this.accessTokens.issue(session, lifeSeconds);
+    return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
   }
 }
 
@@ -87,6 +97,14 @@ interface Accepted {
   readonly verified: VerifiedWorkloadToken;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
+  readonly boundTo: TokenBinding;
+}
+
+/** What the access token is bound to. A trust may accept no run without a key. */
+function bindingFor({ name, dpopBound }: UsableTrust, keys: TokenBinding): TokenBinding {
+  if (dpopBound && keys.dpopKey === undefined)
+    throw new WorkloadTokenRefused(`The trust ${printable(name)} wants a DPoP proof.`, 'invalid_dpop_proof');
+  return keys;
 }
 
 /** The wanted scopes as far as the trust gives them now. */

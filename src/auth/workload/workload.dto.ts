@@ -170,15 +170,21 @@ export class WorkloadTrustBody {
   @Max(MAX_LIFE_SECONDS)
   lifeSeconds?: number = MAX_LIFE_SECONDS;
 
+  /** true: access tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449). */
+  @IsOptional()
+  @IsBoolean()
+  dpopBound?: boolean = false;
+
   @IsOptional()
   @IsBoolean()
   enabled?: boolean = true;
 
   toOrder(): WorkloadTrustOrder {
     const { name, issuerId, audience, scopes, keys } = this;
-    const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, enabled = true } = this;
+    const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, dpopBound = false, enabled = true } = this;
     const conditions = this.conditions.map(({ claim, values }) => ({ claim, values }));
-    return { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+    const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys };
+    return { ...order, lifeSeconds, dpopBound, enabled };
   }
 }
 
@@ -199,6 +205,8 @@ export class WorkloadTrustView {
   keys: string[];
   /** @example 900 */
   lifeSeconds: number;
+  /** Whether access tokens are given with a DPoP proof alone. */
+  dpopBound: boolean;
   enabled: boolean;
   /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;

@@ -87,6 +87,10 @@ export class WorkloadTrust {
   @Column('int', { default: 900 })
   lifeSeconds: number;
 
+  /** Whether the access tokens must be bound by DPoP (RFC 9449). */
+  @Column('boolean', { default: false })
+  dpopBound: boolean;
+
   @Column('boolean', { default: true })
   enabled: boolean;
 

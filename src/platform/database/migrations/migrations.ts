@@ -67,6 +67,7 @@ import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statemen
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
+import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 
 /** Every migration, oldest first. */
 
@@ -139,4 +140,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   WorkloadIdentity1798000042100,
   SshLoginRules1798000042101,
   ClientKeys1798000042200,
+  BoundTokens1798000042201,
 ];
