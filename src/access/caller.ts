@@ -15,6 +15,8 @@ export interface Actor {
 export interface TokenBinding {
   /** `jkt`: the thumbprint of the key that signs DPoP proofs (RFC 9449 section 6.1). */
   readonly dpopKey?: string;
+  /** `x5t#S256`: SHA-256 of the certificate that the client shows in TLS (RFC 8705 section 3.1), base64url. */
+  readonly certificate?: string;
 }
 
 /** The session of a caller's token or cookie. */

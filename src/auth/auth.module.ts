@@ -34,6 +34,7 @@ import { RecoveryCodes } from './second-factors/recovery-codes.js';
 import { SecondFactorCheck } from './second-factors/second-factor-check.js';
 import { SecondFactorsController } from './second-factors/second-factors.controller.js';
 import { SEALED_SEED, SecondFactorsService } from './second-factors/second-factors.service.js';
+import { ClientCertificates } from './possession/client-certificate.js';
 import { KeyPossession } from './possession/key-possession.js';
 import { UsedProof } from './possession/used-proof.entity.js';
 import { UsedProofs } from './possession/used-proofs.repository.js';
@@ -150,6 +151,7 @@ const WORKLOADS = [
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
 const TOKENS = [
   AccessTokens,
+  ClientCertificates,
   JwtStrategy,
   KeyPossession,
   RefreshTokens,

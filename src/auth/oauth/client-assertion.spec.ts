@@ -49,15 +49,32 @@ describe('a client assertion is accepted', () => {
     expect({ jti, seconds: until.getTime() / 1000 - AT }).toEqual({ jti: 'one', seconds: 120 });
   });
 
-  it('by a key that the client published a moment ago', async () => {
+  // Keycloak 14263: a new key under the id of the old one. Spring Authorization Server 897: keys that were kept for ever.
+  it.each<[string, () => Promise<PublicJwk[]>]>([
+    ['where none was known', () => Promise.resolve([])],
+    [
+      'under the id of the one before',
+      async () => [{ ...(await exportJWK(other.publicKey)), kid: 'one' } as PublicJwk],
+    ],
+  ])('by a key that the client published a moment ago, %s', async (_what, before) => {
     const reads: boolean[] = [];
     const reader = (fresh: boolean) => {
       reads.push(fresh);
-      return Promise.resolve(fresh ? keys : []);
+      return fresh ? Promise.resolve(keys) : before();
     };
     const expected = { clientId: CLIENT, audiences: [ISSUER], keys: reader, now: NOW };
     await verifyClientAssertion(await signed(GOOD, { kid: 'one' }), expected);
     expect(reads).toEqual([false, true]);
+  });
+});
+
+describe('a client assertion is remembered', () => {
+  it('for as long as it would be accepted', async () => {
+    const assertion = await signed(GOOD);
+    const { until } = await verified(assertion);
+    const expected = { clientId: CLIENT, audiences: [ISSUER], keys: () => Promise.resolve(keys) };
+    const now = new Date(until.getTime() + 1000);
+    await expect(verifyClientAssertion(assertion, { ...expected, now })).rejects.toThrow(/expired/);
   });
 });
 

@@ -83,11 +83,18 @@ export class CreateOAuthClientBody extends OAuthClientKeysBody {
   @IsBoolean()
   dpop_bound_access_tokens?: boolean = false;
 
+  /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). */
+  @IsOptional()
+  @IsBoolean()
+  tls_client_certificate_bound_access_tokens?: boolean = false;
+
   /** @param keys those of `keySource` */
   toOrder(keys: RegisteredKeys | undefined): OAuthClientOrder {
-    const { name, permissions, type = 'confidential', dpop_bound_access_tokens: dpopBound = false } = this;
+    const { name, permissions, type = 'confidential' } = this;
+    const dpopBound = this.dpop_bound_access_tokens ?? false;
+    const certificateBound = this.tls_client_certificate_bound_access_tokens ?? false;
     if (keys !== undefined && type === 'public') throw oneKeySource('a public client has no keys');
-    return { name, permissions, type, dpopBound, ...(keys === undefined ? {} : { keys }) };
+    return { name, permissions, type, dpopBound, certificateBound, ...(keys === undefined ? {} : { keys }) };
   }
 }
 
@@ -109,16 +116,21 @@ export class OAuthClientView {
   jwks_uri: string | null;
   /** Whether its tokens are given with a DPoP proof alone. */
   dpop_bound_access_tokens: boolean;
+  /** Whether they are given to who shows a client certificate alone. */
+  tls_client_certificate_bound_access_tokens: boolean;
   createdAt: Date;
   revokedAt: Date | null;
 
   static of(row: OAuthClient): OAuthClientView {
-    const { id, name, permissions, secretHash, authMethod, jwksUri, dpopBound, createdAt, revokedAt } = row;
+    const { id, name, permissions, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
     const type = secretHash === null ? 'public' : 'confidential';
     const method = authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
     const proof = { token_endpoint_auth_method: method, keys: thumbprintsOf(row.keys ?? []), jwks_uri: jwksUri };
-    const common = { client_id: id, name, permissions, type, dpop_bound_access_tokens: dpopBound };
-    return { ...common, ...proof, createdAt, revokedAt };
+    const demand = {
+      dpop_bound_access_tokens: row.dpopBound,
+      tls_client_certificate_bound_access_tokens: row.certificateBound,
+    };
+    return { client_id: id, name, permissions, type, ...proof, ...demand, createdAt, revokedAt };
   }
 }
 

@@ -25,10 +25,12 @@ export interface OAuthClientOrder {
   readonly keys?: RegisteredKeys;
   /** Whether its tokens must be bound by DPoP. */
   readonly dpopBound: boolean;
+  /** Whether they must be bound to a client certificate. */
+  readonly certificateBound: boolean;
 }
 
 /** A client that is not revoked, with its rights now. */
-export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound'> {
+export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound' | 'certificateBound'> {
   /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
 }
@@ -55,7 +57,8 @@ export class OAuthClientsService {
     use?: IdempotentUse,
   ): Promise<{ row: OAuthClient; secret?: string }> {
     assertHeld(caller, order.permissions);
-    const { keys, dpopBound } = order;
+    const { keys, dpopBound, certificateBound } = order;
+    const demand = { dpopBound, certificateBound };
     const secret = order.type === 'confidential' && keys === undefined ? newSecret('client') : undefined;
     const row = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
@@ -65,12 +68,12 @@ export class OAuthClientsService {
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
       const shown = secret === undefined ? { secretHash: null } : { secretHash: secret.hash };
       const proof = keys === undefined ? shown : columnsOf(keys);
-      await tx.insert(OAuthClient, { id, name, permissions: [...permissions], dpopBound, ...proof, ownerId: caller.ownerId });
+      await tx.insert(OAuthClient, { id, name, permissions: [...permissions], ...demand, ...proof, ownerId: caller.ownerId });
       // Whoever registers keys may have the private ones.
       if (secret !== undefined || keys !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
-      const detail = { name, permissions, dpopBound, ...(keys === undefined ? {} : detailOf(keys)) };
+      const detail = { name, permissions, ...demand, ...(keys === undefined ? {} : detailOf(keys)) };
       await this.record(tx, caller, 'oauth-client.created', id, detail);
       return tx.findOneByOrFail(OAuthClient, { id });
     });
@@ -137,14 +140,15 @@ export class OAuthClientsService {
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
-      `SELECT c.id, c.name, c.permissions, c.secret_hash, c.auth_method, c.dpop_bound, ${ownedColumns('c')} FROM oauth_client c
+      `SELECT c.id, c.name, c.permissions, c.secret_hash, c.auth_method, c.dpop_bound, c.certificate_bound, ${ownedColumns('c')} FROM oauth_client c
        WHERE c.id = $1 AND c.revoked_at IS NULL`,
       [clientId],
     );
     const rights = row && effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
     if (row === undefined || rights === undefined) return null;
     const { id, name, secret_hash: secretHash, auth_method: authMethod, dpop_bound: dpopBound } = row;
-    return { id, name, secretHash, authMethod, dpopBound, permissions: [...rights] };
+    const demand = { dpopBound, certificateBound: row.certificate_bound };
+    return { id, name, secretHash, authMethod, ...demand, permissions: [...rights] };
   }
 
   private async read(id: string): Promise<OAuthClient> {
@@ -161,6 +165,7 @@ interface ClientRow extends OwnedRow {
   readonly secret_hash: Buffer | null;
   readonly auth_method: KeyAuthMethod | null;
   readonly dpop_bound: boolean;
+  readonly certificate_bound: boolean;
 }
 
 /** A client with keys has the hash of a secret that nobody knows: to whatever looks at secrets alone it is no public client. */

@@ -36,6 +36,7 @@ export class OAuthMetadataController {
       introspection_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
       dpop_signing_alg_values_supported: algorithms,
+      tls_client_certificate_bound_access_tokens: this.config.clientCertHeader !== undefined,
     };
   }
 }

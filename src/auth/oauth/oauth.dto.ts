@@ -103,6 +103,8 @@ export class IntrospectionView {
 export class ConfirmationView {
   /** Thumbprint of the key (RFC 7638, SHA-256). @example 0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I */
   jkt?: string;
+  /** SHA-256 of the client certificate (RFC 8705 section 3.1). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
+  'x5t#S256'?: string;
 }
 
 /** RFC 8414. */
@@ -140,6 +142,8 @@ export class OAuthMetadataView {
   /** RFC 9449 section 5.1. */
   @ApiProperty({ example: ['ES256', 'RS256'] })
   dpop_signing_alg_values_supported: string[];
+  /** Whether a proxy passes client certificates (RFC 8705 section 3.3). */
+  tls_client_certificate_bound_access_tokens: boolean;
 }
 
 export class UserCodeParam {

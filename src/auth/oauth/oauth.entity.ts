@@ -50,6 +50,10 @@ export class OAuthClient {
   @Column('boolean', { default: false })
   dpopBound: boolean;
 
+  /** Whether they must be bound to a client certificate (RFC 8705 section 3.4). */
+  @Column('boolean', { default: false })
+  certificateBound: boolean;
+
   /** The person who created it. */
   @Column('text')
   ownerId: string;

@@ -3,9 +3,10 @@ import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
 import type { TokenBinding } from '../../access/caller.js';
 import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { assertSameKeys, bindingFor, KeyNotShown } from '../possession/token-binding.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { type GrantedClient, OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
-import type { Session } from '../model/session.entity.js';
+import { bindingOf } from '../model/session.entity.js';
 import { User } from '../model/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
 import { WorkloadExchangeService } from '../workload/workload-exchange.service.js';
@@ -63,7 +64,7 @@ export class TokenEndpointService {
       throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
     }
     if (client === undefined) throw new OAuthError('invalid_client', 'The client must authenticate.');
-    const boundTo = bindingOf(client, asker.keys);
+    const boundTo = bound(() => bindingFor(client, asker.keys));
     if (grant === DEVICE_GRANT) return this.device({ ...client, boundTo }, parameters, asker.origin);
     if (client.secretHash === null) {
       throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
@@ -85,7 +86,7 @@ export class TokenEndpointService {
     const session = await this.refreshTokens.peek(token);
     if (session?.clientId === clientId) {
       assertNarrower(parameters.get('scope'), session.scopes);
-      assertSameKey(session, keys);
+      bound(() => assertSameKeys(bindingOf(session), keys));
     }
     const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: OAUTH_TOKEN_SECONDS }, origin);
     if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
@@ -102,7 +103,8 @@ export class TokenEndpointService {
       const tokens = await this.workloads.exchange(order, origin);
       return isExchange ? { ...tokens, issuedType: ACCESS_TOKEN_TYPE } : tokens;
     } catch (error) {
-      throw error instanceof WorkloadTokenRefused ? new OAuthError(error.code, error.message) : error;
+      const isRefusal = error instanceof WorkloadTokenRefused || error instanceof KeyNotShown;
+      throw isRefusal ? new OAuthError(error.code, error.message) : error;
     }
   }
 
@@ -132,19 +134,13 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   });
 }
 
-/** What the tokens of a client are bound to. A client that is registered for bound tokens gets no others. */
-function bindingOf({ dpopBound }: ActiveClient, keys: TokenBinding): TokenBinding {
-  if (dpopBound && keys.dpopKey === undefined)
-    throw new OAuthError('invalid_dpop_proof', 'This client must send a DPoP proof.');
-  return keys;
-}
-
-/** A refresh token is bound as its session is, of a confidential client too: another key is another sign-in. It is not used up by a wrong key. */
-function assertSameKey({ dpopKey }: Session, keys: TokenBinding): void {
-  if (dpopKey === null || dpopKey === keys.dpopKey) return;
-  if (keys.dpopKey === undefined)
-    throw new OAuthError('invalid_dpop_proof', 'The refresh token is bound to a key: send a DPoP proof.');
-  throw new OAuthError('invalid_grant', 'The refresh token is bound to another key than that of the DPoP proof.');
+/** Answers in the words of OAuth that a key is missing. */
+function bound<Result>(judge: () => Result): Result {
+  try {
+    return judge();
+  } catch (error) {
+    throw error instanceof KeyNotShown ? new OAuthError(error.code, error.message) : error;
+  }
 }
 
 /** Delegation (`actor_token`) and other kinds of tokens than access tokens are not supported. */

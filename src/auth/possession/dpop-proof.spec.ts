@@ -69,6 +69,16 @@ describe('a DPoP proof is accepted', () => {
   });
 });
 
+describe('a DPoP proof is remembered', () => {
+  // Keycloak 43505: the memory forgot a proof that the skew of clocks still let in.
+  it.each([AT - 90, AT, AT + 30])('for as long as it would be accepted: made at %i', async (iat) => {
+    const proof = await proofOf({ iat });
+    const { until } = await verified(proof);
+    const after = until.getTime() + 1000;
+    await expect(verifyDpopProof(proof, CALL, new Date(after))).rejects.toThrow(/too old/);
+  });
+});
+
 describe('a DPoP proof is refused', () => {
   it.each<[string, object, RegExp]>([
     ['for another method', { htm: 'GET' }, /method/],

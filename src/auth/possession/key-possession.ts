@@ -5,6 +5,7 @@ import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
+import { ClientCertificates } from './client-certificate.js';
 import { plainAddress, ProofRefused, verifyDpopProof } from './dpop-proof.js';
 import { UsedProofs } from './used-proofs.repository.js';
 
@@ -25,6 +26,7 @@ export class KeyPossession {
     private readonly config: Config,
     private readonly used: UsedProofs,
     private readonly clock: Clock,
+    private readonly certificates: ClientCertificates,
   ) {}
 
   /**
@@ -33,8 +35,10 @@ export class KeyPossession {
    * @throws ProofRefused
    */
   async shownBy(request: FastifyRequest): Promise<TokenBinding> {
-    if (request.headers['dpop'] === undefined) return {};
-    return { dpopKey: await this.proven(request, undefined) };
+    const certificate = this.certificates.thumbprintOf(request);
+    const inTls = certificate === undefined ? {} : { certificate };
+    if (request.headers['dpop'] === undefined) return inTls;
+    return { ...inTls, dpopKey: await this.proven(request, undefined) };
   }
 
   /**
@@ -43,7 +47,13 @@ export class KeyPossession {
    *
    * @throws Problem `auth.token-binding`, `auth.dpop-proof`
    */
-  async assertHolder({ scheme, token, request }: PresentedToken, { dpopKey }: TokenBinding): Promise<void> {
+  async assertHolder(presented: PresentedToken, { dpopKey, certificate }: TokenBinding): Promise<void> {
+    if (certificate !== undefined && this.certificates.thumbprintOf(presented.request) !== certificate)
+      throw otherCertificate();
+    await this.assertDpopKey(presented, dpopKey);
+  }
+
+  private async assertDpopKey({ scheme, token, request }: PresentedToken, dpopKey: string | undefined): Promise<void> {
     if (dpopKey === undefined && scheme === 'bearer') return;
     if (dpopKey === undefined) throw unbound('This access token is not bound to a key: send it as Bearer.');
     if (scheme === 'bearer') throw unbound('This access token is bound to a key: send it as DPoP, with a proof.');
@@ -86,6 +96,12 @@ const ALGORITHMS = ASYMMETRIC_ALGORITHMS.join(' ');
 /** RFC 9449 section 7.1 */
 function challenge(error: 'invalid_token' | 'invalid_dpop_proof', description: string): string {
   return `DPoP realm="sealwright", error="${error}", error_description="${description}", algs="${ALGORITHMS}"`;
+}
+
+/** RFC 8705 section 3 */
+function otherCertificate(): Problem {
+  const detail = 'This access token is bound to a client certificate, and the call shows another one or none.';
+  return new Problem('unauthenticated', 'auth.token-binding', detail);
 }
 
 function unbound(detail: string): Problem {

@@ -100,6 +100,7 @@ export class SessionsService {
       scopes: order.scopes === undefined ? null : [...order.scopes],
       cookieHash: order.cookieHash ?? null,
       dpopKey: order.boundTo?.dpopKey ?? null,
+      clientCertificate: order.boundTo?.certificate ?? null,
       methods: [...order.methods],
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
       expiresAt: new Date(this.clock.now().getTime() + order.lifeSeconds * 1000),
@@ -109,8 +110,7 @@ export class SessionsService {
     await tx.insert(Session, session);
     const isPerson = order.userId !== undefined;
     const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
-    const bound = order.boundTo?.dpopKey === undefined ? {} : { dpopKey: order.boundTo.dpopKey };
-    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...bound, ...order.detail };
+    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...order.boundTo, ...order.detail };
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;

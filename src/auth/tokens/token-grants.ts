@@ -5,7 +5,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
-import type { SignInWay } from '../model/session.entity.js';
+import { bindingOf, type SignInWay } from '../model/session.entity.js';
 import type { Scope } from '../../access/scopes.js';
 import type { User } from '../model/user.entity.js';
 import { AccessTokens } from './access-tokens.js';
@@ -124,7 +124,7 @@ export class TokenGrants {
     if (rights === undefined) return undefined;
     const accessToken = await this.accessTokens.issue(session, lifeSeconds);
     const limits = session.scopes === null ? {} : { scopes: [...rights] };
-    const bound = session.dpopKey === null ? {} : { boundTo: { dpopKey: session.dpopKey } };
-    return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits, ...bound };
+    const boundTo = bindingOf(session);
+    return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits, boundTo };
   }
 }

@@ -8,19 +8,14 @@ import type { Origin } from '../../platform/http/origin.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import { Clock } from '../../platform/time/clock.js';
 import { workloadName } from '../model/workload-name.js';
+import { bindingFor } from '../possession/token-binding.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { AccessTokens } from '../tokens/access-tokens.js';
 import type { Tokens } from '../tokens/token-grants.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { trustFor } from './trust-match.js';
 import { WorkloadIdentity, WorkloadIssuer } from './workload.entity.js';
-import {
-  issuerOf,
-  printable,
-  type VerifiedWorkloadToken,
-  verifyWorkloadToken,
-  WorkloadTokenRefused,
-} from './workload-token.js';
+import { issuerOf, type VerifiedWorkloadToken, verifyWorkloadToken, WorkloadTokenRefused } from './workload-token.js';
 import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
 
 /** A token of an issuer, as a workload presents it. */
@@ -49,7 +44,7 @@ export class WorkloadExchangeService {
   /**
    * An access token for the run that this token is about. There is no refresh token: a run asks its issuer again.
    *
-   * @throws WorkloadTokenRefused; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
+   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
@@ -98,13 +93,6 @@ interface Accepted {
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
-}
-
-/** What the access token is bound to. A trust may accept no run without a key. */
-function bindingFor({ name, dpopBound }: UsableTrust, keys: TokenBinding): TokenBinding {
-  if (dpopBound && keys.dpopKey === undefined)
-    throw new WorkloadTokenRefused(`The trust ${printable(name)} wants a DPoP proof.`, 'invalid_dpop_proof');
-  return keys;
 }
 
 /** The wanted scopes as far as the trust gives them now. */

@@ -14,11 +14,11 @@ const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
-/** A token that is not accepted. The message says why, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2 or RFC 9449 section 5. */
+/** A token that is not accepted. The message says why, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
 export class WorkloadTokenRefused extends Error {
   constructor(
     message: string,
-    readonly code: 'invalid_grant' | 'invalid_scope' | 'invalid_dpop_proof' = 'invalid_grant',
+    readonly code: 'invalid_grant' | 'invalid_scope' = 'invalid_grant',
   ) {
     super(message);
   }

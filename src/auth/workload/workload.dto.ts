@@ -175,16 +175,22 @@ export class WorkloadTrustBody {
   @IsBoolean()
   dpopBound?: boolean = false;
 
+  /** true: they are given to who shows a client certificate alone, and bound to that (RFC 8705). */
+  @IsOptional()
+  @IsBoolean()
+  certificateBound?: boolean = false;
+
   @IsOptional()
   @IsBoolean()
   enabled?: boolean = true;
 
   toOrder(): WorkloadTrustOrder {
     const { name, issuerId, audience, scopes, keys } = this;
-    const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, dpopBound = false, enabled = true } = this;
+    const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, enabled = true } = this;
+    const { dpopBound = false, certificateBound = false } = this;
     const conditions = this.conditions.map(({ claim, values }) => ({ claim, values }));
     const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys };
-    return { ...order, lifeSeconds, dpopBound, enabled };
+    return { ...order, lifeSeconds, dpopBound, certificateBound, enabled };
   }
 }
 
@@ -207,6 +213,8 @@ export class WorkloadTrustView {
   lifeSeconds: number;
   /** Whether access tokens are given with a DPoP proof alone. */
   dpopBound: boolean;
+  /** Whether they are bound to a client certificate. */
+  certificateBound: boolean;
   enabled: boolean;
   /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;

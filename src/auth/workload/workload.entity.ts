@@ -91,6 +91,10 @@ export class WorkloadTrust {
   @Column('boolean', { default: false })
   dpopBound: boolean;
 
+  /** Whether they must be bound to a client certificate (RFC 8705). */
+  @Column('boolean', { default: false })
+  certificateBound: boolean;
+
   @Column('boolean', { default: true })
   enabled: boolean;
 

@@ -68,6 +68,7 @@ import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
 import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
+import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 
 /** Every migration, oldest first. */
 
@@ -141,4 +142,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SshLoginRules1798000042101,
   ClientKeys1798000042200,
   BoundTokens1798000042201,
+  CertificateBoundTokens1798000042202,
 ];
