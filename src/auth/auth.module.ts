@@ -141,13 +141,7 @@ const SSO = [
   SsoTickets,
   SsoTransactions,
 ];
-const WORKLOADS = [
-  IssuerKeys,
-  KeyDocuments,
-  WorkloadExchangeService,
-  WorkloadIssuersService,
-  WorkloadTrustsService,
-];
+const WORKLOADS = [IssuerKeys, KeyDocuments, WorkloadExchangeService, WorkloadIssuersService, WorkloadTrustsService];
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
 const TOKENS = [
   AccessTokens,

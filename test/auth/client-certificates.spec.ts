@@ -84,7 +84,9 @@ function answerOf(options: RequestOptions & { readonly isTls?: boolean }, form?:
     const call = (isTls ? httpsRequest : httpRequest)({ ...rest, headers, agent: false }, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }),
+      );
     });
     call.on('error', reject);
     call.end(form === undefined ? undefined : new URLSearchParams({ ...form }).toString());
@@ -120,7 +122,11 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
   });
 
   it('is not given without a certificate, nor for one that somebody else wrote into the header', async () => {
-    for (const [address, headers] of [[PROXY, {}], [ELSEWHERE, shown(first)], [PROXY, { 'client-cert': 'x' }]] as const)
+    for (const [address, headers] of [
+      [PROXY, {}],
+      [ELSEWHERE, shown(first)],
+      [PROXY, { 'client-cert': 'x' }],
+    ] as const)
       expect(await from(address, '/oauth/token', headers, grant())).toMatchObject({
         status: 400,
         body: { error: 'invalid_request' },

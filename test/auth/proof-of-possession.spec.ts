@@ -37,10 +37,10 @@ beforeAll(async () => {
   stage = await openStage();
   await issuer.start();
   ({ apiKey: key } = await stage.seed());
-  const settings = { ...PEERS_HERE, ...(await atKnownAddress()) };
-  service = await stage.start({ role: 'api', settings });
-  const { SVC_PUBLIC_URL } = settings;
-  other = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_PUBLIC_URL } });
+  const address = await atKnownAddress();
+  service = await stage.start({ role: 'api', settings: { ...PEERS_HERE, ...address } });
+  // Both are known to clients by one address, as behind a proxy.
+  other = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_PUBLIC_URL: service.url } });
   [pair, next] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
 });
 afterAll(async () => {
@@ -89,7 +89,8 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
       Array.from({ length: 10 }, (_, i) => byAssertion(assertion, {}, i % 2 === 0 ? service : other)),
     );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(9).fill(401)]);
-    for (const answer of answers.filter(({ status }) => status === 401)) assertOAuthError(answer, 401, 'invalid_client');
+    for (const answer of answers.filter(({ status }) => status === 401))
+      assertOAuthError(answer, 401, 'invalid_client');
   });
 
   it('is refused with another key, as another client, and together with a secret', async () => {
@@ -230,7 +231,10 @@ describe('a token that is bound to a key (DPoP)', () => {
     ];
     for (const [method, path, headers] of doors) {
       const sent = { authorization: `Bearer ${token}`, ...headers };
-      const { status } = await service.call(method, path, { headers: sent, ...(method === 'POST' ? { body: {} } : {}) });
+      const { status } = await service.call(method, path, {
+        headers: sent,
+        ...(method === 'POST' ? { body: {} } : {}),
+      });
       expect({ path, status }).toEqual({ path, status: path.startsWith('/v1/') ? 403 : 401 });
     }
     assertRefused(await me(service, token), 'auth.token-binding', 'invalid_token');
@@ -253,7 +257,6 @@ describe('a token that is bound to a key (DPoP)', () => {
     const { status } = await callBound('POST', '/api/ingest?source=bound', token, { body: {} });
     expect(status).not.toBe(401);
   });
-
 });
 
 describe('a call with a bound token (DPoP)', () => {
@@ -293,7 +296,6 @@ describe('a call with a bound token (DPoP)', () => {
     const answer = await fetch(`${service.url}/api/auth/me`, { headers: twice });
     expect(answer.status).toBe(401);
   });
-
 });
 
 describe('a bound token (DPoP)', () => {

@@ -106,7 +106,10 @@ export class Session {
 }
 
 /** What the tokens of a session are bound to. */
-export function bindingOf({ dpopKey, clientCertificate }: Pick<Session, 'dpopKey' | 'clientCertificate'>): TokenBinding {
+export function bindingOf({
+  dpopKey,
+  clientCertificate,
+}: Pick<Session, 'dpopKey' | 'clientCertificate'>): TokenBinding {
   return {
     ...(dpopKey === null ? {} : { dpopKey }),
     ...(clientCertificate === null ? {} : { certificate: clientCertificate }),

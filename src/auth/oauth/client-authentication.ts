@@ -7,12 +7,7 @@ import { originOf } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
 import { secretHashOf } from '../model/secret-text.js';
 import { UsedProofs } from '../possession/used-proofs.repository.js';
-import {
-  CLIENT_ASSERTION_TYPE,
-  ClientAssertionRefused,
-  subjectOf,
-  verifyClientAssertion,
-} from './client-assertion.js';
+import { CLIENT_ASSERTION_TYPE, ClientAssertionRefused, subjectOf, verifyClientAssertion } from './client-assertion.js';
 import { ClientKeys } from './client-keys.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';

@@ -1,5 +1,15 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsBoolean, IsIn, IsObject, IsOptional, IsString, Length } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsBoolean,
+  IsIn,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+} from 'class-validator';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
@@ -123,8 +133,9 @@ export class OAuthClientView {
 
   static of(row: OAuthClient): OAuthClientView {
     const { id, name, permissions, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
-    const type = secretHash === null ? 'public' : 'confidential';
-    const method = authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
+    const type: OAuthClientType = secretHash === null ? 'public' : 'confidential';
+    const method: OAuthClientView['token_endpoint_auth_method'] =
+      authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
     const proof = { token_endpoint_auth_method: method, keys: thumbprintsOf(row.keys ?? []), jwks_uri: jwksUri };
     const demand = {
       dpop_bound_access_tokens: row.dpopBound,

@@ -30,7 +30,10 @@ export interface OAuthClientOrder {
 }
 
 /** A client that is not revoked, with its rights now. */
-export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound' | 'certificateBound'> {
+export interface ActiveClient extends Pick<
+  OAuthClient,
+  'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound' | 'certificateBound'
+> {
   /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
 }
@@ -68,7 +71,14 @@ export class OAuthClientsService {
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
       const shown = secret === undefined ? { secretHash: null } : { secretHash: secret.hash };
       const proof = keys === undefined ? shown : columnsOf(keys);
-      await tx.insert(OAuthClient, { id, name, permissions: [...permissions], ...demand, ...proof, ownerId: caller.ownerId });
+      await tx.insert(OAuthClient, {
+        id,
+        name,
+        permissions: [...permissions],
+        ...demand,
+        ...proof,
+        ownerId: caller.ownerId,
+      });
       // Whoever registers keys may have the private ones.
       if (secret !== undefined || keys !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });

@@ -108,7 +108,11 @@ export class TokenEndpointService {
     }
   }
 
-  private device(client: ActiveClient & Pick<GrantedClient, 'boundTo'>, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  private device(
+    client: ActiveClient & Pick<GrantedClient, 'boundTo'>,
+    parameters: OAuthParameters,
+    origin: Origin,
+  ): Promise<Tokens> {
     const code = parameters.require('device_code');
     return this.db.transaction(async (tx) => {
       const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);

@@ -15,7 +15,9 @@ let thumbprint: string;
 function newCertificate(): string {
   const key = join(directory, 'key.pem');
   const order = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key];
-  return execFileSync('openssl', [...order, '-subj', '/CN=job', '-days', '1'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+  return execFileSync('openssl', [...order, '-subj', '/CN=job', '-days', '1'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).toString();
 }
 
 beforeAll(() => {

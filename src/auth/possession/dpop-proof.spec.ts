@@ -10,7 +10,11 @@ const ADDRESS = 'https://sign.example.com/api/v1/sign';
 const TOKEN = 'header.payload.signature';
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');
 const GOOD = { jti: 'one', htm: 'POST', htu: ADDRESS, iat: AT, ath: hashOf(TOKEN) };
-const CALL: ProvenCall = { method: 'POST', addresses: [ADDRESS, 'http://10.0.0.1:9090/api/v1/sign'], accessToken: TOKEN };
+const CALL: ProvenCall = {
+  method: 'POST',
+  addresses: [ADDRESS, 'http://10.0.0.1:9090/api/v1/sign'],
+  accessToken: TOKEN,
+};
 
 type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
 let pair: Pair;
@@ -65,7 +69,9 @@ describe('a DPoP proof is accepted', () => {
   });
 
   it('without ath where no token is used', async () => {
-    await expect(verified(await proofOf({ ath: undefined }), { ...CALL, accessToken: undefined })).resolves.toBeDefined();
+    await expect(
+      verified(await proofOf({ ath: undefined }), { ...CALL, accessToken: undefined }),
+    ).resolves.toBeDefined();
   });
 });
 

@@ -111,7 +111,8 @@ function jtiOf({ jti }: JWTPayload): string {
 function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
   if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The DPoP proof is from the future, or has no time.');
-  if (age > MAX_AGE_SECONDS + SKEW_SECONDS) throw new ProofRefused('The DPoP proof is too old; make one for each call.');
+  if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
+    throw new ProofRefused('The DPoP proof is too old; make one for each call.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 

@@ -21,7 +21,9 @@ export class UsedProofs {
    * @param until from then on the proof is refused for its age
    */
   async take({ kind, by, jti }: ProofName, until: Date): Promise<boolean> {
-    const hash = createHash('sha256').update(JSON.stringify([kind, by, jti])).digest();
+    const hash = createHash('sha256')
+      .update(JSON.stringify([kind, by, jti]))
+      .digest();
     const rows: unknown[] = await this.db.query(
       `INSERT INTO used_proof (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING hash`,
       [hash, until],

@@ -69,8 +69,7 @@ export class TokenGrants {
   ): Promise<Tokens> {
     const actor: Actor = { kind: 'user', id: user.id, name: user.email };
     const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS };
-    const limits =
-      client === undefined ? {} : { clientId: client.id, scopes: client.scopes, boundTo: client.boundTo };
+    const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes, boundTo: client.boundTo };
     const session = await this.sessions.open(
       tx,
       actor,

@@ -7,7 +7,16 @@ import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 /** A trust that is enabled, with the person behind it as they are now. */
 export interface UsableTrust extends Pick<
   WorkloadTrust,
-  'id' | 'name' | 'issuerId' | 'conditions' | 'pullRequests' | 'scopes' | 'lifeSeconds' | 'dpopBound' | 'certificateBound' | 'revision'
+  | 'id'
+  | 'name'
+  | 'issuerId'
+  | 'conditions'
+  | 'pullRequests'
+  | 'scopes'
+  | 'lifeSeconds'
+  | 'dpopBound'
+  | 'certificateBound'
+  | 'revision'
 > {
   readonly owner: PersonNow | null;
 }
