@@ -1,6 +1,6 @@
 import { errors, type JWTPayload } from 'jose';
 import { decodeJws, type PublicJwk } from '../../formats/jose/json-web-key.js';
-import { verifyToken } from '../sso/oidc/oidc-token-signature.js';
+import { verifyToken } from '../key-sets/token-signature.js';
 
 /** RFC 7523 section 2.2 */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
 import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 import { hasSecretKey, readKeySet } from '../key-sets/key-set.js';
-import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
 
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;

@@ -4,7 +4,7 @@ import type { TokenBinding } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
 import { ClientCertificates } from './client-certificate.js';
 import { plainAddress, ProofRefused, verifyDpopProof } from './dpop-proof.js';
 import { UsedProofs } from './used-proofs.repository.js';
