@@ -93,7 +93,11 @@ function answerOf(options: RequestOptions & { readonly isTls?: boolean }, form?:
   });
 }
 
-const grant = () => ({ grant_type: 'client_credentials', ...client });
+const grant = () => ({
+  grant_type: 'client_credentials',
+  client_id: client.client_id,
+  client_secret: client.client_secret,
+});
 
 /** A call without a proxy, from an address of this machine. */
 function from(address: string, path: string, headers: Record<string, string | string[]>, form?: object): Promise<Told> {
