@@ -11,6 +11,14 @@ export interface Actor {
   readonly name: string;
 }
 
+/** The key that a token is bound to: whoever uses it must show that they have it (RFC 7800 section 3.1, `cnf`). */
+export interface TokenBinding {
+  /** `jkt`: the thumbprint of the key that signs DPoP proofs (RFC 9449 section 6.1). */
+  readonly dpopKey?: string;
+  /** `x5t#S256`: SHA-256 of the certificate that the client shows in TLS (RFC 8705 section 3.1), base64url. */
+  readonly certificate?: string;
+}
+
 /** The session of a caller's token or cookie. */
 export interface CallerSession {
   readonly id: string;
@@ -24,6 +32,8 @@ export interface CallerSession {
   readonly clientId: string | null;
   /** True when the credential is a browser's cookie. */
   readonly inBrowser: boolean;
+  /** Empty for a bearer token. */
+  readonly boundTo: TokenBinding;
 }
 
 /** The authenticated subject of a call, with its rights and origin. First argument of every service method that changes something. */

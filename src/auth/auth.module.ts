@@ -12,17 +12,19 @@ import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { RenewalSchedule, AuthSchedule, SsoSchedule, WorkloadSchedule } from './auth.schedule.js';
+import { RenewalSchedule, AuthSchedule, SsoSchedule, UsedOnceSchedule } from './auth.schedule.js';
 import { CredentialUploadAuthorizer, Credentials } from './callers/credentials.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
+import { ClientKeys } from './oauth/client-keys.js';
 import { DeviceAuthorization, OAuthClient } from './oauth/oauth.entity.js';
 import { DeviceFlowController } from './oauth/device-flow.controller.js';
 import { DeviceFlowService } from './oauth/device-flow.service.js';
 import { OAuthClientsController } from './oauth/oauth-clients.controller.js';
 import { OAuthClientsService } from './oauth/oauth-clients.service.js';
 import { OAuthController } from './oauth/oauth.controller.js';
+import { OAuthMetadataController } from './oauth/oauth-metadata.controller.js';
 import { TokenEndpointService } from './oauth/token-endpoint.service.js';
 import { TokenInspectionService } from './oauth/token-inspection.service.js';
 import { PasskeyChallenge, SecondFactor, RecoveryCode } from './second-factors/second-factor.entity.js';
@@ -32,6 +34,10 @@ import { RecoveryCodes } from './second-factors/recovery-codes.js';
 import { SecondFactorCheck } from './second-factors/second-factor-check.js';
 import { SecondFactorsController } from './second-factors/second-factors.controller.js';
 import { SEALED_SEED, SecondFactorsService } from './second-factors/second-factors.service.js';
+import { ClientCertificates } from './possession/client-certificate.js';
+import { KeyPossession } from './possession/key-possession.js';
+import { UsedProof } from './possession/used-proof.entity.js';
+import { UsedProofs } from './possession/used-proofs.repository.js';
 import { RightsModule } from './rights/rights.module.js';
 import { RefreshToken, Session } from './model/session.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
@@ -78,6 +84,7 @@ import { UserAdministrationService } from './users/user-administration.service.j
 import { PasswordCheck } from './passwords/password-check.js';
 import { Passwords } from './model/passwords.js';
 import { RegistrationService } from './users/registration.service.js';
+import { KeyDocuments } from './key-sets/key-documents.js';
 import { IssuerKeys } from './workload/issuer-keys.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from './workload/workload.entity.js';
 import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
@@ -102,6 +109,7 @@ const ENTITIES = [
   SecondFactor,
   Session,
   SsoTransaction,
+  UsedProof,
   User,
   WorkloadIdentity,
   WorkloadIssuer,
@@ -110,6 +118,7 @@ const ENTITIES = [
 ];
 const OAUTH = [
   ClientAuthentication,
+  ClientKeys,
   DeviceFlowService,
   OAuthClientsService,
   TokenEndpointService,
@@ -132,15 +141,20 @@ const SSO = [
   SsoTickets,
   SsoTransactions,
 ];
-const WORKLOADS = [
-  IssuerKeys,
-  WorkloadExchangeService,
-  WorkloadIssuersService,
-  WorkloadSchedule,
-  WorkloadTrustsService,
-];
+const WORKLOADS = [IssuerKeys, KeyDocuments, WorkloadExchangeService, WorkloadIssuersService, WorkloadTrustsService];
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
-const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
+const TOKENS = [
+  AccessTokens,
+  ClientCertificates,
+  JwtStrategy,
+  KeyPossession,
+  RefreshTokens,
+  SessionCallers,
+  SessionsService,
+  TokenGrants,
+  UsedOnceSchedule,
+  UsedProofs,
+];
 const PEOPLE = [
   AccountNotices,
   AccountService,
@@ -182,6 +196,7 @@ const PEOPLE = [
     SsoStepUpController,
     OAuthClientsController,
     OAuthController,
+    OAuthMetadataController,
     SessionsController,
     SignInController,
     WorkloadIssuersController,

@@ -7,6 +7,7 @@ import { SessionsService } from './sessions/sessions.service.js';
 import { Throttle } from './throttle/throttle.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
+import { UsedProofs } from './possession/used-proofs.repository.js';
 import { SsoTransactions } from './sso/sign-in/sso-transactions.js';
 import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
 
@@ -77,15 +78,18 @@ export class SsoSchedule {
 }
 
 @Injectable()
-export class WorkloadSchedule {
-  private readonly logger = new Logger(WorkloadSchedule.name);
+export class UsedOnceSchedule {
+  private readonly logger = new Logger(UsedOnceSchedule.name);
 
-  constructor(private readonly workloads: WorkloadExchangeService) {}
+  constructor(
+    private readonly workloads: WorkloadExchangeService,
+    private readonly proofs: UsedProofs,
+  ) {}
 
   @Interval(15 * 60_000)
   async expire(): Promise<void> {
-    await this.workloads
-      .expire()
-      .catch((error: unknown) => this.logger.warn(`records of expired tokens were not removed: ${String(error)}`));
+    await Promise.all([this.workloads.expire(), this.proofs.expire()]).catch((error: unknown) =>
+      this.logger.warn(`records of used tokens and proofs were not removed: ${String(error)}`),
+    );
   }
 }

@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util';
 import { AdministrationModule } from '../app/app.module.js';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../access/caller.js';
-import { Credentials } from '../auth/callers/credentials.js';
 import { UsersService } from '../auth/model/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
 import { Config, ConfigError } from '../platform/config/config.js';
@@ -48,7 +47,7 @@ export async function seedDemo(args: string[]): Promise<void> {
         .join('\n')}\n`,
       { mode: 0o600 },
     );
-    const caller = await app.get(Credentials).callerOf(`Bearer ${facts.API_KEY}`, ORIGIN);
+    const caller = await app.get(ApiKeysService).authenticate(facts.API_KEY, ORIGIN);
     await seedSigningKeys(app, caller);
     if (values.timestamps) await seedTimestampKey(app, caller);
     if (values.inventory) await app.get(DemoService).seed(caller);
@@ -73,8 +72,8 @@ async function readFacts(file: string): Promise<Facts> {
 
 async function stillGood(app: INestApplicationContext, { API_KEY }: Facts): Promise<boolean> {
   return app
-    .get(Credentials)
-    .callerOf(`Bearer ${API_KEY}`, ORIGIN)
+    .get(ApiKeysService)
+    .authenticate(API_KEY, ORIGIN)
     .then(
       () => true,
       () => false,

@@ -48,6 +48,8 @@ const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createHost: () => ({ credential: undefined, jumpHostId: undefined }),
   updateHost: () => ({ credential: undefined, jumpHostId: undefined }),
   addHostAuthority: () => ({ publicKey: PUBLIC_KEY }),
+  createOAuthClient: () => ({ jwks_uri: undefined }),
+  replaceOAuthClientKeys: () => ({ jwks_uri: undefined }),
   createScan: ({ made }) => ({ scopeId: made.get('/v1/scan-scopes'), ...WHOLE_SCOPE }),
   createSigningKey: () => ({ notBefore: undefined, constraints: {} }),
   ingest: () => SCAN,

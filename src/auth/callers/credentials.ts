@@ -20,6 +20,8 @@ export interface Bearer {
   readonly id: string;
 }
 
+const SCHEMES = ['bearer', 'dpop'] as const;
+
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
 /** Turns the credential of a request into a caller. New kinds of credential are added here and nowhere else. */
@@ -39,19 +41,27 @@ export class Credentials {
     const cookie = header === undefined ? this.cookie.of(request) : undefined;
     const guest = header === undefined && cookie === undefined ? guestOf(request) : undefined;
     if (guest !== undefined) return guest;
-    if (cookie === undefined) return this.callerOf(header, originOf(request));
+    if (cookie === undefined) return this.callerOf(header, request);
     this.csrf.assertSameOrigin(request);
     return this.browsers.callerOf(cookie, originOf(request));
   }
 
-  /** Reads a bearer credential (RFC 6750 section 2.1): its prefix decides between API key and access token. */
-  async callerOf(header: string | undefined, origin: Origin): Promise<Caller> {
-    const [scheme, credential, ...rest] = (header ?? '').split(' ');
-    if (credential === undefined || scheme?.toLowerCase() !== 'bearer' || rest.length > 0) {
+  /** The caller that an access token is of, whoever holds it. This admits nobody: it is for questions about a token. */
+  async holderOf(token: string, origin: Origin): Promise<Caller> {
+    return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
+  }
+
+  /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
+  private async callerOf(header: string | undefined, request: FastifyRequest): Promise<Caller> {
+    const [given, credential, ...rest] = (header ?? '').split(' ');
+    const scheme = SCHEMES.find((one) => one === given?.toLowerCase());
+    if (credential === undefined || scheme === undefined || rest.length > 0) {
       throw new Problem('unauthenticated', 'auth.missing', 'Send "Authorization: Bearer <API key or access token>".');
     }
-    if (credential.startsWith('sw_')) return this.apiKeys.authenticate(credential, origin);
-    return this.withToken({ headers: { authorization: `Bearer ${credential}` }, origin });
+    const origin = originOf(request);
+    if (credential.startsWith('sw_') && scheme === 'bearer') return this.apiKeys.authenticate(credential, origin);
+    const headers = { authorization: `Bearer ${credential}` };
+    return this.withToken({ headers, origin, use: { scheme, token: credential, request } });
   }
 
   /** Whether a session or key is valid now. This admits nobody. */

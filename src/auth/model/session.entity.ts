@@ -1,4 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { TokenBinding } from '../../access/caller.js';
 import type { Scope } from '../../access/scopes.js';
 
 /** How a person or client signed in. */
@@ -56,6 +57,14 @@ export class Session {
   @Column('bytea', { nullable: true })
   cookieHash: Buffer | null;
 
+  /** Thumbprint (RFC 7638) of the key that its tokens are bound to by DPoP; null: they are not. */
+  @Column('text', { nullable: true })
+  dpopKey: string | null;
+
+  /** SHA-256 of the client certificate that its tokens are bound to, base64url; null: to none. */
+  @Column('text', { nullable: true })
+  clientCertificate: string | null;
+
   /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   @Column('text', { array: true, default: '{}' })
   methods: string[];
@@ -94,6 +103,17 @@ export class Session {
 
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
+}
+
+/** What the tokens of a session are bound to. */
+export function bindingOf({
+  dpopKey,
+  clientCertificate,
+}: Pick<Session, 'dpopKey' | 'clientCertificate'>): TokenBinding {
+  return {
+    ...(dpopKey === null ? {} : { dpopKey }),
+    ...(clientCertificate === null ? {} : { certificate: clientCertificate }),
+  };
 }
 
 /** One of the refresh tokens of a session, each the successor of the one before. A second use shows that a token was stolen. */

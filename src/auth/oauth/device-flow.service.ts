@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
+import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type Origin, networkOf } from '../../platform/http/origin.js';
@@ -43,14 +44,15 @@ export class DeviceFlowService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly throttle: Throttle,
+    private readonly config: Config,
   ) {}
 
-  /** Starts a device flow: a new pair of codes. Anybody can call in the name of a public client, so calls are throttled per network. */
+  /** Starts a device flow: a new pair of codes, and the address of the page where the person types one. Anybody can call in the name of a public client, so calls are throttled per network. */
   async start(
     client: ActiveClient,
     scopes: readonly Scope[],
     { address }: Origin,
-  ): Promise<{ deviceCode: string; userCode: string }> {
+  ): Promise<{ deviceCode: string; userCode: string; page: string }> {
     await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);
     const { text, hash } = newSecret('device');
     const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
@@ -64,7 +66,8 @@ export class DeviceFlowService {
       pollSeconds: POLL_SECONDS,
       expiresAt: () => `now() + interval '${DEVICE_SECONDS} seconds'`,
     });
-    return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
+    const page = `${this.config.publicUrl}/device`;
+    return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`, page };
   }
 
   /** The request behind a user code, for the person who types it. Guesses are throttled. */

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -6,15 +6,25 @@ import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { CreateOAuthClientBody, NewOAuthClientView, OAuthClientPage } from './oauth-clients.dto.js';
+import { ClientKeys } from './client-keys.js';
+import {
+  CreateOAuthClientBody,
+  NewOAuthClientView,
+  OAuthClientKeysBody,
+  OAuthClientPage,
+  OAuthClientView,
+} from './oauth-clients.dto.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
 
 @ApiTags('Settings')
 @Controller('api/settings/oauth-clients')
 export class OAuthClientsController {
-  constructor(private readonly clients: OAuthClientsService) {}
+  constructor(
+    private readonly clients: OAuthClientsService,
+    private readonly keys: ClientKeys,
+  ) {}
 
-  /** Creates an OAuth client. The secret is in this answer and nowhere else. */
+  /** Creates an OAuth client. The secret is in this answer and nowhere else; a client with keys has none. */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -24,7 +34,9 @@ export class OAuthClientsController {
     @Body() body: CreateOAuthClientBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<NewOAuthClientView> {
-    const { row, secret } = await this.clients.create(caller, body.toOrder(), use);
+    const source = body.keySource();
+    const keys = source === undefined ? undefined : await this.keys.read(source);
+    const { row, secret } = await this.clients.create(caller, body.toOrder(keys), use);
     return NewOAuthClientView.withSecret(row, secret);
   }
 
@@ -43,6 +55,19 @@ export class OAuthClientsController {
   async replaceOAuthClientSecret(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<NewOAuthClientView> {
     const { row, secret } = await this.clients.replaceSecret(caller, id);
     return NewOAuthClientView.withSecret(row, secret);
+  }
+
+  /** Replaces the keys of an OAuth client that authenticates by them; the old ones end at once. */
+  @Put(':id/keys')
+  @Needs('settings:write')
+  @Fresh()
+  async replaceOAuthClientKeys(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: OAuthClientKeysBody,
+  ): Promise<OAuthClientView> {
+    const keys = await this.keys.read(body.requireKeySource());
+    return OAuthClientView.of(await this.clients.replaceKeys(caller, id, keys));
   }
 
   /** Revokes an OAuth client and its tokens. They are refused everywhere within five seconds. */

@@ -11,7 +11,9 @@ import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../right
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { newSecret } from '../model/secret-text.js';
-import { OAuthClient } from './oauth.entity.js';
+import { thumbprintsOf } from '../key-sets/key-set.js';
+import type { RegisteredKeys } from './client-keys.js';
+import { type KeyAuthMethod, OAuthClient } from './oauth.entity.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -19,15 +21,24 @@ export interface OAuthClientOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly type: OAuthClientType;
+  /** By which it authenticates; absent: by a secret, or as a public client not at all. */
+  readonly keys?: RegisteredKeys;
+  /** Whether its tokens must be bound by DPoP. */
+  readonly dpopBound: boolean;
+  /** Whether they must be bound to a client certificate. */
+  readonly certificateBound: boolean;
 }
 
 /** A client that is not revoked, with its rights now. */
-export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash'> {
+export interface ActiveClient extends Pick<
+  OAuthClient,
+  'id' | 'name' | 'secretHash' | 'authMethod' | 'dpopBound' | 'certificateBound'
+> {
   /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
 }
 
-/** OAuth clients: programs that get tokens. Their secret is shown once. */
+/** OAuth clients: programs that get tokens. Their secret is shown once; those with keys have none that anybody knows. */
 @Injectable()
 export class OAuthClientsService {
   private readonly record: EntryRecorder;
@@ -42,26 +53,38 @@ export class OAuthClientsService {
     this.record = audit.recorderFor('oauth-client');
   }
 
-  /** Creates a client. A confidential one gets a secret, which only this answer has. */
+  /** Creates a client. A confidential one without keys gets a secret, which only this answer has. */
   async create(
     caller: Caller,
     order: OAuthClientOrder,
     use?: IdempotentUse,
   ): Promise<{ row: OAuthClient; secret?: string }> {
     assertHeld(caller, order.permissions);
-    const secret = order.type === 'confidential' ? newSecret('client') : undefined;
+    const { keys, dpopBound, certificateBound } = order;
+    const demand = { dpopBound, certificateBound };
+    const secret = order.type === 'confidential' && keys === undefined ? newSecret('client') : undefined;
     const row = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
       const { name, permissions } = order;
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, () => '/api/settings/oauth-clients');
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
-      const secretHash = secret?.hash ?? null;
-      await tx.insert(OAuthClient, { id, name, permissions: [...permissions], secretHash, ownerId: caller.ownerId });
-      if (secret !== undefined) {
+      const shown = secret === undefined ? { secretHash: null } : { secretHash: secret.hash };
+      const proof = keys === undefined ? shown : columnsOf(keys);
+      await tx.insert(OAuthClient, {
+        id,
+        name,
+        permissions: [...permissions],
+        ...demand,
+        ...proof,
+        ownerId: caller.ownerId,
+      });
+      // Whoever registers keys may have the private ones.
+      if (secret !== undefined || keys !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
-      await this.record(tx, caller, 'oauth-client.created', id, { name, permissions });
+      const detail = { name, permissions, ...demand, ...(keys === undefined ? {} : detailOf(keys)) };
+      await this.record(tx, caller, 'oauth-client.created', id, detail);
       return tx.findOneByOrFail(OAuthClient, { id });
     });
     return { row, ...(secret === undefined ? {} : { secret: secret.text }) };
@@ -79,8 +102,9 @@ export class OAuthClientsService {
     const secret = newSecret('client');
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
-    if (row.revokedAt !== null || row.secretHash === null) {
-      throw new Problem('conflict', 'oauth-client.no-secret', 'A public or revoked client has no secret.');
+    if (row.revokedAt !== null || row.secretHash === null || row.authMethod !== null) {
+      const detail = 'A revoked client, a public one and one with keys have no secret.';
+      throw new Problem('conflict', 'oauth-client.no-secret', detail);
     }
     await this.db.transaction(async (tx) => {
       const { name, permissions } = row;
@@ -92,6 +116,25 @@ export class OAuthClientsService {
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
     return { row, secret: secret.text };
+  }
+
+  /** Replaces the keys of a client that has some; the old ones are invalid at once. Who does it is limited and counted as with a secret. */
+  async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
+    const row = await this.read(id);
+    assertHeld(caller, row.permissions);
+    if (row.revokedAt !== null || row.authMethod === null) {
+      const detail = 'A revoked client, and one that was made without keys, get none.';
+      throw new Problem('conflict', 'oauth-client.no-keys', detail);
+    }
+    return this.db.transaction(async (tx) => {
+      const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
+      const { secretHash: _, ...change } = columnsOf(keys);
+      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
+      if (affected !== 1) throw missing();
+      await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
+      await this.record(tx, caller, 'oauth-client.keys-replaced', id, { name: row.name, ...detailOf(keys) });
+      return tx.findOneByOrFail(OAuthClient, { id });
+    });
   }
 
   /** Revokes a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
@@ -107,13 +150,15 @@ export class OAuthClientsService {
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
-      `SELECT c.id, c.name, c.permissions, c.secret_hash, ${ownedColumns('c')} FROM oauth_client c
+      `SELECT c.id, c.name, c.permissions, c.secret_hash, c.auth_method, c.dpop_bound, c.certificate_bound, ${ownedColumns('c')} FROM oauth_client c
        WHERE c.id = $1 AND c.revoked_at IS NULL`,
       [clientId],
     );
     const rights = row && effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
     if (row === undefined || rights === undefined) return null;
-    return { id: row.id, name: row.name, secretHash: row.secret_hash, permissions: [...rights] };
+    const { id, name, secret_hash: secretHash, auth_method: authMethod, dpop_bound: dpopBound } = row;
+    const demand = { dpopBound, certificateBound: row.certificate_bound };
+    return { id, name, secretHash, authMethod, ...demand, permissions: [...rights] };
   }
 
   private async read(id: string): Promise<OAuthClient> {
@@ -128,6 +173,20 @@ interface ClientRow extends OwnedRow {
   readonly name: string;
   readonly permissions: Scope[];
   readonly secret_hash: Buffer | null;
+  readonly auth_method: KeyAuthMethod | null;
+  readonly dpop_bound: boolean;
+  readonly certificate_bound: boolean;
+}
+
+/** A client with keys has the hash of a secret that nobody knows: to whatever looks at secrets alone it is no public client. */
+function columnsOf({ keys, jwksUri }: RegisteredKeys) {
+  const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
+  const secretHash = newSecret('client').hash;
+  return { secretHash, authMethod: 'private_key_jwt' as const, keys: keys as never, jwksUri, ...times };
+}
+
+function detailOf({ keys, jwksUri }: RegisteredKeys) {
+  return { keys: thumbprintsOf(keys), ...(jwksUri === null ? {} : { jwksUri }) };
 }
 
 function missing(): Problem {

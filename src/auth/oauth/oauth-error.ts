@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/errors/problem.js';
 import { ProblemFilter, Refusals } from '../../platform/http/server/problem.filter.js';
 
-/** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1. */
+/** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1, RFC 9449 section 5. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -11,6 +11,7 @@ export type OAuthErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_scope'
+  | 'invalid_dpop_proof'
   | 'authorization_pending'
   | 'slow_down'
   | 'access_denied'

@@ -1,14 +1,15 @@
-import { applyDecorators, Controller, Get, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { applyDecorators, Controller, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { Public } from '../../access/access.js';
-import { SCOPE_NAMES } from '../../access/scopes.js';
+import type { TokenBinding } from '../../access/caller.js';
 import { TokenView } from '../sign-in/sign-in.dto.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
+import { KeyPossession } from '../possession/key-possession.js';
+import { ProofRefused } from '../possession/dpop-proof.js';
 import { OAuthError, OAuthErrorFilter } from './oauth-error.js';
 import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {
@@ -16,11 +17,10 @@ import {
   DeviceRequest,
   IntrospectionView,
   OAuthErrorView,
-  OAuthMetadataView,
   TokenParameter,
   TokenRequest,
 } from './oauth.dto.js';
-import { GRANT_TYPES, TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
+import { TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
 import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
 
 /** Bytes; a token request is far shorter. */
@@ -46,26 +46,27 @@ const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
 @UseFilters(OAuthErrorFilter)
 export class OAuthController {
   constructor(
-    private readonly config: Config,
     private readonly clients: ClientAuthentication,
     private readonly endpoint: TokenEndpointService,
     private readonly inspection: TokenInspectionService,
     private readonly devices: DeviceFlowService,
+    private readonly possession: KeyPossession,
   ) {}
 
   /** Gives an access token for client credentials, a refresh token or a device code (RFC 6749). */
   @OAuthPost('oauth/token', TokenRequest)
   async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
     const parameters = OAuthParameters.read(body);
-    const client = await this.clients.clientOf(request.headers.authorization, parameters);
-    return TokenView.of(await this.endpoint.exchange(client, parameters, originOf(request)));
+    const client = await this.clients.clientOf(request, parameters);
+    const keys = await this.keysOf(request);
+    return TokenView.of(await this.endpoint.exchange(client, parameters, { origin: originOf(request), keys }));
   }
 
   /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */
   @OAuthPost('oauth/revoke', TokenParameter)
   async revokeToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
     const parameters = OAuthParameters.read(body);
-    const client = await this.clients.clientOf(request.headers.authorization, parameters);
+    const client = await this.clients.clientOf(request, parameters);
     await this.inspection.revoke(client, parameters.require('token'), originOf(request));
   }
 
@@ -74,7 +75,7 @@ export class OAuthController {
   @ApiOkResponse({ type: IntrospectionView })
   async introspectToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<Introspection> {
     const parameters = OAuthParameters.read(body);
-    const client = await this.clients.requireClient(request.headers.authorization, parameters);
+    const client = await this.clients.requireClient(request, parameters);
     if (client.secretHash === null) throw new OAuthError('invalid_client', 'This needs a client with a secret.');
     return this.inspection.introspect(parameters.require('token'), originOf(request));
   }
@@ -83,10 +84,9 @@ export class OAuthController {
   @OAuthPost('oauth/device_authorization', DeviceRequest)
   async authorizeDevice(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<DeviceCodesView> {
     const parameters = OAuthParameters.read(body);
-    const client = await this.clients.requireClient(request.headers.authorization, parameters);
+    const client = await this.clients.requireClient(request, parameters);
     const scopes = wantedScopes(client, parameters.get('scope'));
-    const { deviceCode, userCode } = await this.devices.start(client, scopes, originOf(request));
-    const page = `${this.config.publicUrl}/device`;
+    const { deviceCode, userCode, page } = await this.devices.start(client, scopes, originOf(request));
     return {
       device_code: deviceCode,
       user_code: userCode,
@@ -97,25 +97,9 @@ export class OAuthController {
     };
   }
 
-  /** Describes the /oauth endpoints to clients (RFC 8414). */
-  @Get('.well-known/oauth-authorization-server')
-  @Public()
-  @Header('cache-control', 'public, max-age=3600')
-  getOAuthMetadata(): OAuthMetadataView {
-    const at = (path: string) => `${this.config.publicUrl}/oauth/${path}`;
-    const secrets = ['client_secret_basic', 'client_secret_post'];
-    return {
-      issuer: this.config.publicUrl,
-      token_endpoint: at('token'),
-      revocation_endpoint: at('revoke'),
-      introspection_endpoint: at('introspect'),
-      device_authorization_endpoint: at('device_authorization'),
-      grant_types_supported: [...GRANT_TYPES],
-      response_types_supported: [],
-      scopes_supported: SCOPE_NAMES,
-      token_endpoint_auth_methods_supported: [...secrets, 'none'],
-      revocation_endpoint_auth_methods_supported: [...secrets, 'none'],
-      introspection_endpoint_auth_methods_supported: secrets,
-    };
+  private keysOf(request: FastifyRequest): Promise<TokenBinding> {
+    return this.possession.shownBy(request).catch((error: unknown): never => {
+      throw error instanceof ProofRefused ? new OAuthError('invalid_dpop_proof', error.message) : error;
+    });
   }
 }

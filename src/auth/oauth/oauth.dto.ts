@@ -11,6 +11,10 @@ export class TokenRequest {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
+  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  client_assertion_type?: string;
+  /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
+  client_assertion?: string;
   /** Space-separated; only what the client may have. @example 'sign:digest sign:read' */
   scope?: string;
   /** @example sw_refresh_0a1b */
@@ -38,6 +42,10 @@ export class TokenParameter {
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
+  /** Instead of a secret (RFC 7523 section 2.2). @example urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+  client_assertion_type?: string;
+  /** A JWT that the client signed with its private key. @example eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiIwMTk0In0.c2ln */
+  client_assertion?: string;
 }
 
 export class DeviceRequest {
@@ -86,6 +94,17 @@ export class IntrospectionView {
   exp?: number;
   /** @example 1795176400 */
   iat?: number;
+  @ApiProperty({ enum: ['Bearer', 'DPoP'], required: false })
+  token_type?: string;
+  /** The key that the token is bound to (RFC 7800, RFC 9449 section 6.2). */
+  cnf?: ConfirmationView;
+}
+
+export class ConfirmationView {
+  /** Thumbprint of the key (RFC 7638, SHA-256). @example 0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I */
+  jkt?: string;
+  /** SHA-256 of the client certificate (RFC 8705 section 3.1). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
+  'x5t#S256'?: string;
 }
 
 /** RFC 8414. */
@@ -109,10 +128,22 @@ export class OAuthMetadataView {
   scopes_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   token_endpoint_auth_methods_supported: string[];
+  /** Of client assertions. */
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  token_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   revocation_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  revocation_endpoint_auth_signing_alg_values_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] })
   introspection_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  introspection_endpoint_auth_signing_alg_values_supported: string[];
+  /** RFC 9449 section 5.1. */
+  @ApiProperty({ example: ['ES256', 'RS256'] })
+  dpop_signing_alg_values_supported: string[];
+  /** Whether a proxy passes client certificates (RFC 8705 section 3.3). */
+  tls_client_certificate_bound_access_tokens: boolean;
 }
 
 export class UserCodeParam {

@@ -1,8 +1,13 @@
 import { Column, Entity, PrimaryColumn, Check, Index } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+
+/** A method by which a client authenticates with a key (OpenID Connect Core section 9). */
+export type KeyAuthMethod = 'private_key_jwt';
 
 /** A program that gets tokens at /oauth/token. Its id is the client_id. */
 @Entity('oauth_client')
+@Check('oauth_client_keys', `(auth_method IS NOT NULL) = (keys IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)`)
 export class OAuthClient {
   @PrimaryColumn('uuid')
   id: string;
@@ -14,9 +19,40 @@ export class OAuthClient {
   @Column('text', { array: true })
   permissions: Scope[];
 
-  /** SHA-256; null for a public client, which cannot keep a secret and only acts for people (RFC 6749 section 2.1). */
+  /**
+   * SHA-256; null for a public client, which cannot keep a secret and only acts for people (RFC 6749 section 2.1). That of a client with
+   * keys is of a secret that was told to nobody.
+   */
   @Column('bytea', { nullable: true })
   secretHash: Buffer | null;
+
+  /** How a client with keys authenticates; null: by its secret, or not at all. */
+  @Column('text', { nullable: true })
+  authMethod: KeyAuthMethod | null;
+
+  /** Its public keys, as they were registered or last read. */
+  @Column('jsonb', { nullable: true })
+  keys: PublicJwk[] | null;
+
+  /** Where it publishes its keys; null: they were registered. */
+  @Column('text', { nullable: true })
+  jwksUri: string | null;
+
+  /** When the keys were registered or last read. */
+  @Column('timestamptz', { nullable: true })
+  keysReadAt: Date | null;
+
+  /** When they were last asked for, whatever came of it. */
+  @Column('timestamptz', { nullable: true })
+  keysAskedAt: Date | null;
+
+  /** Whether its tokens must be bound by DPoP (RFC 9449 section 5.2). */
+  @Column('boolean', { default: false })
+  dpopBound: boolean;
+
+  /** Whether they must be bound to a client certificate (RFC 8705 section 3.4). */
+  @Column('boolean', { default: false })
+  certificateBound: boolean;
 
   /** The person who created it. */
   @Column('text')

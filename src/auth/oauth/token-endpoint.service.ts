@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
+import type { TokenBinding } from '../../access/caller.js';
 import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { assertSameKeys, bindingFor, KeyNotShown } from '../possession/token-binding.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
-import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
+import { type GrantedClient, OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
+import { bindingOf } from '../model/session.entity.js';
 import { User } from '../model/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
 import { WorkloadExchangeService } from '../workload/workload-exchange.service.js';
@@ -34,6 +37,13 @@ interface Granted extends Tokens {
   readonly issuedType?: string;
 }
 
+/** Who asks for a token: from where, and with which keys. */
+export interface Asker {
+  readonly origin: Origin;
+  /** The keys that the request shows, which the token can be bound to. */
+  readonly keys: TokenBinding;
+}
+
 /** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
 @Injectable()
 export class TokenEndpointService {
@@ -46,15 +56,16 @@ export class TokenEndpointService {
   ) {}
 
   /** `client`: the authenticated client, if any. */
-  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Granted> {
+  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, asker: Asker): Promise<Granted> {
     const grant = parameters.require('grant_type');
-    if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT) return this.workload(grant, parameters, origin);
-    if (grant === 'refresh_token') return this.refresh(client, parameters, origin);
+    if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT) return this.workload(grant, parameters, asker);
+    if (grant === 'refresh_token') return this.refresh(client, parameters, asker);
     if (grant !== 'client_credentials' && grant !== DEVICE_GRANT) {
       throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
     }
     if (client === undefined) throw new OAuthError('invalid_client', 'The client must authenticate.');
-    if (grant === DEVICE_GRANT) return this.device(client, parameters, origin);
+    const boundTo = bound(() => bindingFor(client, asker.keys));
+    if (grant === DEVICE_GRANT) return this.device({ ...client, boundTo }, parameters, asker.origin);
     if (client.secretHash === null) {
       throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
     }
@@ -62,45 +73,53 @@ export class TokenEndpointService {
     if (scopes.length === 0) {
       throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
     }
-    return this.grants.forClient(client, scopes, origin);
+    return this.grants.forClient({ id: client.id, name: client.name, scopes, boundTo }, asker.origin);
   }
 
   private async refresh(
     client: ActiveClient | undefined,
     parameters: OAuthParameters,
-    origin: Origin,
+    { origin, keys }: Asker,
   ): Promise<Tokens> {
     const token = parameters.require('refresh_token');
     const clientId = client?.id ?? null;
     const session = await this.refreshTokens.peek(token);
-    if (session?.clientId === clientId) assertNarrower(parameters.get('scope'), session.scopes);
+    if (session?.clientId === clientId) {
+      assertNarrower(parameters.get('scope'), session.scopes);
+      bound(() => assertSameKeys(bindingOf(session), keys));
+    }
     const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: OAUTH_TOKEN_SECONDS }, origin);
     if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
     return tokens;
   }
 
   /** The token itself says who the workload is; no client has to authenticate (RFC 7523 section 2.1, RFC 8693 section 2.1). */
-  private async workload(grant: string, parameters: OAuthParameters, origin: Origin): Promise<Granted> {
+  private async workload(grant: string, parameters: OAuthParameters, { origin, keys }: Asker): Promise<Granted> {
     const isExchange = grant === TOKEN_EXCHANGE_GRANT;
     const token = parameters.require(isExchange ? 'subject_token' : 'assertion');
     if (isExchange) assertTokenTypes(parameters);
-    const order = { token, trust: parameters.get('trust'), scope: parameters.get('scope') };
+    const order = { token, trust: parameters.get('trust'), scope: parameters.get('scope'), keys };
     try {
       const tokens = await this.workloads.exchange(order, origin);
       return isExchange ? { ...tokens, issuedType: ACCESS_TOKEN_TYPE } : tokens;
     } catch (error) {
-      throw error instanceof WorkloadTokenRefused ? new OAuthError(error.code, error.message) : error;
+      const isRefusal = error instanceof WorkloadTokenRefused || error instanceof KeyNotShown;
+      throw isRefusal ? new OAuthError(error.code, error.message) : error;
     }
   }
 
-  private device(client: ActiveClient, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  private device(
+    client: ActiveClient & Pick<GrantedClient, 'boundTo'>,
+    parameters: OAuthParameters,
+    origin: Origin,
+  ): Promise<Tokens> {
     const code = parameters.require('device_code');
     return this.db.transaction(async (tx) => {
       const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
       const user = await tx.findOneBy(User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
       const came = { ...(external === null ? {} : { external }), authenticatedAt };
-      const granted = { id: client.id, scopes };
+      const granted = { id: client.id, scopes, boundTo: client.boundTo };
       return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);
     });
   }
@@ -117,6 +136,15 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
     }
     return known;
   });
+}
+
+/** Answers in the words of OAuth that a key is missing. */
+function bound<Result>(judge: () => Result): Result {
+  try {
+    return judge();
+  } catch (error) {
+    throw error instanceof KeyNotShown ? new OAuthError(error.code, error.message) : error;
+  }
 }
 
 /** Delegation (`actor_token`) and other kinds of tokens than access tokens are not supported. */

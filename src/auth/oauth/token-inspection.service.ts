@@ -41,14 +41,16 @@ export class TokenInspectionService {
   async introspect(token: string, origin: Origin): Promise<Introspection> {
     const caller = await this.callerOf(token, origin);
     if (caller?.session === undefined) return { active: false };
-    const { sub, exp, iat, jti, iss, aud, client_id } = decodeJwt(token);
+    const { sub, exp, iat, jti, iss, aud, client_id, cnf } = decodeJwt(token);
     const scope = [...caller.scopes].join(' ');
-    const common = { active: true as const, token_type: 'Bearer', scope, username: caller.name };
-    return { ...common, sub, exp, iat, jti, iss, aud, ...(client_id === undefined ? {} : { client_id }) };
+    const type = caller.session.boundTo.dpopKey === undefined ? 'Bearer' : 'DPoP';
+    const common = { active: true as const, token_type: type, scope, username: caller.name };
+    const more = { ...(client_id === undefined ? {} : { client_id }), ...(cnf === undefined ? {} : { cnf }) };
+    return { ...common, sub, exp, iat, jti, iss, aud, ...more };
   }
 
   private callerOf(token: string, origin: Origin) {
-    return this.credentials.callerOf(`Bearer ${token}`, origin).catch(() => undefined);
+    return this.credentials.holderOf(token, origin).catch(() => undefined);
   }
 
   private async sessionOf(token: string, origin: Origin): Promise<Session | undefined> {

@@ -27,7 +27,7 @@ export class SecretDisclosure {
   @Column('text')
   personId: string;
 
-  /** The call: `created`, `rotated` (API keys), `secret-replaced` (OAuth clients). */
+  /** The call: `created`, `rotated` (API keys), `secret-replaced` and `keys-replaced` (OAuth clients). */
   @Column('text')
   occasion: string;
 

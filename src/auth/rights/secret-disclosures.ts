@@ -8,7 +8,7 @@ export interface Disclosure {
   readonly kind: Exclude<DisclosedCredentialKind, 'user'>;
   /** Id of the credential whose secret is shown. */
   readonly id: string;
-  readonly occasion: 'created' | 'rotated' | 'secret-replaced';
+  readonly occasion: 'created' | 'rotated' | 'secret-replaced' | 'keys-replaced';
 }
 
 /** Records who was ever shown the secret of a credential, and can therefore make requests in its name. */

@@ -7,6 +7,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller, CallerSession } from '../../access/caller.js';
 import { secretHashOf } from '../model/secret-text.js';
+import { bindingOf } from '../model/session.entity.js';
 import {
   effectiveRights,
   type OwnedRow,
@@ -40,6 +41,8 @@ interface Row extends Partial<OwnedRow>, Partial<WorkloadRow> {
   readonly scopes: Scope[] | null;
   readonly methods: string[];
   readonly cookie_hash: Buffer | null;
+  readonly dpop_key: string | null;
+  readonly client_certificate: string | null;
   readonly authenticated_at: Date;
   readonly stepped_up_at: Date | null;
   readonly email: string | null;
@@ -58,7 +61,7 @@ interface KnownSession {
 
 /** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled, its trust as it was and its issuer enabled. */
 const READ = `
-  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, s.stepped_up_at,
+  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.dpop_key, s.client_certificate, s.authenticated_at, s.stepped_up_at,
     u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')},
     s.trust_id, t.name AS trust_name, t.owner_id AS trust_owner_id, ${personNow('t.owner_id')} AS trust_owner, t.scopes AS trust_scopes,
     t.keys AS trust_keys, w.claims, w.token_sha256, w.key_thumbprint
@@ -152,7 +155,9 @@ function callerOf(row: Row): Known | undefined {
   if (scopes === undefined) return undefined;
   const { id: sessionId, authenticated_at: authenticatedAt, stepped_up_at: steppedUpAt, methods } = row;
   const since = { authenticatedAt, steppedUpAt };
-  const session = { id: sessionId, ...since, methods, clientId: row.client_id, inBrowser: row.cookie_hash !== null };
+  const boundTo = bindingOf({ dpopKey: row.dpop_key, clientCertificate: row.client_certificate });
+  const inBrowser = row.cookie_hash !== null;
+  const session = { id: sessionId, ...since, methods, clientId: row.client_id, inBrowser, boundTo };
   if (isRun(row)) return { ...runOf(row), scopes, session };
   if (row.user_id === null) {
     const id = row.client_id ?? '';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, TokenBinding } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -23,6 +23,8 @@ export interface NewSession {
   /** Absent: everything that the person may do. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
+  /** The key that its tokens are bound to; absent: bearer tokens. */
+  readonly boundTo?: TokenBinding;
   /** The identity provider by which the person signed in, and its name for the session. */
   readonly external?: {
     readonly providerId: string;
@@ -97,6 +99,8 @@ export class SessionsService {
       ...this.externalColumns(id, order),
       scopes: order.scopes === undefined ? null : [...order.scopes],
       cookieHash: order.cookieHash ?? null,
+      dpopKey: order.boundTo?.dpopKey ?? null,
+      clientCertificate: order.boundTo?.certificate ?? null,
       methods: [...order.methods],
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
       expiresAt: new Date(this.clock.now().getTime() + order.lifeSeconds * 1000),
@@ -106,7 +110,7 @@ export class SessionsService {
     await tx.insert(Session, session);
     const isPerson = order.userId !== undefined;
     const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
-    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...order.detail };
+    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...order.boundTo, ...order.detail };
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;

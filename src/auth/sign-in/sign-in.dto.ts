@@ -111,7 +111,9 @@ export class ChangePasswordBody {
 export class TokenView {
   /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
-  token_type: 'Bearer';
+  /** `DPoP` of tokens that are bound to a key by it (RFC 9449 section 5). */
+  @ApiProperty({ enum: ['Bearer', 'DPoP'] })
+  token_type: 'Bearer' | 'DPoP';
   /** Of a token exchange alone (RFC 8693 section 2.2.1). @example urn:ietf:params:oauth:token-type:access_token */
   issued_token_type?: string;
   /** Seconds. @example 86400 */
@@ -121,10 +123,17 @@ export class TokenView {
   /** Space-separated; absent when the token is limited only by what you may do. @example 'sign:digest sign:read' */
   scope?: string;
 
-  static of({ accessToken, expiresIn, refreshToken, scopes, issuedType }: Tokens & { issuedType?: string }): TokenView {
+  static of({
+    accessToken,
+    expiresIn,
+    refreshToken,
+    scopes,
+    boundTo,
+    issuedType,
+  }: Tokens & { issuedType?: string }): TokenView {
     return {
       access_token: accessToken,
-      token_type: 'Bearer',
+      token_type: boundTo?.dpopKey === undefined ? 'Bearer' : 'DPoP',
       expires_in: expiresIn,
       ...(issuedType === undefined ? {} : { issued_token_type: issuedType }),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),

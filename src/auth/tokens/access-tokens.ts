@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { SignJWT } from 'jose';
 import { randomUUID } from 'node:crypto';
+import type { TokenBinding } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Session } from '../model/session.entity.js';
+import { bindingOf, type Session } from '../model/session.entity.js';
 
 export const ISSUER = 'sealwright';
 export const AUDIENCE = 'sealwright-api';
@@ -36,6 +37,7 @@ export class AccessTokens {
     const claims = {
       sid: session.id,
       ...(session.clientId === null ? {} : { client_id: session.clientId }),
+      ...confirmationOf(bindingOf(session)),
       ...(session.scopes === null ? {} : { scope: session.scopes.join(' ') }),
     };
     return new SignJWT(claims)
@@ -48,4 +50,15 @@ export class AccessTokens {
       .setExpirationTime(now + lifeSeconds)
       .sign(this.key);
   }
+}
+
+/** The key that a token is bound to, for those who read the token (RFC 7800 section 3.1, RFC 8705 section 3.1, RFC 9449 section 6.1). */
+function confirmationOf({ dpopKey, certificate }: TokenBinding): { cnf?: Record<string, string> } {
+  if (dpopKey === undefined && certificate === undefined) return {};
+  return {
+    cnf: {
+      ...(dpopKey === undefined ? {} : { jkt: dpopKey }),
+      ...(certificate === undefined ? {} : { 'x5t#S256': certificate }),
+    },
+  };
 }

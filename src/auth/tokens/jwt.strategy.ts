@@ -8,6 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 import type { Caller } from '../../access/caller.js';
+import { KeyPossession, type PresentedToken } from '../possession/key-possession.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { accessTokenKeys, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
 
@@ -15,10 +16,13 @@ export const ACCESS_TOKEN = 'access-token';
 /** Length of an HMAC-SHA-256. */
 const HS256_BYTES = 32;
 
-/** The part of a request that the strategy reads. */
+/** What the strategy reads of a call. */
 export interface Presented {
+  /** Always of the scheme Bearer, which is the one that the library knows. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
+  /** How the token was presented by somebody who wants to use it; null: it is looked at, and nobody is admitted by it. */
+  readonly use: PresentedToken | null;
 }
 
 interface VerifiedToken {
@@ -28,13 +32,14 @@ interface VerifiedToken {
 
 /**
  * Verifies access tokens: one algorithm, our issuer and audience, 30 s of clock skew; then the session that the token names
- * decides. `complete` passes the header as well, because the library does not check `typ`.
+ * decides, and whoever uses the token must have the key that it is bound to. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
   constructor(
     config: Config,
     private readonly sessions: SessionCallers,
+    private readonly possession: KeyPossession,
   ) {
     const keys = accessTokenKeys(config);
     super({
@@ -55,6 +60,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     if (header.typ !== TYPE || !isWhole) throw badToken();
     const caller = await this.sessions.find(sid, presented.origin);
     if (caller === undefined || caller.id !== sub) throw badToken();
+    if (presented.use !== null) await this.possession.assertHolder(presented.use, caller.session?.boundTo ?? {});
     return caller;
   }
 }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, TokenBinding } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
-import type { SignInWay } from '../model/session.entity.js';
+import { bindingOf, type SignInWay } from '../model/session.entity.js';
 import type { Scope } from '../../access/scopes.js';
 import type { User } from '../model/user.entity.js';
 import { AccessTokens } from './access-tokens.js';
@@ -15,6 +15,8 @@ export interface Tokens {
   /** Seconds. */
   readonly expiresIn: number;
   readonly refreshToken?: string;
+  /** The key that they are bound to; undefined: bearer tokens. */
+  readonly boundTo?: TokenBinding;
   /** Scopes of the tokens; undefined: everything that the person may do. */
   readonly scopes?: readonly Scope[];
 }
@@ -28,8 +30,16 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** The OAuth client that gets the tokens, and their scopes. */
-  readonly client?: { readonly id: string; readonly scopes: readonly Scope[] };
+  /** The OAuth client that gets the tokens, their scopes, and the key that they are bound to. */
+  readonly client?: { readonly id: string; readonly scopes: readonly Scope[]; readonly boundTo: TokenBinding };
+}
+
+/** An OAuth client that gets a token for itself. */
+export interface GrantedClient {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly boundTo: TokenBinding;
 }
 
 /** Life of the access tokens of /oauth/token. */
@@ -59,7 +69,7 @@ export class TokenGrants {
   ): Promise<Tokens> {
     const actor: Actor = { kind: 'user', id: user.id, name: user.email };
     const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS };
-    const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes };
+    const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes, boundTo: client.boundTo };
     const session = await this.sessions.open(
       tx,
       actor,
@@ -74,22 +84,24 @@ export class TokenGrants {
     const expiresIn = client === undefined ? this.accessTokens.signInSeconds : OAUTH_TOKEN_SECONDS;
     const refreshToken = await this.refreshTokens.issue(tx, session);
     const accessToken = await this.accessTokens.issue(session, expiresIn);
-    return { accessToken, expiresIn, refreshToken, ...(client === undefined ? {} : { scopes: client.scopes }) };
+    const granted = client === undefined ? {} : { scopes: client.scopes, boundTo: client.boundTo };
+    return { accessToken, expiresIn, refreshToken, ...granted };
   }
 
   /** Issues a token to an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
-  async forClient(client: { id: string; name: string }, scopes: readonly Scope[], origin: Origin): Promise<Tokens> {
+  async forClient({ id, name, scopes, boundTo }: GrantedClient, origin: Origin): Promise<Tokens> {
     const order = {
-      clientId: client.id,
+      clientId: id,
+      boundTo,
       way: 'client-credentials' as const,
       scopes,
       methods: [],
       lifeSeconds: OAUTH_TOKEN_SECONDS,
     };
-    const actor: Actor = { kind: 'oauth-client', id: client.id, name: client.name };
+    const actor: Actor = { kind: 'oauth-client', id, name };
     const session = await this.db.transaction((tx) => this.sessions.open(tx, actor, order, origin));
     const accessToken = await this.accessTokens.issue(session, OAUTH_TOKEN_SECONDS);
-    return { accessToken, expiresIn: OAUTH_TOKEN_SECONDS, scopes };
+    return { accessToken, expiresIn: OAUTH_TOKEN_SECONDS, scopes, boundTo };
   }
 
   /**
@@ -111,6 +123,7 @@ export class TokenGrants {
     if (rights === undefined) return undefined;
     const accessToken = await this.accessTokens.issue(session, lifeSeconds);
     const limits = session.scopes === null ? {} : { scopes: [...rights] };
-    return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits };
+    const boundTo = bindingOf(session);
+    return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits, boundTo };
   }
 }

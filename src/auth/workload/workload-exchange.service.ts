@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import type { Actor, TokenBinding } from '../../access/caller.js';
 import { SEALED_WORKLOAD_TOKEN } from '../../access/identity/verified-identity.js';
 import { mayDo, type Scope, SCOPE_NAMES } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -8,6 +8,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 import { Clock } from '../../platform/time/clock.js';
 import { workloadName } from '../model/workload-name.js';
+import { bindingFor } from '../possession/token-binding.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { AccessTokens } from '../tokens/access-tokens.js';
 import type { Tokens } from '../tokens/token-grants.js';
@@ -24,6 +25,8 @@ interface WorkloadOrder {
   readonly trust: string | undefined;
   /** The wanted scopes, separated by spaces; undefined: all that the trust gives. */
   readonly scope: string | undefined;
+  /** The keys that the request shows, which the access token can be bound to. */
+  readonly keys: TokenBinding;
 }
 
 /** Exchanges the identity token of a workload for an access token: no person signs in, and no secret is kept on either side. */
@@ -41,7 +44,7 @@ export class WorkloadExchangeService {
   /**
    * An access token for the run that this token is about. There is no refresh token: a run asks its issuer again.
    *
-   * @throws WorkloadTokenRefused; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
+   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
@@ -52,9 +55,10 @@ export class WorkloadExchangeService {
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
+    const boundTo = bindingFor(trust, order.keys);
     const id = newId();
     const sealed = await this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(order.token));
-    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes }, origin));
+    return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));
   }
 
   /** Removes the records of tokens that have expired, which are refused for that. */
@@ -63,19 +67,20 @@ export class WorkloadExchangeService {
   }
 
   private async opened(tx: EntityManager, accepted: Accepted, origin: Origin): Promise<Tokens> {
-    const { id, sealed: token, verified, trust, scopes } = accepted;
+    const { id, sealed: token, verified, trust, scopes, boundTo } = accepted;
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
       throw new WorkloadTokenRefused('The token was used already.');
     const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
     const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
     const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
     await tx.insert(WorkloadIdentity, { id, trustId, trustName, claims: claims as never, ...proof });
-    const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds };
+    const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds, boundTo };
     const workload = { trustId, trustRevision: revision };
     const detail = { trust: trustName, claims, tokenSha256, keyThumbprint };
     const actor: Actor = { kind: 'workload', id, name: workloadName(trustName, claims) };
     const session = await this.sessions.open(tx, actor, { ...order, workload, detail }, origin);
-    return { accessToken: await this.accessTokens.issue(session, lifeSeconds), expiresIn: lifeSeconds, scopes };
+    const accessToken = await this.accessTokens.issue(session, lifeSeconds);
+    return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
   }
 }
 
@@ -87,6 +92,7 @@ interface Accepted {
   readonly verified: VerifiedWorkloadToken;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
+  readonly boundTo: TokenBinding;
 }
 
 /** The wanted scopes as far as the trust gives them now. */

@@ -10,8 +10,9 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { hasSecretKey, readKeySet, thumbprintsOf } from './issuer-key-set.js';
-import { IssuerKeys, keyChange } from './issuer-keys.js';
+import { hasSecretKey, readKeySet, thumbprintsOf } from '../key-sets/key-set.js';
+import { keyChange } from '../key-sets/key-renewals.js';
+import { IssuerKeys } from './issuer-keys.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
 export interface WorkloadIssuerChange {

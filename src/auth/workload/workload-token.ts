@@ -3,7 +3,7 @@ import { decodeProtectedHeader, errors, importJWK, jwtVerify, type JWTVerifyOpti
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { ASYMMETRIC_ALGORITHMS } from '../sso/oidc/oidc-token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
 
 /** Accepted clock skew, in seconds. */
 export const SKEW_SECONDS = 30;

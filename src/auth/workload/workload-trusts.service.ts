@@ -16,7 +16,16 @@ import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
 export type WorkloadTrustOrder = Pick<
   WorkloadTrust,
-  'name' | 'issuerId' | 'conditions' | 'pullRequests' | 'scopes' | 'keys' | 'lifeSeconds' | 'enabled'
+  | 'name'
+  | 'issuerId'
+  | 'conditions'
+  | 'pullRequests'
+  | 'scopes'
+  | 'keys'
+  | 'lifeSeconds'
+  | 'dpopBound'
+  | 'certificateBound'
+  | 'enabled'
 > & {
   /** Absent: the address of this service. */
   readonly audience: string | undefined;

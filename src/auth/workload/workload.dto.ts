@@ -22,7 +22,7 @@ import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { thumbprintsOf } from './issuer-key-set.js';
+import { thumbprintsOf } from '../key-sets/key-set.js';
 import { WORKLOAD_SCOPES } from './trust-rules.js';
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
@@ -170,6 +170,16 @@ export class WorkloadTrustBody {
   @Max(MAX_LIFE_SECONDS)
   lifeSeconds?: number = MAX_LIFE_SECONDS;
 
+  /** true: access tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449). */
+  @IsOptional()
+  @IsBoolean()
+  dpopBound?: boolean = false;
+
+  /** true: they are given to who shows a client certificate alone, and bound to that (RFC 8705). */
+  @IsOptional()
+  @IsBoolean()
+  certificateBound?: boolean = false;
+
   @IsOptional()
   @IsBoolean()
   enabled?: boolean = true;
@@ -177,8 +187,10 @@ export class WorkloadTrustBody {
   toOrder(): WorkloadTrustOrder {
     const { name, issuerId, audience, scopes, keys } = this;
     const { pullRequests = false, lifeSeconds = MAX_LIFE_SECONDS, enabled = true } = this;
+    const { dpopBound = false, certificateBound = false } = this;
     const conditions = this.conditions.map(({ claim, values }) => ({ claim, values }));
-    return { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+    const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys };
+    return { ...order, lifeSeconds, dpopBound, certificateBound, enabled };
   }
 }
 
@@ -199,6 +211,10 @@ export class WorkloadTrustView {
   keys: string[];
   /** @example 900 */
   lifeSeconds: number;
+  /** Whether access tokens are given with a DPoP proof alone. */
+  dpopBound: boolean;
+  /** Whether they are bound to a client certificate. */
+  certificateBound: boolean;
   enabled: boolean;
   /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;

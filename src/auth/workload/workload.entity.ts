@@ -87,6 +87,14 @@ export class WorkloadTrust {
   @Column('int', { default: 900 })
   lifeSeconds: number;
 
+  /** Whether the access tokens must be bound by DPoP (RFC 9449). */
+  @Column('boolean', { default: false })
+  dpopBound: boolean;
+
+  /** Whether they must be bound to a client certificate (RFC 8705). */
+  @Column('boolean', { default: false })
+  certificateBound: boolean;
+
   @Column('boolean', { default: true })
   enabled: boolean;
 

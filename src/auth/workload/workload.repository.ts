@@ -7,7 +7,16 @@ import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 /** A trust that is enabled, with the person behind it as they are now. */
 export interface UsableTrust extends Pick<
   WorkloadTrust,
-  'id' | 'name' | 'issuerId' | 'conditions' | 'pullRequests' | 'scopes' | 'lifeSeconds' | 'revision'
+  | 'id'
+  | 'name'
+  | 'issuerId'
+  | 'conditions'
+  | 'pullRequests'
+  | 'scopes'
+  | 'lifeSeconds'
+  | 'dpopBound'
+  | 'certificateBound'
+  | 'revision'
 > {
   readonly owner: PersonNow | null;
 }
@@ -16,7 +25,8 @@ export interface UsableTrust extends Pick<
 export function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
   return tx.query(
     `SELECT t.id, t.name, t.issuer_id AS "issuerId", t.conditions, t.pull_requests AS "pullRequests", t.scopes,
-       t.life_seconds AS "lifeSeconds", t.revision, ${personNow('t.owner_id')} AS owner
+       t.life_seconds AS "lifeSeconds", t.dpop_bound AS "dpopBound",
+       t.certificate_bound AS "certificateBound", t.revision, ${personNow('t.owner_id')} AS owner
      FROM workload_trust t WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
     [issuerId, audience],
   );

@@ -43,6 +43,8 @@ export class Config extends SettingReader {
   readonly allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
   readonly corsOrigins = this.list('SVC_CORS_ORIGINS');
   readonly trustProxy = this.list('SVC_TRUST_PROXY');
+  /** In lower case; undefined: client certificates are not looked at. */
+  readonly clientCertHeader = this.certificateHeader();
   readonly logLevel: LogLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
   /** The present secret, then those that it replaced or that will replace it: the first makes, all of them open and verify. */
   readonly jwtSecrets: readonly [string, ...string[]] = [
@@ -202,6 +204,15 @@ export class Config extends SettingReader {
     if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
     this.faults.push(`SVC_PUBLIC_URL must be an http(s) address, not "${value}"`);
     return `http://localhost:${this.port}`;
+  }
+
+  private certificateHeader(): string | undefined {
+    const name = this.text('SVC_CLIENT_CERT_HEADER').toLowerCase();
+    if (name === '') return undefined;
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) this.faults.push('SVC_CLIENT_CERT_HEADER must be the name of a header');
+    if (this.blocks('SVC_TRUST_PROXY').length === 0)
+      this.faults.push('SVC_CLIENT_CERT_HEADER needs SVC_TRUST_PROXY: nobody else is believed about certificates');
+    return name;
   }
 
   private managementAddress(): { readonly port: number; readonly host: string } | undefined {

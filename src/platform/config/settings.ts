@@ -36,6 +36,10 @@ export const SETTINGS = {
     '',
     'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
   ),
+  SVC_CLIENT_CERT_HEADER: setting(
+    '',
+    'Header in which these proxies pass the certificate that a client showed in TLS, such as Client-Cert (RFC 9440); they must replace what clients write into it themselves. When empty certificates are not looked at',
+  ),
   SVC_DRAIN_SECONDS: setting(
     '',
     'A process that is told to stop is not ready at once and goes on answering for so long, so that load balancers see it; at most half of SVC_STOP_SECONDS; when empty 5 in prod and 0 in dev',

@@ -28,6 +28,8 @@ interface ProblemExtras {
   readonly instance?: string;
   /** Scope that the caller lacks. */
   readonly scope?: string;
+  /** What WWW-Authenticate asks for (RFC 9110 section 11.6.1), where that is no bearer token. */
+  readonly challenge?: string;
   readonly cause?: unknown;
 }
 
@@ -40,6 +42,7 @@ export class Problem extends Error {
   readonly retryAfter?: number;
   readonly instance?: string;
   readonly scope?: string;
+  readonly challenge?: string;
 
   constructor(
     readonly kind: ProblemKind,
@@ -53,5 +56,6 @@ export class Problem extends Error {
     this.retryAfter = extras.retryAfter;
     this.instance = extras.instance;
     this.scope = extras.scope;
+    this.challenge = extras.challenge;
   }
 }

@@ -8,7 +8,6 @@ import { dirname, extname, join } from 'node:path';
 import type { Caller } from '../../access/caller.js';
 import { Credentials, type Bearer } from '../../auth/callers/credentials.js';
 import { Config } from '../../platform/config/config.js';
-import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApiDocument } from '../../platform/http/server/api-document.js';
 import { derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
@@ -75,7 +74,7 @@ export class ExplorerService {
   async admits(request: FastifyRequest): Promise<boolean> {
     const { authorization, cookie = '' } = request.headers;
     if (authorization !== undefined) {
-      return this.credentials.callerOf(authorization, originOf(request)).then(
+      return this.credentials.callerOfRequest(request).then(
         () => true,
         () => false,
       );

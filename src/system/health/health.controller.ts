@@ -3,7 +3,6 @@ import { ApiOkResponse, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/s
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Needs, Public } from '../../access/access.js';
 import { Credentials } from '../../auth/callers/credentials.js';
-import { originOf } from '../../platform/http/origin.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Health, isServing, Liveness, withoutDetails } from './health.dto.js';
 import { HealthService } from './health.service.js';
@@ -69,7 +68,7 @@ export class HealthController {
 
   private async isSignedIn(request: FastifyRequest): Promise<boolean> {
     if (request.headers.authorization === undefined) return false;
-    return this.credentials.callerOf(request.headers.authorization, originOf(request)).then(
+    return this.credentials.callerOfRequest(request).then(
       () => true,
       () => false,
     );

@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { ASYMMETRIC_ALGORITHMS } from './oidc-token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
 import { issuerKey } from '../providers/identity-provider.entity.js';
 
 /** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */

@@ -8,7 +8,7 @@ import { issuerKey, type IdentityProvider, type OidcSettings } from '../provider
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
 import { readMetadata } from './oidc-discovery.js';
-import { isSignedBySecret, verifyToken, verifyWithSecret } from './oidc-token-signature.js';
+import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/token-signature.js';
 
 const CACHE_MS = 10 * 60_000;
 const TIMEOUT_SECONDS = 10;

@@ -66,6 +66,9 @@ import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
+import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
+import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
+import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 
 /** Every migration, oldest first. */
 
@@ -137,4 +140,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   OpenPgpStatements1798000041500,
   WorkloadIdentity1798000042100,
   SshLoginRules1798000042101,
+  ClientKeys1798000042200,
+  BoundTokens1798000042201,
+  CertificateBoundTokens1798000042202,
 ];

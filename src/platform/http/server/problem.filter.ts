@@ -150,11 +150,12 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   // RFC 9110 section 15.5.16.
   if (status === 415 && request.headers['content-encoding'] !== undefined)
     void reply.header('accept-encoding', 'identity');
-  const { code, retryAfter, scope } = problem;
+  const { retryAfter, scope } = problem;
   // Else a client that was refused in the middle of a body could go on sending it.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
-  if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
+  if (status === 401 || scope !== undefined)
+    void reply.header('www-authenticate', problem.challenge ?? challengeOf(status, problem, request));
   void reply.header('cache-control', 'no-store');
   if (foreign !== undefined) {
     void reply
@@ -176,12 +177,13 @@ export function problemText({ status, title, problem }: Answer, requestId: strin
   return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
 }
 
-/** RFC 6750 section 3. */
-function challenge(status: number, code: string, scope: string | undefined): string {
-  if (scope !== undefined) return `Bearer realm="sealwright", error="insufficient_scope", scope="${scope}"`;
+/** RFC 6750 section 3; in the scheme that the caller used, where that is DPoP (RFC 9449 section 7.1). */
+function challengeOf(status: number, { code, scope }: Problem, { headers }: FastifyRequest): string {
+  const scheme = /^dpop /i.test(headers.authorization ?? '') ? 'DPoP' : 'Bearer';
+  if (scope !== undefined) return `${scheme} realm="sealwright", error="insufficient_scope", scope="${scope}"`;
   return status === 401 && code !== 'auth.missing'
-    ? 'Bearer realm="sealwright", error="invalid_token"'
-    : 'Bearer realm="sealwright"';
+    ? `${scheme} realm="sealwright", error="invalid_token"`
+    : `${scheme} realm="sealwright"`;
 }
 
 /** A refusal, before it is put in the words of a protocol. */

@@ -59,7 +59,7 @@ export function OAuthClientsPage() {
                 actions={[
                   canWrite &&
                     row.revokedAt === null &&
-                    row.type === 'confidential' && {
+                    row.token_endpoint_auth_method === 'client_secret_basic' && {
                       name: t('clients.secret'),
                       run: () => setDialog({ kind: 'secret', of: row }),
                     },

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { OutboundClient } from '../../platform/outbound/outbound-client.js';
+
+const TIMEOUT_MS = 5000;
+
+/** Reads one document. Rejects if the address cannot be called. */
+export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
+
+/** Calls addresses at which others publish their keys, through the outbound client. In prod they must be https. */
+@Injectable()
+export class KeyDocuments {
+  constructor(
+    private readonly config: Config,
+    private readonly outbound: OutboundClient,
+  ) {}
+
+  /** Rejects with the reason if the address cannot be called. */
+  async read(url: string): Promise<{ readonly status: number; readonly body: string }> {
+    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
+    const headers = { accept: 'application/json' };
+    return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS });
+  }
+}
+
+/** The JSON at an address. Rejects with the reason if there is none. */
+export async function jsonAt(url: string, read: DocumentReader): Promise<unknown> {
+  const { status, body } = await read(url);
+  if (status !== 200) throw new Error(`${url} answers ${status}`);
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    throw new Error(`${url} is no JSON of at most 64 kB`);
+  }
+}

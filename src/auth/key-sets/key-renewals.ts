@@ -1,0 +1,91 @@
+import { Logger } from '@nestjs/common';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import { thumbprintsOf } from './key-set.js';
+
+/** Keys are read again after this time. */
+const FRESH_MS = 10 * 60_000;
+/** A publisher is not asked more often, whatever tokens are presented. */
+const PAUSE_MS = 30_000;
+export const PAUSE_SECONDS = PAUSE_MS / 1000;
+/** So long keys are believed whose publisher does not answer. */
+const MAX_STALE_MS = 60 * 60_000;
+
+/** The row of somebody who publishes keys, with the keys as they were last read. */
+export interface PublishedKeys {
+  readonly id: string;
+  readonly name: string;
+  keys: PublicJwk[] | null;
+  /** When they were last read. */
+  keysReadAt: Date | null;
+  /** When they were last asked for, whatever came of it. */
+  keysAskedAt: Date | null;
+}
+
+/** When published keys are read again: when they are old, or when none of them fits. Calls that come at the same time share one reading. */
+export class KeyRenewals {
+  private readonly logger: Logger;
+  private readonly readings = new Map<string, Promise<PublicJwk[]>>();
+
+  /** @param whose for the log, as `the issuer` */
+  constructor(private readonly whose: string) {
+    this.logger = new Logger(KeyRenewals.name);
+  }
+
+  /**
+   * The keys that can be believed now; undefined when there are none.
+   *
+   * @param fresh none of the known keys fits: ask again, if the publisher was not asked just now
+   * @param renew reads the keys and stores them
+   */
+  async of(
+    row: PublishedKeys,
+    fresh: boolean,
+    renew: () => Promise<PublicJwk[]>,
+  ): Promise<readonly PublicJwk[] | undefined> {
+    const isKnown = row.keys !== null && ageOf(row.keysReadAt) < FRESH_MS;
+    const isDue = ageOf(row.keysAskedAt) > PAUSE_MS && (fresh || !isKnown);
+    return isDue ? this.renewed(row, renew) : believable(row);
+  }
+
+  private async renewed(
+    row: PublishedKeys,
+    renew: () => Promise<PublicJwk[]>,
+  ): Promise<readonly PublicJwk[] | undefined> {
+    const reading = this.readings.get(row.id) ?? renew();
+    this.readings.set(row.id, reading);
+    try {
+      const keys = await reading;
+      // Whoever holds the row asks no second time for the same token.
+      return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
+    } catch (error) {
+      this.logger.warn(`the keys of ${this.whose} ${row.name} cannot be read: ${reasonOf(error)}`);
+      return believable(row);
+    } finally {
+      row.keysAskedAt = new Date();
+      this.readings.delete(row.id);
+    }
+  }
+}
+
+/** Thumbprints that came and went; undefined when the keys are the same. */
+export function keyChange(
+  before: readonly PublicJwk[],
+  after: readonly PublicJwk[],
+): { added: string[]; removed: string[] } | undefined {
+  const [old, now] = [thumbprintsOf(before), thumbprintsOf(after)];
+  const added = now.filter((one) => !old.includes(one));
+  const removed = old.filter((one) => !now.includes(one));
+  return added.length + removed.length === 0 ? undefined : { added, removed };
+}
+
+function believable({ keys, keysReadAt }: PublishedKeys): readonly PublicJwk[] | undefined {
+  return keys !== null && ageOf(keysReadAt) < MAX_STALE_MS ? keys : undefined;
+}
+
+function ageOf(since: Date | null): number {
+  return since === null ? Infinity : Date.now() - since.getTime();
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}

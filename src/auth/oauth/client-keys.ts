@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Actor } from '../../access/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
+import { keyChange, KeyRenewals, PAUSE_SECONDS } from '../key-sets/key-renewals.js';
+import { hasSecretKey, readKeySet } from '../key-sets/key-set.js';
+import { OAuthClient } from './oauth.entity.js';
+
+const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
+
+/** Where the keys of a client come from: a JWK Set, or the address at which the client publishes one. */
+export type ClientKeySource = { readonly jwks: object } | { readonly jwksUri: string };
+
+/** Keys by which a client authenticates. */
+export interface RegisteredKeys {
+  readonly keys: PublicJwk[];
+  /** Where the client publishes them; null: they were given to us. */
+  readonly jwksUri: string | null;
+}
+
+/** The public keys of OAuth clients. Those at an address are read again when they are old or none of them fits; each change is audited. */
+@Injectable()
+export class ClientKeys {
+  private readonly renewals = new KeyRenewals('the OAuth client');
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly documents: KeyDocuments,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Reads the keys of a client that is registered. Problem `oauth-client.keys` if there are none that can be used. */
+  async read(source: ClientKeySource): Promise<RegisteredKeys> {
+    const pointer = 'jwks' in source ? '/jwks' : '/jwks_uri';
+    try {
+      if ('jwks' in source) return { keys: registered(source.jwks), jwksUri: null };
+      return { keys: await this.published(source.jwksUri), jwksUri: source.jwksUri };
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : 'it cannot be used';
+      const errors = [{ pointer, detail }];
+      throw new Problem('refused', 'oauth-client.keys', `${pointer}: ${detail}.`, { errors, cause });
+    }
+  }
+
+  /**
+   * The keys of the client with this id now.
+   *
+   * @param fresh none of the known keys fits: ask again, if the client was not asked just now
+   * @throws Problem `oauth-client.keys-away` when there are none that can be believed
+   */
+  async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
+    const client = await this.db.manager.findOneByOrFail(OAuthClient, { id });
+    const { jwksUri } = client;
+    if (jwksUri === null) return client.keys ?? [];
+    const keys = await this.renewals.of(client, fresh, () => this.readAndKeep(id, jwksUri, origin));
+    if (keys !== undefined) return keys;
+    const detail = `The client ${client.name} does not publish keys that can be used.`;
+    throw new Problem('unavailable', 'oauth-client.keys-away', detail, { retryAfter: PAUSE_SECONDS });
+  }
+
+  private async published(jwksUri: string): Promise<PublicJwk[]> {
+    const url = URL.canParse(jwksUri) ? new URL(jwksUri) : undefined;
+    if (url === undefined || url.hash !== '') throw new Error('it is no address without fragment');
+    return readKeySet(await jsonAt(jwksUri, (at) => this.documents.read(at)));
+  }
+
+  private async readAndKeep(id: string, jwksUri: string, origin: Origin): Promise<PublicJwk[]> {
+    await this.db.manager.update(OAuthClient, { id }, { keysAskedAt: () => 'now()' });
+    const keys = await this.published(jwksUri);
+    await this.db.transaction(async (tx) => {
+      const lock = { mode: 'pessimistic_write' } as const;
+      const before = await tx.findOne(OAuthClient, { where: { id, jwksUri }, lock });
+      if (before === null) return;
+      await tx.update(OAuthClient, { id }, { keys: keys as never, keysReadAt: () => 'now()' });
+      const detail = keyChange(before.keys ?? [], keys);
+      if (detail === undefined) return;
+      const entry = { action: 'oauth-client.keys-changed', target: { kind: 'oauth-client', id }, detail };
+      await this.audit.appendBy(tx, { ...CLIENTS_ACTOR, origin }, entry);
+    });
+    return keys;
+  }
+}
+
+function registered(jwks: object): PublicJwk[] {
+  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send public keys alone');
+  return readKeySet(jwks);
+}

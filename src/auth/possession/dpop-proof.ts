@@ -1,0 +1,123 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
+import { hasSecretKey, readKeySet } from '../key-sets/key-set.js';
+import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
+
+/** Accepted clock skew, in seconds. */
+const SKEW_SECONDS = 30;
+/** A proof is made for one call that is sent at once. */
+const MAX_AGE_SECONDS = 60;
+const MAX_JTI_LENGTH = 256;
+const MAX_LENGTH = 8 * 1024;
+
+/** A proof that is not accepted. The message says why, in printable ASCII without quotes. */
+export class ProofRefused extends Error {}
+
+/** The call that a proof must be made for. */
+export interface ProvenCall {
+  readonly method: string;
+  /** The addresses under which the client may know what it called, normalized by `plainAddress`. */
+  readonly addresses: readonly string[];
+  /** The access token that is used; undefined where one is asked for. */
+  readonly accessToken: string | undefined;
+}
+
+/** A proof that was made for the call. That it was not used before is still to be checked. */
+export interface VerifiedProof {
+  /** The thumbprint of the key (RFC 7638, SHA-256), base64url: `cnf.jkt` of what is bound to it. */
+  readonly thumbprint: string;
+  readonly jti: string;
+  /** From then on it is refused as too old. */
+  readonly until: Date;
+}
+
+/**
+ * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and
+ * address of the call, the time, and the hash of the access token where one is used.
+ *
+ * The server gives no nonces: a proof is accepted once, and for a minute.
+ *
+ * @param proof the header field DPoP; several fields arrive joined by commas, which no JWT has
+ * @throws ProofRefused
+ */
+export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date): Promise<VerifiedProof> {
+  const decoded = proof.length > MAX_LENGTH ? undefined : decodeJws(proof);
+  if (decoded === undefined) throw new ProofRefused('The header DPoP must be there once and hold one JWT.');
+  const { alg, jwk } = decoded.header;
+  if (typeof alg !== 'string' || !ASYMMETRIC_ALGORITHMS.includes(alg))
+    throw new ProofRefused('The DPoP proof is not signed with an algorithm of public keys.');
+  const { key, thumbprint } = publicKeyOf(jwk);
+  const payload = await payloadOf(proof, key, alg, now);
+  assertCall(payload, call);
+  return { thumbprint, jti: jtiOf(payload), until: endOf(payload, now) };
+}
+
+/** An address without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3); undefined for what is no http(s) address. */
+export function plainAddress(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    return undefined;
+  return url.origin + url.pathname.replaceAll(/%[0-9A-Fa-f]{2}/g, normalizedEscape);
+}
+
+/** A key is used as its owner says, and never with the private half in the open. */
+function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
+  const set = { keys: [jwk] };
+  if (hasSecretKey(set)) throw new ProofRefused('The DPoP proof holds a private or symmetric key.');
+  try {
+    const [key] = readKeySet(set);
+    const thumbprint = key === undefined ? undefined : jwkThumbprint(key);
+    if (key !== undefined && thumbprint !== undefined) return { key, thumbprint };
+  } catch {
+    // readKeySet throws when the one key cannot be used.
+  }
+  throw new ProofRefused('The DPoP proof has no public key that can be used; RSA keys need 2048 bits.');
+}
+
+async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date): Promise<JWTPayload> {
+  try {
+    const options = { typ: 'dpop+jwt', algorithms: [alg], currentDate: now, clockTolerance: SKEW_SECONDS };
+    return (await jwtVerify(proof, await importJWK(key as never, key.alg ?? alg), options)).payload;
+  } catch (error) {
+    if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'typ')
+      throw new ProofRefused('The DPoP proof is a JWT of another type.');
+    if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
+      throw new ProofRefused('The DPoP proof is not valid at this time.');
+    throw new ProofRefused('The key in the DPoP proof does not verify it.');
+  }
+}
+
+function assertCall({ htm, htu, ath }: JWTPayload, { method, addresses, accessToken }: ProvenCall): void {
+  if (htm !== method) throw new ProofRefused('The DPoP proof is for another method.');
+  const address = typeof htu === 'string' ? plainAddress(htu) : undefined;
+  if (address === undefined || !addresses.includes(address))
+    throw new ProofRefused('The DPoP proof is for another address.');
+  if (accessToken !== undefined && !isHashOf(ath, accessToken))
+    throw new ProofRefused('The DPoP proof is for another access token.');
+}
+
+function isHashOf(ath: unknown, token: string): boolean {
+  const expected = Buffer.from(createHash('sha256').update(token).digest('base64url'));
+  const given = Buffer.from(typeof ath === 'string' ? ath : '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function jtiOf({ jti }: JWTPayload): string {
+  if (typeof jti === 'string' && jti !== '' && jti.length <= MAX_JTI_LENGTH) return jti;
+  throw new ProofRefused(`The claim jti of the DPoP proof must be a text of at most ${MAX_JTI_LENGTH} characters.`);
+}
+
+function endOf({ iat }: JWTPayload, now: Date): Date {
+  const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
+  if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The DPoP proof is from the future, or has no time.');
+  if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
+    throw new ProofRefused('The DPoP proof is too old; make one for each call.');
+  return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
+}
+
+/** Escapes of unreserved characters stand for these, and the others are written in capitals (RFC 3986 sections 6.2.2.1 and 6.2.2.2). */
+function normalizedEscape(escape: string): string {
+  const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+}

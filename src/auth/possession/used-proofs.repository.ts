@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { DataSource } from 'typeorm';
+
+/** What makes a proof one of a kind: `jti` is unique only among the proofs of one key or client. */
+export interface ProofName {
+  readonly kind: 'client-assertion' | 'dpop';
+  /** The id of the client, or the thumbprint of the key. */
+  readonly by: string;
+  readonly jti: string;
+}
+
+/** Remembers the proofs that were used, for all processes together. */
+@Injectable()
+export class UsedProofs {
+  constructor(private readonly db: DataSource) {}
+
+  /**
+   * Records that a proof was used; false if it was before. Of several at once one gets true, whichever processes they reach.
+   *
+   * @param until from then on the proof is refused for its age
+   */
+  async take({ kind, by, jti }: ProofName, until: Date): Promise<boolean> {
+    const hash = createHash('sha256')
+      .update(JSON.stringify([kind, by, jti]))
+      .digest();
+    const rows: unknown[] = await this.db.query(
+      `INSERT INTO used_proof (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING hash`,
+      [hash, until],
+    );
+    return rows.length === 1;
+  }
+
+  /** Removes the records of proofs that are refused for their age. */
+  async expire(): Promise<void> {
+    await this.db.query(`DELETE FROM used_proof WHERE expires_at < now()`);
+  }
+}

@@ -1,0 +1,193 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHash, X509Certificate } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/lib/ports.mjs';
+import { has } from '../support/peers.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { atKnownAddress } from './people.js';
+
+const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
+const PROXY = '127.0.0.1';
+/** An address of this machine that is not that of the proxy. */
+const ELSEWHERE = '127.0.0.2';
+
+interface Certified {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+  /** `x5t#S256` */
+  readonly thumbprint: string;
+  /** The header of RFC 9440. */
+  readonly header: string;
+}
+
+let directory: string;
+let stage: Stage;
+let service: Service;
+let client: { client_id: string; client_secret: string };
+let first: Certified;
+let second: Certified;
+const proxies: ChildProcess[] = [];
+
+/** A self-signed certificate that OpenSSL made. */
+function certified(name: string): Certified {
+  const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
+  const order = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
+  execFileSync('openssl', [...order, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const { raw } = new X509Certificate(readFileSync(cert));
+  const thumbprint = createHash('sha256').update(raw).digest('base64url');
+  return { key: readFileSync(key), cert: readFileSync(cert), thumbprint, header: `:${raw.toString('base64')}:` };
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'sw-client-certs-'));
+  [first, second] = [certified('first'), certified('second')];
+  const server = certified('sealwright.example.com');
+  writeFileSync(join(directory, 'sealwright.pem'), Buffer.concat([server.cert, server.key]));
+  writeFileSync(join(directory, 'sealwright.key'), server.key);
+  stage = await openStage();
+  const { apiKey: key } = await stage.seed();
+  const trusted = { SVC_TRUST_PROXY: PROXY, SVC_CLIENT_CERT_HEADER: 'Client-Cert' };
+  const settings = { ...(await atKnownAddress()), ...trusted, SVC_ALLOWED_HOSTS: 'sealwright.example.com' };
+  service = await stage.start({ role: 'api', settings });
+  const body = { name: 'in TLS', permissions: ['sign:read'], tls_client_certificate_bound_access_tokens: true };
+  ({ body: client } = await service.call('POST', '/api/settings/oauth-clients', { key, body }));
+});
+afterAll(async () => {
+  for (const proxy of proxies) {
+    proxy.kill('SIGTERM');
+    if (proxy.exitCode === null && proxy.signalCode === null) await once(proxy, 'exit');
+  }
+  await stage.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Told {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  readonly body: any;
+}
+
+function answerOf(options: RequestOptions & { readonly isTls?: boolean }, form?: object): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const { isTls = false, ...rest } = options;
+    const content = form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+    const headers = { ...content, ...(rest.headers as Record<string, string> | undefined) };
+    const call = (isTls ? httpsRequest : httpRequest)({ ...rest, headers, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }),
+      );
+    });
+    call.on('error', reject);
+    call.end(form === undefined ? undefined : new URLSearchParams({ ...form }).toString());
+  });
+}
+
+const grant = () => ({
+  grant_type: 'client_credentials',
+  client_id: client.client_id,
+  client_secret: client.client_secret,
+});
+
+/** A call without a proxy, from an address of this machine. */
+function from(address: string, path: string, headers: Record<string, string | string[]>, form?: object): Promise<Told> {
+  const { hostname, port } = new URL(service.url);
+  const method = form === undefined ? 'GET' : 'POST';
+  return answerOf({ hostname, port, path, method, localAddress: address, headers }, form);
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const shown = ({ header }: Certified) => ({ 'client-cert': header });
+
+describe('a token that is bound to a client certificate (RFC 8705)', () => {
+  it('is given to who shows one, and works with that one alone', async () => {
+    const { status, body } = await from(PROXY, '/oauth/token', shown(first), grant());
+    expect({ status, type: body.token_type }).toEqual({ status: 200, type: 'Bearer' });
+    const claims = JSON.parse(Buffer.from(String(body.access_token).split('.')[1] ?? '', 'base64url').toString());
+    expect(claims.cnf).toEqual({ 'x5t#S256': first.thumbprint });
+    const me = (headers: object, address = PROXY) =>
+      from(address, '/api/auth/me', { ...bearer(body.access_token), ...headers });
+    expect((await me(shown(first))).status).toBe(200);
+    for (const headers of [{}, shown(second), { 'client-cert': '::' }, { 'client-cert': [first.header, first.header] }])
+      expect(await me(headers)).toMatchObject({ status: 401, body: { code: 'auth.token-binding' } });
+    // Written by somebody who is no proxy of ours, whatever they say about how they came.
+    expect((await me(shown(first), ELSEWHERE)).status).toBe(401);
+    expect((await me({ ...shown(first), 'x-forwarded-for': PROXY }, ELSEWHERE)).status).toBe(401);
+  });
+
+  it('is not given without a certificate, nor for one that somebody else wrote into the header', async () => {
+    for (const [address, headers] of [
+      [PROXY, {}],
+      [ELSEWHERE, shown(first)],
+      [PROXY, { 'client-cert': 'x' }],
+    ] as const)
+      expect(await from(address, '/oauth/token', headers, grant())).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request' },
+      });
+  });
+
+  it('is announced in the metadata', async () => {
+    const { body } = await from(PROXY, '/.well-known/oauth-authorization-server', {});
+    expect(body.tls_client_certificate_bound_access_tokens).toBe(true);
+  });
+});
+
+const PROXIES = [
+  {
+    program: 'haproxy',
+    file: 'haproxy.cfg',
+    asks: (text: string) =>
+      text.replace(/ssl crt (\S+)/, 'ssl crt $1 verify optional ca-file $1 ca-ignore-err all crt-ignore-err all'),
+    run: (file: string) => ['-db', '-f', file],
+  },
+  {
+    program: 'nginx',
+    file: 'nginx.conf',
+    asks: (text: string) => text.replace('# ssl_verify_client', 'ssl_verify_client'),
+    run: (file: string) => ['-p', directory, '-c', file, '-g', `pid ${directory}/pid; error_log stderr; daemon off;`],
+  },
+];
+
+describe.each(PROXIES)('behind $program, as the example has it', ({ program, file, asks, run }) => {
+  it.runIf(has(program))('the certificate of the connection counts, and no header of the client', async () => {
+    const port = await freePort();
+    const text = asks(readFileSync(join(EXAMPLES, file), 'utf8'))
+      .replaceAll(/api\d\.example\.com:9090/g, new URL(service.url).host)
+      .replaceAll(/\/etc\/(?:haproxy|nginx)\//g, `${directory}/`)
+      .replace(/(bind |listen ):?443/, `$1127.0.0.1:${port}`);
+    writeFileSync(join(directory, file), text);
+    proxies.push(spawn(program, run(join(directory, file)), { stdio: 'ignore' }));
+    const through = (path: string, by: Certified | undefined, headers: object, form?: object) => {
+      const inTls = by === undefined ? {} : { key: by.key, cert: by.cert };
+      const peer = { host: '127.0.0.1', port, servername: 'sealwright.example.com', rejectUnauthorized: false };
+      const host = { host: 'sealwright.example.com', ...headers };
+      return answerOf({ ...peer, ...inTls, isTls: true, path, method: form === undefined ? 'GET' : 'POST', headers: host }, form); // prettier-ignore
+    };
+    await until('the proxy answers', 30, () =>
+      through('/actuator/health/readiness', undefined, {}).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    const { status, body } = await through('/oauth/token', first, shown(second), grant());
+    expect(status).toBe(200);
+    const me = (by: Certified | undefined, headers: object = {}) =>
+      through('/api/auth/me', by, { ...bearer(body.access_token), ...headers });
+    expect((await me(first)).status).toBe(200);
+    expect((await me(first, shown(second))).status).toBe(200);
+    expect((await me(second, shown(first))).status).toBe(401);
+    expect((await me(undefined, shown(first))).status).toBe(401);
+    expect((await through('/oauth/token', undefined, shown(first), grant())).status).toBe(400);
+  });
+});
