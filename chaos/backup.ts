@@ -142,7 +142,7 @@ async function interrupted(): Promise<void> {
     'what is left is refused',
     refusals.every(({ code }) => code === 1),
   );
-  for (const name of left) rmSync(join(out, name), { recursive: true });
+  for (const name of left) rmSync(join(out, name), { recursive: true, maxRetries: 5 });
 
   const count = backups().length;
   const cutting = inst.admin(['backup', '--out', out]);

@@ -19,10 +19,11 @@ import { step } from './lib/steps.mjs';
 let folder;
 
 async function main() {
+  await continueUnderNode24();
+  // Where npm was called: the script itself runs in the root.
   process.chdir(process.env.INIT_CWD ?? process.cwd());
   const order = readOrder();
   process.chdir(ROOT);
-  await continueUnderNode24();
   const commit = (await must('git', ['rev-parse', '--verify', `${order.commit}^{commit}`])).trim();
   await step(`Version ${order.version}`, () => assertCommit(order.version, commit));
   folder = mkdtempSync(path.join(tmpdir(), 'sealwright-release-'));

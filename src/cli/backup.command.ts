@@ -73,7 +73,10 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   });
   if (json) print(JSON.stringify({ directory: made.directory, manifestSha256: made.manifestSha256, ...made.manifest }));
   else print(...linesOf(made));
-  if (witness !== undefined) await testify(witness, made);
+  if (witness === undefined) return;
+  await testify(witness, made).catch((error: Error) => {
+    throw new AdminError(`${error.message}. The backup is whole, but nobody was told of it: ${made.directory}`);
+  });
 }
 
 function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] {

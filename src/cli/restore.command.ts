@@ -89,7 +89,11 @@ async function runRestore(args: string[]): Promise<void> {
 
 async function fromBackup(directory: string, programs: string | undefined, json: boolean): Promise<void> {
   process.umask(0o077);
-  const done = await restoreBackup({ config: new Config(), directory, programs, signal: interruption(), says: note });
+  const signal = interruption();
+  const order = { config: new Config(), directory, programs, signal, says: note };
+  const done = await restoreBackup(order).catch((error: unknown) => {
+    throw signal.aborted ? new AdminError('Interrupted: the database is as empty as before. Run it again.') : error;
+  });
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
   print(`The database is that of ${manifest.name}, of ${manifest.madeAt}.`);

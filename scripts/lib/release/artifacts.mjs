@@ -76,14 +76,16 @@ async function compress(from, to) {
   copyFileSync(`${from}.gz`, to);
 }
 
-/** CycloneDX by npm, of what the lock names; its serial number and its time would differ each time. */
+/** CycloneDX by npm, of what the lock names. Its serial number and its time differ each time, and it calls a package by its folder. */
 async function softwareBill(folder, file, epoch) {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
   const { code, output } = await run('npm', [...args, '--loglevel=error'], { cwd: folder });
   if (code !== 0) throw new Failure('npm sbom failed', '', output);
   const { serialNumber: _random, metadata, ...bill } = JSON.parse(output);
-  const time = new Date(Number(epoch) * 1000).toISOString();
-  writeFileSync(file, `${JSON.stringify({ ...bill, metadata: { ...metadata, timestamp: time } }, null, 2)}\n`);
+  const timestamp = new Date(Number(epoch) * 1000).toISOString();
+  const { name } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const said = { ...metadata, timestamp, component: { ...metadata.component, name } };
+  writeFileSync(file, `${JSON.stringify({ ...bill, metadata: said }, null, 2)}\n`);
 }
 
 async function clientPackages(source, out, epoch) {

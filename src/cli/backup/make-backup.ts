@@ -87,7 +87,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   }
 }
 
-interface Work extends BackupOrder {
+interface Work extends Omit<BackupOrder, 'programs'> {
   readonly snapshot: DatabaseSnapshot;
   readonly programs: PostgresPrograms;
   /** The directory of SoftHSM's tokens; undefined for another HSM. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,6 +43,14 @@ describe('the copy of a token', () => {
     }
     goesOn = false;
     await writing;
+  });
+
+  it('is closed to others, whatever the original is', async () => {
+    chmodSync(join(tokens, 'one'), 0o755);
+    chmodSync(join(tokens, 'one', 'key.object'), 0o644);
+    await copyToken(tokens, join(place, 'copy'));
+    const modes = ['copy', 'copy/one', 'copy/one/key.object'].map((path) => statSync(join(place, path)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
   });
 
   it('of a directory without a token is refused', async () => {

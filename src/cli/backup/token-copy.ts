@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AdminError } from '../command.js';
@@ -36,7 +36,7 @@ export async function copyToken(from: string, to: string): Promise<void> {
     const before = await stateOf(from);
     if (before.size === 0) throw new AdminError(`${from} holds no token: is SOFTHSM2_CONF that of the service?`);
     await cp(from, to, { recursive: true, preserveTimestamps: true }).catch(ignoreVanished);
-    if (isSame(before, await stateOf(from)) && isComplete(before, await stateOf(to))) return;
+    if (isSame(before, await stateOf(from)) && isComplete(before, await stateOf(to))) return closeToOthers(to);
     await rm(to, { recursive: true, force: true });
     await sleep(PAUSE_MS);
   }
@@ -67,6 +67,13 @@ export function overlap(one: string, other: string): boolean {
     return way === '' || (!way.startsWith('..') && !isAbsolute(way));
   };
   return leads(one, other) || leads(other, one);
+}
+
+/** Whatever the modes of the original are. */
+async function closeToOthers(directory: string): Promise<void> {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
 }
 
 /** Size and times of each file. Locks of SoftHSM are empty and are touched by readers. */

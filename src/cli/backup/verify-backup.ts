@@ -65,7 +65,10 @@ async function dumpFaults(
   child.stdout?.resume();
   return ended(child, 'pg_restore').then(
     () => [],
-    (error: Error) => [`database.dump cannot be read: ${error.message}`],
+    (error: Error) => {
+      signal?.throwIfAborted();
+      return [`database.dump cannot be read: ${error.message}`];
+    },
   );
 }
 

@@ -122,14 +122,17 @@ async function restoreDatabase(
   if (input === null || dump.stdout === null) throw new Error('the programs have no pipes');
   const read = ended(dump, 'pg_restore');
   read.catch(() => undefined);
+  // psql closes its input when it refuses a statement; the reason is what it says then.
+  input.on('error', () => undefined);
   try {
     input.write('BEGIN;\n');
     await pipeline(dump.stdout, passedOn(input));
     await read;
     input.end(`${holdSql(manifest)}COMMIT;\nANALYZE;\n`);
   } catch (error) {
-    psql.kill('SIGKILL');
-    // When psql refuses a statement it closes its input: its words are the reason, and not the broken pipe.
+    dump.kill('SIGKILL');
+    input.destroy();
+    // When psql refused a statement, its words are the reason, and not the broken pipe.
     await written;
     throw error;
   }
@@ -146,6 +149,7 @@ function holdSql({ name, madeAt }: Manifest): string {
 function passedOn(to: Writable): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
+      if (to.destroyed) return done(new Error('psql takes no more'));
       if (to.write(chunk)) return done();
       Promise.race([once(to, 'drain'), once(to, 'close')]).then(() => done(), done);
     },
