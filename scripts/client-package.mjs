@@ -1,4 +1,3 @@
-import { build } from './lib/build.mjs';
 import { packClient } from './lib/client-package.mjs';
 import { runToEnd } from './lib/interruption.mjs';
 import { continueUnderNode24 } from './lib/node24.mjs';
@@ -9,7 +8,6 @@ import { step } from './lib/steps.mjs';
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();
-  await step('Build', () => build({ withConsole: false }));
   const { npm, deb } = await step('Packages of the client', () => packClient());
   process.stdout.write(`${npm}\n${deb}\n`);
   return 0;

@@ -12,7 +12,7 @@ const ENTRY = 'sealwright-client-entry';
 const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
 
 /**
- * Makes the packages of the client alone from dist/: an npm package and a .deb. It needs nothing but Node 20, and no package.
+ * Makes the packages of the client alone from the sources: an npm package and a .deb. It needs nothing but Node 20, and no package.
  * @returns {Promise<{ npm: string, deb: string }>} paths of the two files
  */
 export async function packClient() {
@@ -30,10 +30,13 @@ export async function packClient() {
 /** All modules of the client in one file. What is left to import is Node's own. */
 async function bundleClient(file) {
   const { rolldown } = await import('rolldown');
-  const source = `import { run } from ${JSON.stringify(inRoot('dist/client/run.js'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
+  const source = `import { run } from ${JSON.stringify(inRoot('src/client/run.ts'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
   const bundle = await rolldown({
     input: ENTRY,
     platform: 'node',
+    // Sources import each other by the names that the compiler gives them.
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    transform: { target: 'es2023' },
     plugins: [
       {
         name: 'entry',

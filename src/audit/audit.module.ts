@@ -18,6 +18,7 @@ import { LogGaps } from './log/log-gaps.js';
 import { LogHealth } from './log/log-health.js';
 import { LogKeys } from './log/log-keys.js';
 import { LogRestore } from './log/log-restore.js';
+import { RestoredDatabase } from './log/restored-databases.repository.js';
 import { RestoreHold } from './log/restore-hold.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
@@ -28,7 +29,7 @@ import { VouchedEntries } from './log/vouched-entries.js';
 @Module({
   imports: [
     HsmModule,
-    TypeOrmModule.forFeature([AuditEntry, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint]),
+    TypeOrmModule.forFeature([AuditEntry, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint, RestoredDatabase]),
   ],
   controllers: [AuditController, LogController],
   providers: [

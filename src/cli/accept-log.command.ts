@@ -4,12 +4,22 @@ import { AdministrationModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { type AdminCommand, EXIT, print } from './command.js';
 
-/**
- * Accepts the audit log in the database although the HSM has signed another, for example after an older backup was restored. Without
- * --leaves it prints the state and changes nothing; with the number of leaves that it printed, it accepts them.
- */
-export async function acceptLog(args: string[]): Promise<void> {
+/** Accepts the audit log in the database although the HSM has signed another. */
+export const acceptLog: AdminCommand = {
+  name: 'accept-log',
+  usage: ['', '--leaves N'],
+  summary: 'Accepts an audit log that was damaged in place; after a restore use `restore`',
+  details: [
+    'Without --leaves it prints both states of the log and changes nothing. With the number of leaves that it',
+    'printed, it accepts them: auditors who kept a checkpoint will find that the log was replaced.',
+  ],
+  codes: ['Ends with 1 when the number is not the one in the database.'],
+  run: accept,
+};
+
+async function accept(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { leaves: { type: 'string' } } });
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
     logger: new StructuredLogger(new Config()),
@@ -20,7 +30,7 @@ export async function acceptLog(args: string[]): Promise<void> {
     say(standing);
     if (standing.fault === undefined) return;
     if (values.leaves === undefined) {
-      print(`To accept the log in the database: npm run cli -- accept-log --leaves ${standing.size}`);
+      print(`To accept the log in the database: sealwright-admin accept-log --leaves ${standing.size}`);
     } else if (values.leaves === String(standing.size)) {
       await acceptance.accept();
       print(
@@ -28,7 +38,7 @@ export async function acceptLog(args: string[]): Promise<void> {
       );
     } else {
       print(`Nothing was accepted: the database has ${standing.size} leaves, not ${values.leaves}.`);
-      process.exitCode = 1;
+      process.exitCode = EXIT.failed;
     }
   } finally {
     await app.close();
@@ -41,8 +51,4 @@ function say({ fault, anchor, size, root }: LogStanding): void {
   print(`The HSM has signed ${signed}.`);
   print(`The database has ${size} leaves, root ${root.toString('base64')}.`);
   print(fault === undefined ? 'There is nothing to accept.' : `${fault.code}: ${fault.message}`);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

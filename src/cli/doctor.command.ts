@@ -5,21 +5,33 @@ import { Config } from '../platform/config/config.js';
 import { operatorsWords } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS } from './doctor/examinations.js';
+import { type AdminCommand, EXIT, print } from './command.js';
 import { bad, type Finding, ok } from './doctor/finding.js';
 
-/**
- * `doctor` looks at everything that the service stands on and does, and says what to do next. It changes nothing. The exit code is 1 when
- * something is bad, 0 otherwise. `--json` prints the findings as one JSON array; `--all` prints what is well too.
- */
-export async function doctor(args: string[]): Promise<void> {
-  const options = { json: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } } as const;
-  const { values } = parseArgs({ args, options });
-  const findings = await examine(new Config());
-  const isBad = findings.some(({ state }) => state === 'bad');
-  if (values.json) print(JSON.stringify(findings, null, 2));
-  else for (const line of linesOf(findings, values.all)) print(line);
-  process.exitCode = isBad ? 1 : 0;
-}
+/** Looks at everything that the service stands on and does, and says what to do next. */
+export const doctor: AdminCommand = {
+  name: 'doctor',
+  usage: ['[--all] [--json]'],
+  summary: 'Looks at everything, and says what is wrong and what to do first; changes nothing',
+  details: [
+    'Database and schema, token, Redis, processes with their versions and clocks, the oldest entry of each queue,',
+    'the last success of each job, stored secrets that do not open, certificates that end, disk and table sizes.',
+    'BAD does not work now. WARN will not for long, or nobody would notice when it stops.',
+    'Each finding names its page in docs/runbook.md.',
+    '',
+    '  --all    shows what is well too',
+    '  --json   an array of {what, state: ok|warn|bad, detail, next}',
+  ],
+  codes: ['Ends with 1 when something is bad, with 0 otherwise.'],
+  async run(args) {
+    const options = { json: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } } as const;
+    const { values } = parseArgs({ args, options });
+    const findings = await examine(new Config());
+    if (values.json) print(JSON.stringify(findings, null, 2));
+    else print(...linesOf(findings, values.all));
+    process.exitCode = findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.done;
+  },
+};
 
 /** Without database and schema nothing else can be asked. */
 async function examine(config: Config): Promise<Finding[]> {
@@ -49,8 +61,4 @@ function linesOf(findings: readonly Finding[], all: boolean): string[] {
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
   return [...lines, `${count('bad')} bad, ${count('warn')} to look at, ${count('ok')} well`];
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

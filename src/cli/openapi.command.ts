@@ -8,9 +8,18 @@ import { permissionMatrix } from '../access/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/server/configure.js';
 import { ApiDocument } from '../platform/http/server/api-document.js';
+import { type AdminCommand, print } from './command.js';
 
-/** Writes the OpenAPI document of this build, and next to it who may call what; needs no store. */
-export async function openapi(args: string[]): Promise<void> {
+/** Writes the OpenAPI document of this build, and next to it who may call what. */
+export const openapi: AdminCommand = {
+  name: 'openapi',
+  usage: ['[--out FILE]'],
+  summary: 'Writes the OpenAPI document of this version, and beside it permissions.md',
+  details: ['For developers. Needs no store. Without --out it writes docs/openapi.json.'],
+  run: writeDocument,
+};
+
+async function writeDocument(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { out: { type: 'string', default: 'docs/openapi.json' } } });
   const app = await NestFactory.create<NestFastifyApplication>(AdministrationModule, httpAdapter(new Config()), {
     preview: true,
@@ -20,5 +29,5 @@ export async function openapi(args: string[]): Promise<void> {
   await writeFile(values.out, `${JSON.stringify(document, null, 2)}\n`);
   const permissions = join(dirname(values.out), 'permissions.md');
   await writeFile(permissions, permissionMatrix(document));
-  process.stdout.write(`wrote ${values.out} and ${permissions}\n`);
+  print(`wrote ${values.out} and ${permissions}`);
 }

@@ -8,28 +8,69 @@ import { LogRestore } from '../audit/log/log-restore.js';
 import { type HeldKey, KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { newestWitnessed, readWitness } from './backup/witness.js';
+import { type AdminCommand, AdminError, EXIT, interruption, note, print } from './command.js';
 import { NOTHING_KNOWN, readNewerLog, type RevokedSince } from './restore/newer-log.js';
+import { restoreBackup } from './restore/restore-backup.js';
 import { type RecordedKey, RestoredState } from './restore/restored-state.repository.js';
 
 const MAX_KEYS_SHOWN = 20;
 const STATE = new RestoredState();
 
-/**
- * `restore status` says why nothing is served after a restore, and what an operator must know before accepting it. `restore accept --leaves N`
- * accepts the database. `--log FILE` is a newer export of the audit log: what it shows as revoked is revoked again.
- */
-export async function restore(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { leaves: { type: 'string' }, log: { type: 'string' } },
-  });
-  const [what = 'status'] = positionals;
-  if (!['status', 'accept'].includes(what)) throw new Error('restore takes: status, or accept --leaves N [--log FILE]');
+/** Restores a backup, says what a restored database lacks, and accepts it. */
+export const restore: AdminCommand = {
+  name: 'restore',
+  usage: [
+    'run DIRECTORY [--postgres-bin DIRECTORY] [--json]',
+    'status [--log FILE]',
+    'accept --leaves N [--log FILE] [--witness FILE]',
+    'hold --backup NAME --made-at TIME',
+  ],
+  summary: 'Restores a backup; says what a restored database lacks; accepts it',
+  details: [
+    'Stop all processes first, and keep what is there, however broken. docs/restore.md has the steps.',
+    '',
+    '  run      verifies the backup of the directory and restores it into an empty database, and its token if there',
+    '           is none. Nothing is served then until it is accepted. Interrupted, it is run again.',
+    '  status   says why nothing is served, and what is known of what was lost; changes nothing.',
+    '  accept   accepts the database with so many leaves (status prints the number): sessions end, serials of SSH',
+    '           authorities move on, running SSH rotations are halted, the audit log goes on under another name.',
+    '  hold     says that a database was restored by other means (a base backup, pgBackRest): it is held as well.',
+    '           Needed when the token was restored too, since only a newer token can tell by itself.',
+    '',
+    '  --log FILE       a newer export of the audit log: who lost rights since loses them again',
+    '  --witness FILE   what `backup --witness` wrote: auditors with a newer checkpoint will understand the restore',
+    '  --postgres-bin   where pg_restore and psql are, of the version of the server or later',
+  ],
+  codes: ['Ends with 1 when nothing was restored, or nothing was accepted.'],
+  run: runRestore,
+};
+
+const OPTIONS = {
+  leaves: { type: 'string' },
+  log: { type: 'string' },
+  witness: { type: 'string' },
+  backup: { type: 'string' },
+  'made-at': { type: 'string' },
+  'postgres-bin': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+async function runRestore(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+  const [what = 'status', directory, ...more] = positionals;
+  const isCall = what === 'run' ? directory !== undefined && more.length === 0 : directory === undefined;
+  if (!['run', 'status', 'accept', 'hold'].includes(what) || !isCall)
+    throw new AdminError(
+      'restore takes: run DIRECTORY, status, accept, or hold. See: sealwright-admin help restore',
+      EXIT.usage,
+    );
+  if (what === 'run') return fromBackup(directory ?? '', values['postgres-bin'], values.json);
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
     logger: new StructuredLogger(new Config()),
   });
   try {
+    if (what === 'hold') return await hold(app, values.backup, values['made-at']);
     const fault = await app.get(LogRestore).fault();
     if (fault === undefined) {
       print('Database and token belong together: there is nothing to accept.');
@@ -39,11 +80,43 @@ export async function restore(args: string[]): Promise<void> {
     const standing = await app.get(LogAcceptance).standing();
     const since = await revokedSince(app, values.log, standing.size);
     await report(app, standing, since);
-    if (what === 'accept') await accept(app, { standing, since, leaves: values.leaves });
+    if (what === 'accept') await accept(app, { standing, since, leaves: values.leaves, witness: values.witness });
     else print(`To accept this database: sealwright-admin restore accept --leaves ${standing.size} [--log FILE]`);
   } finally {
     await app.close();
   }
+}
+
+async function fromBackup(directory: string, programs: string | undefined, json: boolean): Promise<void> {
+  process.umask(0o077);
+  const signal = interruption();
+  const order = { config: new Config(), directory, programs, signal, says: note };
+  const done = await restoreBackup(order).catch((error: unknown) => {
+    throw signal.aborted ? new AdminError('Interrupted: the database is as empty as before. Run it again.') : error;
+  });
+  const { manifest, token, missingMigrations } = done;
+  if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
+  print(`The database is that of ${manifest.name}, of ${manifest.madeAt}.`);
+  if (token === true) print('The token of the backup was put in place: keys that were made since are not in it.');
+  if (token === false) print('The token was left as it is: there is one, and it is newer than the backup.');
+  if (token === undefined)
+    print('The token is not in the backup: restore it by the means of its maker, if it was lost.');
+  if (missingMigrations > 0) print('The backup is of an earlier version. Next: sealwright-admin migrate');
+  print('Nothing is served until this is accepted. Next: sealwright-admin restore status [--log FILE]');
+}
+
+async function hold(
+  app: INestApplicationContext,
+  backup: string | undefined,
+  madeAt: string | undefined,
+): Promise<void> {
+  const time = new Date(madeAt ?? '');
+  if (backup === undefined || Number.isNaN(time.getTime()))
+    throw new AdminError('hold takes --backup NAME --made-at TIME, like 2026-11-26T03:00:00Z', EXIT.usage);
+  await app.get(LogRestore).hold(backup, time);
+  print(
+    'Held: processes that are started now serve nothing until it is accepted. Next: sealwright-admin restore status',
+  );
 }
 
 async function revokedSince(
@@ -97,16 +170,29 @@ function compareKeys(held: readonly HeldKey[], recorded: readonly RecordedKey[])
   );
 }
 
-async function accept(
-  app: INestApplicationContext,
-  { standing, since, leaves }: { standing: LogStanding; since: RevokedSince; leaves: string | undefined },
-): Promise<void> {
+interface Acceptance {
+  readonly standing: LogStanding;
+  readonly since: RevokedSince;
+  readonly leaves: string | undefined;
+  readonly witness: string | undefined;
+}
+
+async function accept(app: INestApplicationContext, { standing, since, leaves, witness }: Acceptance): Promise<void> {
   if (leaves !== String(standing.size)) {
     print(`Nothing was accepted: say --leaves ${standing.size}, the number that was read and printed above.`);
-    process.exitCode = 1;
+    process.exitCode = EXIT.failed;
     return;
   }
-  const { origin } = await app.get(LogRestore).accept((tx) => STATE.changes(tx, since));
+  const key = await app.get(LogKeys).read();
+  const said = witness === undefined ? [] : await readWitness(witness);
+  const witnessed = key && newestWitnessed(said, key);
+  if (witness !== undefined)
+    print(
+      witnessed === undefined
+        ? 'The witness knows no checkpoint of this log.'
+        : `A witness saw ${witnessed.size} leaves.`,
+    );
+  const { origin } = await app.get(LogRestore).accept((tx) => STATE.changes(tx, since), witnessed);
   print(`Accepted. The audit log goes on as ${origin.after}; the entry log.rolled-back has both roots.`);
   print(
     'All sessions were ended, serials of SSH authorities were moved on by 2^32, and running SSH rotations were halted.',
@@ -122,8 +208,4 @@ function list(what: string, names: readonly string[]): void {
 
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,6 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { parseArgs } from 'node:util';
 import { DataSource } from 'typeorm';
 import { AdministrationModule } from '../app/app.module.js';
 import { AuditService } from '../audit/entries/audit.service.js';
@@ -10,12 +11,49 @@ import { newId } from '../platform/database/new-id.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
+import { type AdminCommand, EXIT, print } from './command.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
-/** Seals every stored secret by the present key. To be run once no process of the version before runs any more: it does not open these. */
-export function reseal(): Promise<void> {
-  return inService(async (app) => {
+/** Seals every stored secret by the present key. */
+export const reseal: AdminCommand = {
+  name: 'reseal',
+  usage: [''],
+  summary: 'Seals every stored secret by the present key, after SVC_JWT_SECRET was changed',
+  details: [
+    'Run it once no process of the version before runs any more: that would not open what this seals.',
+    'Workers do the same within a minute. docs/operations.md, "Secrets", has the whole order of a rotation.',
+  ],
+  codes: ['Ends with 1 when secrets are left that do not open: add the earlier one to SVC_JWT_SECRET_PREVIOUS.'],
+  run: resealAll,
+};
+
+/** Makes another sealing key in the token and seals by it. Keys before it stay: they open what is not sealed anew. */
+export const rotateSealingKey: AdminCommand = {
+  name: 'rotate-sealing-key',
+  usage: [''],
+  summary: 'Makes another sealing key in the token, and seals by it',
+  details: [
+    'Earlier sealing keys stay in the token: credentials of hosts and ML-DSA keys stay under them.',
+    'Back up the token afterwards.',
+  ],
+  run: newSealingKey,
+};
+
+/** Lets every process try its PIN once more, after the PIN of the token was changed to the one in the file. */
+export const retryPin: AdminCommand = {
+  name: 'retry-pin',
+  usage: [''],
+  summary: 'Lets every process try the PIN in its file once more',
+  details: [
+    'A PIN that the token refused is not tried again by any process, since a token locks after a few.',
+    'First make sure that the file has the PIN of the token: each process tries it once, within seconds.',
+  ],
+  run: forgetRefusedPins,
+};
+
+function resealAll(args: string[]): Promise<void> {
+  return inService(args, async (app) => {
     await app.get(SealFormat).begin();
     const done = await app.get(Resealer).run();
     await record(app, 'secrets.resealed', { ...done });
@@ -23,13 +61,12 @@ export function reseal(): Promise<void> {
     if (done.notOpenable === 0)
       return print('Nothing needs an earlier secret any more, but mails and tokens that are under way.');
     print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
-    process.exitCode = 1;
+    process.exitCode = EXIT.failed;
   });
 }
 
-/** Makes another sealing key in the token and seals by it. Keys before it stay: they open what is not sealed anew. */
-export function rotateSealingKey(): Promise<void> {
-  return inService(async (app) => {
+function newSealingKey(args: string[]): Promise<void> {
+  return inService(args, async (app) => {
     const id = await app.get(KeyVault).newSealingKey();
     await record(app, 'sealing-key.rotated', { ckaId: id.toString('hex') });
     const { resealed } = await app.get(Resealer).run();
@@ -40,9 +77,8 @@ export function rotateSealingKey(): Promise<void> {
   });
 }
 
-/** Lets every process try its PIN once more, after the PIN of the token was changed to the one in the file. */
-export function retryPin(): Promise<void> {
-  return inService(async (app) => {
+function forgetRefusedPins(args: string[]): Promise<void> {
+  return inService(args, async (app) => {
     const count = await app.get(KeyVault).retryPin();
     await record(app, 'hsm.pin-released', { count });
     print(`${count} refused PINs were forgotten: each process tries the PIN in its file once, within seconds.`);
@@ -58,7 +94,8 @@ async function record(app: INestApplicationContext, action: string, detail: Reco
     );
 }
 
-async function inService(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
+async function inService(args: string[], work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
+  parseArgs({ args });
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
     logger: new StructuredLogger(new Config()),
   });
@@ -67,8 +104,4 @@ async function inService(work: (app: INestApplicationContext) => Promise<void>):
   } finally {
     await app.close();
   }
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

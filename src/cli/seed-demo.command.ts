@@ -10,18 +10,28 @@ import { UsersService } from '../auth/model/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
 import { Config, ConfigError } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { type AdminCommand, print } from './command.js';
 import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 
 const ADMIN = 'admin@sealwright.local';
 const ORIGIN = { requestId: 'seed-demo', address: '' };
 
-/**
- * Makes a fresh installation usable: an administrator with a random password, an API key, two signing keys.
- * With --timestamps, a timestamp authority with a certificate of a root made for it.
- * With --inventory, an inventory that is empty gets assets to look at, from sources whose names begin with `demo:`.
- * What is there stays; the facts go into a file that only its owner can read. Refused in prod.
- */
-export async function seedDemo(args: string[]): Promise<void> {
+/** Makes a fresh installation usable. What is there stays; the facts go into a file that only its owner can read. */
+export const seedDemo: AdminCommand = {
+  name: 'seed-demo',
+  usage: ['[--out FILE] [--timestamps] [--inventory]'],
+  summary: 'Makes a trial installation usable: an administrator, an API key, two signing keys',
+  details: [
+    'What is there stays. Refused in the profile prod.',
+    '',
+    '  --out FILE     where the password and the API key are written, mode 0600; default .data/demo.env',
+    '  --timestamps   a timestamp authority too, with a certificate of a root that is made for it',
+    '  --inventory    assets to look at, if the inventory is empty; their sources are called demo:…',
+  ],
+  run: seed,
+};
+
+async function seed(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
@@ -51,7 +61,7 @@ export async function seedDemo(args: string[]): Promise<void> {
     await seedSigningKeys(app, caller);
     if (values.timestamps) await seedTimestampKey(app, caller);
     if (values.inventory) await app.get(DemoService).seed(caller);
-    process.stdout.write(`wrote ${values.out}\n`);
+    print(`wrote ${values.out}`);
   } finally {
     await app.close();
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-mail-'));
+const passwordFile = join(directory, 'smtp-password');
 const smtp = new SmtpPeer();
 let secure: SecureSmtp;
 let settings: Record<string, string>;
@@ -27,12 +28,13 @@ beforeAll(async () => {
     user: 'alerts',
     pass: 's3cret-Pass',
   };
+  writeFileSync(passwordFile, secure.pass);
   await smtp.start({ secure });
   settings = {
     ...smtp.settings,
     SVC_SMTP_TLS: 'required',
     SVC_SMTP_USERNAME: secure.user,
-    SVC_SMTP_PASSWORD: secure.pass,
+    SVC_SMTP_PASSWORD_FILE: passwordFile,
     SVC_ALERT_EMAIL_ENABLED: 'true',
     SVC_ALERT_EMAIL_TO: TO,
     SVC_PUBLIC_URL: 'https://sealwright.corp.example',
@@ -145,16 +147,14 @@ describe('while the mail server is away', () => {
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
   });
 
-  it('or does not know us, the password is in no log', async () => {
-    await service.kill();
-    service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'wr0ng-Pass' } });
+  it('or does not know us, the password is in no log, and the right one in its file is taken without a restart', async () => {
+    writeFileSync(passwordFile, 'wr0ng-Pass');
     await recordAlertEvent(stage, failedScan('unknown'));
     const alert = await alertOf('unknown');
     const line = await until('a refusal', 30, async () => (await notifications(alert.id))[0]?.failure ?? false);
     expect(line).toMatch(/535/);
     expect(service.log()).not.toMatch(/wr0ng-Pass|s3cret-Pass/);
-    await service.kill('SIGKILL');
-    service = await stage.start({ settings });
+    writeFileSync(passwordFile, secure.pass);
     await stage.sql(`UPDATE mail_message SET next_try_at = now() WHERE sent_at IS NULL`);
     await smtp.mailTo(TO, 'nightly scan of unknown');
   });

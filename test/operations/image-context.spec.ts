@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { contextFiles } from '../../scripts/lib/image-context.mjs';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -27,50 +28,6 @@ afterAll(async () => {
   await stage.close();
   rmSync(place, { recursive: true, force: true });
 });
-
-interface Rule {
-  readonly path: string;
-  readonly isLetIn: boolean;
-}
-
-const rules: Rule[] = readFileSync(join(ROOT, 'docker/Dockerfile.dockerignore'), 'utf8')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'))
-  .map((line) => ({ path: line.replace(/^!/, ''), isLetIn: line.startsWith('!') }));
-
-/** The last rule that a path or a folder above it meets decides. */
-function isLetIn(path: string): boolean {
-  const meets = ({ path: rule }: Rule) => rule === '*' || path === rule || path.startsWith(`${rule}/`);
-  return rules.findLast(meets)?.isLetIn ?? true;
-}
-
-function context(): string[] {
-  return rules
-    .filter((rule) => rule.isLetIn)
-    .flatMap(({ path }) => filesBelow(path))
-    .filter(isLetIn);
-}
-
-function filesBelow(path: string): string[] {
-  const full = join(ROOT, path);
-  if (!existsSync(full)) throw new Error(`${path} of .dockerignore is not there`);
-  const entries = readdirSync(full.endsWith(path) && isFolder(full) ? full : dirname(full), { withFileTypes: true });
-  if (!isFolder(full)) return [path];
-  return entries.flatMap((entry) => {
-    const inner = `${path}/${entry.name}`;
-    if (['node_modules', 'dist'].includes(entry.name)) return [];
-    return entry.isDirectory() ? filesBelow(inner) : [inner];
-  });
-}
-
-function isFolder(full: string): boolean {
-  try {
-    readdirSync(full);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** COPY lines of a stage, without those that come from another stage: sources and target. */
 function copies(text: string): { from: string[]; to: string }[] {
@@ -98,7 +55,7 @@ function copyInto(folder: string, text: string, files: ReadonlySet<string>): voi
 }
 
 it('has what it needs to build the service and the console, and answers / with the console', async () => {
-  const files = new Set(context());
+  const files = new Set(contextFiles(ROOT));
   expect([...files].filter((file) => file.endsWith('.env') || file.includes('secrets/'))).toEqual([]);
   const builder = join(place, 'build');
   copyInto(builder, build, files);

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
@@ -149,6 +150,42 @@ describe('the units for systemd', () => {
         (line) => line.includes(file.split('/').at(-1) ?? '') && !/not executable|No such file|unit file/.test(line),
       );
     expect(said).toEqual([]);
+  });
+});
+
+describe('sealwright-admin beside the units', () => {
+  const script = join(ROOT, 'deploy/systemd/sealwright-admin');
+
+  /** Runs the script with a systemd-run that tells what it is asked for. */
+  function asked(...args: string[]): string {
+    const place = mkdtempSync(join(tmpdir(), 'sealwright-admin-'));
+    writeFileSync(join(place, 'systemd-run'), `#!/bin/sh\nprintf '<%s>' "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${place}:${process.env['PATH']}` };
+    return spawnSync('sh', [script, ...args], { env, encoding: 'utf8' }).stdout;
+  }
+
+  it('runs as the account of the units, with their settings', () => {
+    const said = asked('doctor');
+    for (const word of [
+      '--uid=sealwright',
+      '--property=EnvironmentFile=/etc/sealwright/sealwright.env',
+      '--pipe',
+      '--wait',
+    ])
+      expect(said).toContain(`<${word}>`);
+    expect(read('deploy/systemd/sealwright-api.service')).toContain('EnvironmentFile=/etc/sealwright/sealwright.env');
+  });
+
+  it('hands on the words as they are', () => {
+    expect(asked('backup', '--out', '/a b', '$(id)')).toMatch(/<sealwright-admin><backup><--out><\/a b><\$\(id\)>$/);
+  });
+
+  it('knows every secret that the units have', () => {
+    const units = read('deploy/systemd/sealwright-api.service');
+    const secrets = [...units.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name = '']) => name);
+    const said = read('deploy/systemd/sealwright-admin');
+    expect(secrets.length).toBeGreaterThan(3);
+    expect(secrets.filter((name) => !said.includes(` ${name}`))).toEqual([]);
   });
 });
 

@@ -9,11 +9,18 @@ import { LogAcceptance, type LogStanding } from './log-acceptance.js';
 import { logHeld } from './log-hold.js';
 import { LogKeys, type MadeLogKey } from './log-keys.js';
 import { SEQUENCER_LOCK } from './log-tiles.js';
+import { type RestoredDatabase, RestoredDatabases } from './restored-databases.repository.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
+const RESTORED = new RestoredDatabases();
 const LOG_LABEL = 'sealwright-log';
-const ACCEPT =
-  'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept (npm run cli -- restore accept)';
+const ACCEPT = 'docs/restore.md says what to look at before it is accepted with: sealwright-admin restore accept';
+
+/** A state of the log. */
+interface LogState {
+  readonly size: number;
+  readonly root: Uint8Array;
+}
 
 /** What `accept` did. */
 interface AcceptedRestore {
@@ -38,6 +45,16 @@ export class LogRestore {
 
   /** Why this database must not be served with this token; undefined when it may. Rejects while one of the two does not answer. */
   async fault(): Promise<Problem | undefined> {
+    return (await this.difference()) ?? (await this.restored());
+  }
+
+  /** Holds a database that was restored by other means than `restore run`. */
+  async hold(backup: string, madeAt: Date): Promise<void> {
+    await RESTORED.hold(this.db.manager, { backup, madeAt });
+  }
+
+  /** How the log in the database and what the token knows of it differ. */
+  private async difference(): Promise<Problem | undefined> {
     this.keys.forget();
     const key = await this.keys.read();
     if (key === undefined) return await this.faultWithoutLog();
@@ -56,8 +73,15 @@ export class LogRestore {
   /**
    * Accepts the database as it is, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The newest
    * checkpoint that is not of this log is kept in the entry.
+   *
+   * @param witnessed the newest state of the log that a witness saw and the key of the log signed: it may be newer than what a token
+   * remembers that was restored as well
    */
-  async accept(changes: (tx: EntityManager) => Promise<Record<string, unknown>>): Promise<AcceptedRestore> {
+  async accept(
+    changes: (tx: EntityManager) => Promise<Record<string, unknown>>,
+    witnessed?: LogState,
+  ): Promise<AcceptedRestore> {
+    const fault = await this.fault();
     return this.db.transaction(async (tx) => {
       await tx.query(`SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK})`);
       const key = await this.keys.read();
@@ -66,7 +90,9 @@ export class LogRestore {
       const superseded = await this.acceptance.supersede(tx, standing.size);
       const before = standing.anchor?.origin ?? key?.origin ?? this.keys.origin;
       const origin = { before, after: await this.free(before) };
-      const detail = { ...factsOf(standing), origin, superseded, ...(await changes(tx)) };
+      const backups = await RESTORED.accept(tx);
+      const facts = factsOf(standing, witnessed);
+      const detail = { code: fault?.code, ...facts, origin, superseded, backups, ...(await changes(tx)) };
       const target = { kind: 'audit-log', id: before };
       await this.audit.append(tx, [
         { action: 'log.rolled-back', actor: OPERATOR, target, correlation: newId(), detail },
@@ -83,6 +109,11 @@ export class LogRestore {
       await this.vault.acceptLog({ origin: next.origin, state: { ckaId: next.ckaId, size, root } });
       return { standing, origin };
     });
+  }
+
+  private async restored(): Promise<Problem | undefined> {
+    const open = await RESTORED.open(this.db.manager);
+    return open && ofBackup(open);
   }
 
   /** An empty database is that of a new installation, unless the token has signed for it before. */
@@ -118,11 +149,11 @@ function nextName(origin: string): string {
   return `${stem}/${Number(number) + 1}`;
 }
 
-/** The two states of the log, as auditors compare them with what they kept. */
-function factsOf({ fault, anchor, size, root }: LogStanding) {
+/** The two states of the log, as auditors compare them with what they kept: the newest that is known to be signed, and what goes on. */
+function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | undefined) {
+  const signed = witnessed !== undefined && witnessed.size > (anchor?.size ?? 0) ? witnessed : anchor;
   return {
-    code: fault?.code,
-    signed: anchor && { size: anchor.size, root: Buffer.from(anchor.root).toString('base64') },
+    signed: signed && { size: signed.size, root: Buffer.from(signed.root).toString('base64') },
     accepted: { size, root: root.toString('base64') },
   };
 }
@@ -130,6 +161,11 @@ function factsOf({ fault, anchor, size, root }: LogStanding) {
 function withoutDatabase({ size, origin }: LogAnchor): Problem {
   const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, and this database has no audit log: it is empty or another one. Restore the database that belongs to this token, or correct SVC_DATABASE_URL; ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-database', detail);
+}
+
+function ofBackup({ backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Problem {
+  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()}: who was revoked since, and what was signed since, is not in it; ${ACCEPT}.`;
+  return new Problem('unavailable', 'log.restored', detail);
 }
 
 function withoutToken({ origin }: MadeLogKey): Problem {

@@ -3,9 +3,11 @@ import { type DatabaseAddress, isLocal, readDatabaseUrl } from './database-addre
 import { readRedisUrl, type RedisAddress } from './redis-address.js';
 import type { Environment } from './setting-files.js';
 import { SettingReader } from './setting-reader.js';
+import { settingsCopy } from './settings-copy.js';
 import { SETTINGS } from './settings.js';
 import { Logger } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 export type Role = 'all' | 'api' | 'worker';
 export type Profile = 'dev' | 'prod';
@@ -139,6 +141,11 @@ export class Config extends SettingReader {
     return this.text('SVC_SMTP_PASSWORD');
   }
 
+  /** What was set, as lines of an environment file; secrets are named and left out. */
+  get settingsWithoutSecrets(): string {
+    return settingsCopy(this.files);
+  }
+
   private drain(): number {
     const usual = this.isProd ? USUAL_DRAIN_SECONDS : 0;
     const wanted = this.text('SVC_DRAIN_SECONDS') === '' ? usual : this.whole('SVC_DRAIN_SECONDS', 0, 300);
@@ -244,6 +251,23 @@ export class Config extends SettingReader {
   private namesThatAreUnknown(): void {
     for (const name of this.files.unknown) this.faults.push(`${name} is not a setting`);
   }
+}
+
+/**
+ * The environment of a program that this process starts: its own, without settings of the service, which hold secrets, and without what
+ * would make PostgreSQL's programs connect elsewhere. `given` comes on top.
+ */
+export function programEnvironment(given: Environment = {}): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(?:SVC_|PG)/.test(name));
+  return Object.fromEntries([...inherited, ...Object.entries(given)].map(([name, value = '']) => [name, value]));
+}
+
+/** The configuration of SoftHSM, as its library finds it. */
+export function softHsmConfiguration(): string {
+  const { SOFTHSM2_CONF: named = '', HOME: home = '' } = process.env;
+  const own = join(home, '.config/softhsm2/softhsm2.conf');
+  if (named !== '') return named;
+  return home !== '' && existsSync(own) ? own : '/etc/softhsm/softhsm2.conf';
 }
 
 /** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */

@@ -41,6 +41,11 @@ export class SettingFiles {
     return this.contents.get(name);
   }
 
+  /** The file that the value is in; undefined when it was given by NAME itself, or not at all. */
+  pathOf(name: SettingName): string | undefined {
+    return this.paths.get(name);
+  }
+
   private take(variable: string, path: string): void {
     const name = variable.slice(0, -SUFFIX.length);
     // An empty variable is as good as none, as with settings themselves.

@@ -164,6 +164,15 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
+/** Settings whose value is a secret. An address may hold one as well: its password. */
+export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
+  'SVC_JWT_SECRET',
+  'SVC_JWT_SECRET_PREVIOUS',
+  'SVC_ADMIN_PASSWORD',
+  'SVC_SMTP_PASSWORD',
+  'SVC_DATABASE_PASSWORD',
+]);
+
 /** The text of `.env.example`. */
 export function envExample(): string {
   const lines = Object.entries(SETTINGS).flatMap(([name, { default: value, meaning }]) => [

@@ -66,7 +66,7 @@ const MEANING: Readonly<Record<string, string>> = {
   '57014': 'a statement took too long',
   '55P03': 'a row stayed locked by somebody else',
   '3D000': 'there is no database of that name (SVC_DATABASE_URL)',
-  '42P01': 'a table is missing: was the schema migrated? Run: npm run cli -- migrate (in the image: cli migrate)',
+  '42P01': 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
 };
 
 /** One line for the operator about an error of the database: what it means here, and the server's own words. */

@@ -28,10 +28,10 @@ export interface Epoch {
 /** Answers why this version cannot work on a schema, and what to do; undefined when it can. A schema that knows more than this version is right. */
 export function schemaFault({ applied, epoch }: SchemaState): string | undefined {
   if (applied === undefined || applied.length === 0)
-    return 'The database has no schema yet. Run: npm run cli -- migrate (in the image: cli migrate)';
+    return 'The database has no schema yet. Run: sealwright-admin migrate';
   const missing = MIGRATION_NAMES.filter((name) => !applied.includes(name));
   if (missing.length > 0) {
-    return `The schema of the database is older than this version: ${missing.length} migrations are missing, the first is ${missing[0]}. Run: npm run cli -- migrate (in the image: cli migrate)`;
+    return `The schema of the database is older than this version: ${missing.length} migrations are missing, the first is ${missing[0]}. Run: sealwright-admin migrate`;
   }
   return epochFault(epoch);
 }

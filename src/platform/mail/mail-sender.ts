@@ -1,6 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import type { Transporter } from 'nodemailer';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { OldRows } from '../database/old-rows.js';
@@ -35,7 +34,6 @@ const LONGEST_PAUSE_SECONDS = 900;
 @Injectable()
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
-  private readonly transport: Transporter;
   /** One at a time: another process may take the next. */
   private readonly mails = new WorkPool<Claimed>({
     most: 1,
@@ -57,7 +55,6 @@ export class MailSender implements BeforeApplicationShutdown {
   ) {
     const where = 't.sent_at IS NOT NULL OR t.given_up_at IS NOT NULL';
     old.forget({ table: 'mail_message', where, since: 'created_at' });
-    this.transport = newMailTransport(config);
   }
 
   @Interval(1000)
@@ -68,7 +65,6 @@ export class MailSender implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.mails.stop();
-    this.transport.close();
   }
 
   private async claim(): Promise<Claimed[]> {
@@ -97,10 +93,12 @@ export class MailSender implements BeforeApplicationShutdown {
   /** Unless it succeeds, the next try is due after 5 s, 10 s, 20 s … up to 15 minutes. */
   private async send(mail: Claimed): Promise<void> {
     const { id, attempts, recipient, subject, body, html } = mail;
+    // For each mail anew, as is its connection: the password may have been replaced since.
+    const transport = newMailTransport(this.config);
     try {
       const text = openMail(this.seal, mail, body);
       const messageId = `<${id}@${new URL(this.config.publicUrl).hostname}>`;
-      await this.transport.sendMail({
+      await transport.sendMail({
         from: this.config.mailFrom,
         to: { name: '', address: recipient },
         subject: oneLine(subject, MAX_SUBJECT),
@@ -120,6 +118,8 @@ export class MailSender implements BeforeApplicationShutdown {
          WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
         [id, attempts, failure, backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)],
       );
+    } finally {
+      transport.close();
     }
   }
 }

@@ -69,6 +69,7 @@ import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
 import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
+import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
 
 /** Every migration, oldest first. */
 
@@ -143,4 +144,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ClientKeys1798000042200,
   BoundTokens1798000042201,
   CertificateBoundTokens1798000042202,
+  RestoredDatabase1798000039400,
 ];

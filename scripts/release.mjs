@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { Failure } from './lib/failure.mjs';
+import { runToEnd } from './lib/interruption.mjs';
+import { continueUnderNode24 } from './lib/node24.mjs';
+import { inRoot, ROOT } from './lib/project.mjs';
+import { CHECKSUMS, makeArtifacts, must, writeChecksums } from './lib/release/artifacts.mjs';
+import { cryptographyBill, signAll } from './lib/release/signatures.mjs';
+import { assertVersion } from './lib/release/version.mjs';
+import { step } from './lib/steps.mjs';
+
+/**
+ * `npm run release -- VERSION --out DIRECTORY [--commit COMMIT] [--key NAME]`: all files of a release, from a commit (docs/releases.md). With
+ * `--key` they are signed by the Sealwright of SEALWRIGHT_URL and SEALWRIGHT_TOKEN, which also makes the CBOM. The directory appears when
+ * everything is in it.
+ */
+let folder;
+
+async function main() {
+  await continueUnderNode24();
+  // Where npm was called: the script itself runs in the root.
+  process.chdir(process.env.INIT_CWD ?? process.cwd());
+  const order = readOrder();
+  process.chdir(ROOT);
+  const commit = (await must('git', ['rev-parse', '--verify', `${order.commit}^{commit}`])).trim();
+  await step(`Version ${order.version}`, () => assertCommit(order.version, commit));
+  folder = mkdtempSync(path.join(tmpdir(), 'sealwright-release-'));
+  const draft = `${order.out}.partial`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+  const epoch = (await must('git', ['log', '-1', '--format=%ct', commit])).trim();
+  const made = await step('Archives, client and SBOM', () =>
+    makeArtifacts({ ...order, commit, out: draft, folder, epoch }),
+  );
+  const names = writeChecksums(draft);
+  if (order.key !== undefined) await step('Signatures and CBOM', () => sign(order, draft, names, made));
+  renameSync(draft, order.out);
+  process.stdout.write(`${[...names, CHECKSUMS].map((name) => path.join(order.out, name)).join('\n')}\n`);
+  if (order.key === undefined) process.stdout.write('Nothing is signed: name a key by --key.\n');
+  return 0;
+}
+
+function readOrder() {
+  const options = { out: { type: 'string' }, commit: { type: 'string', default: 'HEAD' }, key: { type: 'string' } };
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  const [version, ...more] = positionals;
+  if (version === undefined || values.out === undefined || more.length > 0)
+    throw new Failure('Which version, and where to?', 'npm run release -- 1.4.0 --out ../releases/1.4.0 [--key NAME]');
+  const out = path.resolve(values.out);
+  if (existsSync(out)) throw new Failure(`${out} is there already`, 'A release is made once; take another directory.');
+  const { SEALWRIGHT_URL: url = '', SEALWRIGHT_TOKEN: token = '' } = process.env;
+  if (values.key !== undefined && (url === '' || token === ''))
+    throw new Failure('Who signs?', 'Set SEALWRIGHT_URL and SEALWRIGHT_TOKEN.');
+  return { version, out, commit: values.commit, key: values.key, url, token };
+}
+
+/** The commit says that it is this version, and is built with the packages that it names. */
+async function assertCommit(version, commit) {
+  const text = (file) => must('git', ['show', `${commit}:${file}`]);
+  const [packageJson, lock, changelog] = [
+    await text('package.json'),
+    await text('package-lock.json'),
+    await text('CHANGELOG.md'),
+  ];
+  assertVersion(version, { packageJson, lock, changelog });
+  // Everything but the version of the product itself.
+  const packages = (json) => JSON.stringify(Object.entries(JSON.parse(json).packages).filter(([name]) => name !== ''));
+  if (packages(lock) !== packages(readFileSync(inRoot('package-lock.json'), 'utf8')))
+    throw new Failure('The packages here are not those of the commit', 'Check it out and run: npm ci');
+}
+
+async function sign({ version, url, token, key }, out, names, { client, source }) {
+  const bill = `sealwright-${version}.cbom.cdx.json`;
+  await cryptographyBill({ client, url, token, source, version, file: path.join(out, bill) });
+  await signAll({ client, url, token, key, out, names: [...names, CHECKSUMS, bill] });
+}
+
+await runToEnd(main, () => folder !== undefined && rmSync(folder, { recursive: true, force: true }));

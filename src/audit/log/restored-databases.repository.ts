@@ -1,0 +1,54 @@
+import { Column, Entity, type EntityManager, PrimaryColumn } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+
+/** A restore of this database. `restore run` writes the row in the transaction that restores (src/cli/restore/restore-backup.ts). */
+@Entity('restored_database')
+export class RestoredDatabase {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** Name of the backup. */
+  @Column('text')
+  backup: string;
+
+  @Column('timestamptz')
+  madeAt: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  restoredAt: Date;
+
+  /** When an operator accepted it; null: nothing is served. */
+  @Column('timestamptz', { nullable: true })
+  acceptedAt: Date | null;
+}
+
+/**
+ * Knows that a database came out of a backup. The token can tell that only while it is newer than the backup: when both were lost, and both
+ * were restored, they fit together, and what happened since is in neither of them.
+ */
+export class RestoredDatabases {
+  /** The newest restore that nobody has accepted. */
+  async open(tx: EntityManager): Promise<Pick<RestoredDatabase, 'backup' | 'madeAt'> | undefined> {
+    const [row]: { backup: string; madeAt: Date }[] = await tx.query(
+      `SELECT backup, made_at AS "madeAt" FROM restored_database WHERE accepted_at IS NULL ORDER BY restored_at DESC LIMIT 1`,
+    );
+    return row;
+  }
+
+  /** Holds the database: no process that is started from now on serves it. */
+  async hold(tx: EntityManager, { backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Promise<void> {
+    await tx.query(`INSERT INTO restored_database (id, backup, made_at) VALUES ($1, $2, $3)`, [
+      newId(),
+      backup,
+      madeAt,
+    ]);
+  }
+
+  /** Marks every restore as accepted. @returns names of the backups */
+  async accept(tx: EntityManager): Promise<string[]> {
+    const [rows]: [{ backup: string }[], number] = await tx.query(
+      `UPDATE restored_database SET accepted_at = now() WHERE accepted_at IS NULL RETURNING backup`,
+    );
+    return rows.map(({ backup }) => backup);
+  }
+}

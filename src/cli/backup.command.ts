@@ -1,0 +1,116 @@
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Config } from '../platform/config/config.js';
+import { type MadeBackup, makeBackup, testify } from './backup/make-backup.js';
+import { type Manifest, readManifest } from './backup/manifest.js';
+import { findPrograms } from './backup/postgres-programs.js';
+import { faultsOf, witnessFault } from './backup/verify-backup.js';
+import { type AdminCommand, AdminError, EXIT, interruption, note, print } from './command.js';
+
+/** Backs up what belongs together, and says whether a backup is whole. */
+export const backup: AdminCommand = {
+  name: 'backup',
+  usage: [
+    '--out DIRECTORY [--base] [--witness FILE|https://…] [--postgres-bin DIRECTORY] [--json]',
+    'verify DIRECTORY [--witness FILE] [--postgres-bin DIRECTORY] [--json]',
+  ],
+  summary: 'Backs up database, token, settings and the state of the audit log; verifies a backup',
+  details: [
+    'The service goes on working. The database is copied at one moment, then the token, then it is all read again;',
+    'only then does the backup get its name. What is called ….partial is no backup.',
+    '',
+    '  --out DIRECTORY   a directory sealwright-TIME is made in it, mode 0700',
+    '  --base            by pg_basebackup instead of pg_dump: for large databases, and together with a WAL archive.',
+    "                    Needs the right REPLICATION; PostgreSQL's own means restore it (docs/restore.md)",
+    '  --witness W       tells a file on another machine, or an HTTPS address, of the backup and of the newest',
+    '                    checkpoint of the log. With verify: whether the witness was told of this very backup',
+    '  --postgres-bin D  where pg_dump and pg_restore are, of the version of the server or later',
+    '',
+    "SoftHSM's tokens are copied; any other HSM is yours to back up, by the means of its maker, after each new key.",
+    'Secrets are not in it: SVC_JWT_SECRET, passwords and the PIN are with your secret store. What the database has',
+    'sealed opens only with them and the token, so keep them for as long as the backup.',
+  ],
+  codes: ['Ends with 1 when there is no backup, or a fault in the one that is verified. Nothing half is left.'],
+  async run(args) {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    const [what, directory, ...more] = positionals;
+    if (what === undefined && values.out !== undefined) return make(values.out, values);
+    if (what === 'verify' && directory !== undefined && more.length === 0) return verify(directory, values);
+    throw new AdminError(
+      'backup takes: --out DIRECTORY, or verify DIRECTORY. See: sealwright-admin help backup',
+      EXIT.usage,
+    );
+  },
+};
+
+const OPTIONS = {
+  out: { type: 'string' },
+  base: { type: 'boolean', default: false },
+  witness: { type: 'string' },
+  'postgres-bin': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+interface Values {
+  readonly base: boolean;
+  readonly witness?: string | undefined;
+  readonly 'postgres-bin'?: string | undefined;
+  readonly json: boolean;
+}
+
+async function make(out: string, { base, witness, json, 'postgres-bin': programs }: Values): Promise<void> {
+  // Whatever a program that is started here writes, nobody else may read.
+  process.umask(0o077);
+  const way = base ? 'base' : 'logical';
+  const made = await makeBackup({
+    config: new Config(),
+    out,
+    way,
+    witness,
+    programs,
+    signal: interruption(),
+    says: note,
+  });
+  if (json) print(JSON.stringify({ directory: made.directory, manifestSha256: made.manifestSha256, ...made.manifest }));
+  else print(...linesOf(made));
+  if (witness === undefined) return;
+  await testify(witness, made).catch((error: Error) => {
+    throw new AdminError(`${error.message}. The backup is whole, but nobody was told of it: ${made.directory}`);
+  });
+}
+
+function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] {
+  const { token, log, database } = manifest;
+  return [
+    `${directory}: whole, and read again.`,
+    `Database: PostgreSQL ${database.server}, ${manifest.schema.migrations.length} migrations, by version ${manifest.version}.`,
+    log === undefined
+      ? 'Audit log: no checkpoint was signed yet.'
+      : `Audit log: ${log.origin}, ${log.size} leaves, root ${log.root}.`,
+    token.way === 'softhsm'
+      ? `Token: "${token.label}" of SoftHSM. Its keys are encrypted under the PIN.`
+      : `Token: NOT IN THIS BACKUP. "${token.label}" is yours to back up, by the means of the maker of ${token.module}.`,
+    'Not in it: SVC_JWT_SECRET, passwords, the PIN. Keep them for as long as the backup.',
+    `SHA-256 of the manifest: ${manifestSha256}`,
+  ];
+}
+
+async function verify(directory: string, { witness, json, 'postgres-bin': bin }: Values): Promise<void> {
+  const manifest = await readManifest(directory);
+  const programs = await findPrograms(manifest.database.program, bin).catch(() => undefined);
+  const faults = await faultsOf(directory, manifest, { programs });
+  if (manifest.name !== basename(directory)) note(`It was made as ${manifest.name}.`);
+  const unseen = witness === undefined ? undefined : await witnessFault(directory, manifest, witness);
+  if (unseen !== undefined) faults.push(unseen);
+  if (json) print(JSON.stringify({ directory, faults, readDump: programs !== undefined, ...manifest }));
+  else print(...reportOf(manifest, faults, programs !== undefined));
+  process.exitCode = faults.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+function reportOf({ name, madeAt, version, files }: Manifest, faults: readonly string[], readDump: boolean): string[] {
+  if (faults.length > 0) return [`${name} is damaged:`, ...faults.map((fault) => `  ${fault}`)];
+  return [
+    `${name} of ${madeAt}, version ${version}: ${files.length} files are as they were made.`,
+    ...(readDump ? [] : ['The dump was not read: there is no pg_restore of its version on this machine.']),
+  ];
+}

@@ -1,0 +1,99 @@
+import type { Client } from 'pg';
+import type { Config } from '../../platform/config/config.js';
+import { databaseClient, onAnyHost } from '../../platform/database/database-client.js';
+import type { Server } from './postgres-programs.js';
+import type { BackedUpLog, Manifest } from './manifest.js';
+
+/** A database as it is at one moment. */
+export interface DatabaseSnapshot {
+  /** For `pg_dump --snapshot`; of use until the snapshot is closed. */
+  readonly id: string;
+  readonly server: Server;
+  readonly takenAt: Date;
+  readonly serverVersion: string;
+  /** Bytes that the database has on disk. */
+  readonly bytes: number;
+  readonly schema: Manifest['schema'];
+  readonly log: (BackedUpLog & { readonly note: string }) | undefined;
+  close(): Promise<void>;
+}
+
+interface LogRow {
+  readonly origin: string;
+  readonly size: string;
+  readonly root: Buffer;
+  readonly note: string;
+  readonly publicKey: Buffer;
+}
+
+/**
+ * Opens a snapshot that a dump and what is said about it in the manifest have in common: everything in one is true of the other, whatever
+ * is written meanwhile.
+ */
+export async function openSnapshot(config: Config): Promise<DatabaseSnapshot> {
+  const client = await connected(config);
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`);
+    return { ...(await facts(client)), server: { host: client.host, port: client.port }, close: () => client.end() };
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Number of tables and sequences of others than PostgreSQL itself: a restore goes into a database that has none. */
+export async function countRelations(config: Config): Promise<{ server: Server; version: string; relations: number }> {
+  const client = await connected(config);
+  try {
+    const [row] = await rows<{ version: string; relations: number }>(
+      client,
+      `SELECT split_part(current_setting('server_version'), ' ', 1) AS version, (SELECT count(*)::int FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema') AS relations`,
+    );
+    if (row === undefined) throw new Error('the server did not answer');
+    return { ...row, server: { host: client.host, port: client.port } };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function connected(config: Config): Promise<Client> {
+  return onAnyHost(config, async () => {
+    const client = new (databaseClient(config))({
+      application_name: 'sealwright-admin',
+      connectionTimeoutMillis: 10_000,
+    });
+    await client.connect();
+    return client;
+  });
+}
+
+async function facts(client: Client): Promise<Omit<DatabaseSnapshot, 'server' | 'close'>> {
+  const [row] = await rows<{ id: string; takenAt: Date; serverVersion: string; bytes: string }>(
+    client,
+    `SELECT pg_export_snapshot() AS id, now() AS "takenAt", split_part(current_setting('server_version'), ' ', 1) AS "serverVersion",
+       pg_database_size(current_database()) AS bytes`,
+  );
+  const [epoch] = await rows<{ minReader: number; minWriter: number }>(
+    client,
+    `SELECT min_reader AS "minReader", min_writer AS "minWriter" FROM schema_epoch`,
+  );
+  const applied = await rows<{ name: string }>(client, 'SELECT name FROM migrations ORDER BY id');
+  const [log] = await rows<LogRow>(
+    client,
+    `SELECT k.origin, c.size, c.root, c.note, k.public_key AS "publicKey" FROM log_checkpoint c,
+       (SELECT origin, public_key FROM log_key WHERE public_key IS NOT NULL ORDER BY id DESC LIMIT 1) k ORDER BY c.size DESC LIMIT 1`,
+  );
+  if (row === undefined || epoch === undefined) throw new Error('the database does not say its version');
+  const schema = { migrations: applied.map(({ name }) => name), ...epoch };
+  return { ...row, bytes: Number(row.bytes), schema, log: log && logOf(log) };
+}
+
+function logOf({ origin, size, root, note, publicKey }: LogRow): NonNullable<DatabaseSnapshot['log']> {
+  return { origin, size: Number(size), root: root.toString('base64'), note, publicKey: publicKey.toString('base64') };
+}
+
+async function rows<Row extends object>(client: Client, text: string): Promise<Row[]> {
+  return (await client.query<Row>(text)).rows;
+}

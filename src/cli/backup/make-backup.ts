@@ -1,0 +1,226 @@
+import { createPublicKey } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
+import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
+import { schemaFault } from '../../platform/instances/schema-fit.js';
+import { AdminError } from '../command.js';
+import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
+import {
+  type DatabaseCopyWay,
+  filesOf,
+  type Manifest,
+  MANIFEST_FILE,
+  MANIFEST_FORMAT,
+  pathsBelow,
+  sha256Of,
+} from './manifest.js';
+import { ended, findPrograms, type PostgresPrograms, startProgram } from './postgres-programs.js';
+import { copyToken, isSoftHsm, overlap, TOKEN_DIRECTORY, tokenDirectory } from './token-copy.js';
+import { assertSound } from './verify-backup.js';
+import { assertWitness, tellWitness } from './witness.js';
+
+export const DUMP_FILE = 'database.dump';
+export const BASE_DIRECTORY = 'database';
+const SETTINGS_FILE = 'settings.env';
+const CHECKPOINT_FILE = 'checkpoint.txt';
+const LOG_KEY_FILE = 'log-key.pem';
+/** A name without it was never finished. */
+export const UNFINISHED = '.partial';
+const MB = 1024 * 1024;
+/** A dump is compressed and has no indexes: it takes less than half of what the database takes. */
+const DUMP_SHARE = 1 / 2;
+/** What is left for others on the same disk: a full disk would stop a token that is kept in files. */
+const MIN_LEFT_BYTES = 64 * MB;
+
+export interface BackupOrder {
+  readonly config: Config;
+  /** Directory in which the directory of the backup is made. */
+  readonly out: string;
+  readonly way: DatabaseCopyWay;
+  /** A file or an https address that is told of the backup. */
+  readonly witness?: string | undefined;
+  /** Where PostgreSQL's programs are. */
+  readonly programs?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Told of each step. */
+  readonly says: (line: string) => void;
+}
+
+export interface MadeBackup {
+  readonly directory: string;
+  readonly manifest: Manifest;
+  readonly manifestSha256: string;
+  /** The newest checkpoint in the backup, a signed note. */
+  readonly checkpoint: string | undefined;
+}
+
+/**
+ * Makes a backup: the database at one moment, and after that the token, so that the token of the backup has every key that the database of
+ * the backup names. It appears under its name when all of it is on disk and was read again; whatever goes wrong before leaves nothing.
+ */
+export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
+  const { config, says } = order;
+  if (order.witness !== undefined) assertWitness(order.witness);
+  const out = resolve(order.out);
+  const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
+  if (tokens !== undefined && overlap(out, tokens))
+    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, 2);
+  await mkdir(out, { recursive: true, mode: 0o700 });
+  await tellUnfinished(out, says);
+  const snapshot = await openSnapshot(config);
+  try {
+    assertSchema(snapshot);
+    const programs = await findPrograms(snapshot.serverVersion, order.programs);
+    await assertRoom(out, snapshot, order.way);
+    const name = `sealwright-${stampOf(snapshot.takenAt)}`;
+    const draft = join(out, `${name}${UNFINISHED}`);
+    await mkdir(draft, { mode: 0o700 });
+    try {
+      return await fill(draft, { ...order, snapshot, programs, tokens, name });
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      throw order.signal.aborted ? new AdminError('Interrupted: nothing is left of this backup.') : explained(error);
+    }
+  } finally {
+    await snapshot.close().catch(() => undefined);
+  }
+}
+
+interface Work extends Omit<BackupOrder, 'programs'> {
+  readonly snapshot: DatabaseSnapshot;
+  readonly programs: PostgresPrograms;
+  /** The directory of SoftHSM's tokens; undefined for another HSM. */
+  readonly tokens: string | undefined;
+  readonly name: string;
+}
+
+async function fill(draft: string, work: Work): Promise<MadeBackup> {
+  const { snapshot, tokens, says, signal, name } = work;
+  says(`PostgreSQL ${snapshot.serverVersion}, ${Math.ceil(snapshot.bytes / MB)} MB on its disk …`);
+  await copyDatabase(draft, work);
+  signal.throwIfAborted();
+  if (tokens !== undefined) {
+    says(`the token in ${tokens} …`);
+    await copyToken(tokens, join(draft, TOKEN_DIRECTORY));
+  }
+  await writePrivate(join(draft, SETTINGS_FILE), work.config.settingsWithoutSecrets);
+  if (snapshot.log !== undefined) {
+    await writePrivate(join(draft, CHECKPOINT_FILE), snapshot.log.note);
+    await writePrivate(join(draft, LOG_KEY_FILE), pemOf(snapshot.log.publicKey));
+  }
+  const manifest = await manifestOf(draft, work);
+  await writePrivate(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
+  await toDisk(draft);
+  says('reading it again …');
+  await assertSound(draft, { signal, programs: work.programs });
+  signal.throwIfAborted();
+  const directory = join(dirname(draft), name);
+  await rename(draft, directory);
+  await syncPath(dirname(draft));
+  const manifestSha256 = await sha256Of(join(directory, MANIFEST_FILE));
+  return { directory, manifest, manifestSha256, checkpoint: snapshot.log?.note };
+}
+
+/** Tells the witness of a backup that is there. Its failure is the command's failure, but the backup stays. */
+export async function testify(witness: string, { manifest, manifestSha256, checkpoint }: MadeBackup): Promise<void> {
+  await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256, checkpoint });
+}
+
+async function copyDatabase(draft: string, { config, snapshot, programs, way, signal }: Work): Promise<void> {
+  const connection = { config, server: snapshot.server };
+  const to = join(draft, way === 'logical' ? DUMP_FILE : BASE_DIRECTORY);
+  const [name, args] =
+    way === 'logical'
+      ? ([
+          'pg_dump',
+          ['--format=custom', '--no-password', '--lock-wait-timeout=30s', `--snapshot=${snapshot.id}`, `--file=${to}`],
+        ] as const)
+      : ([
+          'pg_basebackup',
+          ['--format=tar', '--no-password', '--wal-method=stream', '--checkpoint=fast', `--pgdata=${to}`],
+        ] as const);
+  const child = startProgram(programs, name, args, connection, signal);
+  child.stdin?.end();
+  child.stdout?.resume();
+  await ended(child, name);
+}
+
+async function manifestOf(draft: string, { config, snapshot, programs, tokens, way, name }: Work): Promise<Manifest> {
+  const { note: _inItsOwnFile, ...log } = snapshot.log ?? {};
+  return {
+    format: MANIFEST_FORMAT,
+    name,
+    madeAt: snapshot.takenAt.toISOString(),
+    version: PRODUCT_VERSION,
+    schema: snapshot.schema,
+    database: { way, server: snapshot.serverVersion, program: programs.version },
+    ...(snapshot.log && { log: log as Manifest['log'] }),
+    token: {
+      way: tokens === undefined ? 'elsewhere' : 'softhsm',
+      label: config.pkcs11TokenLabel,
+      module: basename(config.pkcs11Library),
+    },
+    files: await filesOf(draft),
+  };
+}
+
+/** A schema that is not of this version may have what this version does not know, and would be said to be whole. */
+function assertSchema({ schema }: DatabaseSnapshot): void {
+  const fault = schemaFault({ applied: schema.migrations, epoch: schema });
+  if (fault !== undefined) throw new AdminError(fault);
+}
+
+async function assertRoom(out: string, { bytes }: DatabaseSnapshot, way: DatabaseCopyWay): Promise<void> {
+  const { bavail, bsize } = await statfs(out);
+  const needed = Math.ceil(way === 'base' ? bytes : bytes * DUMP_SHARE) + MIN_LEFT_BYTES;
+  if (bavail * bsize >= needed) return;
+  const mb = (count: number) => `${Math.ceil(count / MB)} MB`;
+  throw new AdminError(
+    `There is not enough room in ${out}: ${mb(bavail * bsize)} are free, ${mb(needed)} may be needed.`,
+  );
+}
+
+async function tellUnfinished(out: string, says: (line: string) => void): Promise<void> {
+  const names = (await readdir(out)).filter((name) => name.endsWith(UNFINISHED));
+  for (const name of names)
+    says(
+      `${join(out, name)} was never finished, or is being made: it is no backup. Remove it when nothing writes to it.`,
+    );
+}
+
+function stampOf(time: Date): string {
+  return time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+}
+
+function explained(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new AdminError('The disk is full: nothing is left of this backup.');
+  return error;
+}
+
+function writePrivate(file: string, text: string): Promise<void> {
+  return writeFile(file, text, { mode: 0o600 });
+}
+
+function pemOf(publicKey: string): string {
+  const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+  return key.export({ format: 'pem', type: 'spki' }).toString();
+}
+
+/** Everything below, files and directories, is on disk when this resolves. */
+async function toDisk(directory: string): Promise<void> {
+  const files = await pathsBelow(directory);
+  const folders = new Set(files.map((path) => dirname(join(directory, path))));
+  for (const path of [...files.map((file) => join(directory, file)), ...folders, directory]) await syncPath(path);
+}
+
+async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,115 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { copyToken, isSoftHsm, overlap, putToken, tokenDirectory } from './token-copy.js';
+
+let place: string;
+let tokens: string;
+
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), 'sealwright-token-'));
+  tokens = join(place, 'tokens');
+  mkdirSync(join(tokens, 'one'), { recursive: true });
+  writeFileSync(join(tokens, 'one', 'token.object'), 'token');
+  writeFileSync(join(tokens, 'one', 'key.object'), 'key 0');
+  writeFileSync(join(tokens, 'one', 'key.lock'), '');
+});
+
+describe('the copy of a token', () => {
+  it('has every file as it is', async () => {
+    await copyToken(tokens, join(place, 'copy'));
+    expect(readdirSync(join(place, 'copy', 'one')).sort()).toEqual(readdirSync(join(tokens, 'one')).sort());
+    expect(readFileSync(join(place, 'copy', 'one', 'key.object'), 'utf8')).toBe('key 0');
+  });
+
+  it('is of one moment while objects are written that belong together', async () => {
+    let goesOn = true;
+    const writing = (async () => {
+      for (let round = 1; goesOn; round += 1) {
+        // Many files between the two: a copy that looked at neither twice would have one old and one new.
+        writeFileSync(join(tokens, 'one', 'a.object'), `round ${round}`);
+        for (let file = 0; file < 40; file += 1) writeFileSync(join(tokens, 'one', `m${file}.object`), `${round}`);
+        writeFileSync(join(tokens, 'one', 'z.object'), `round ${round}`);
+        await sleep(round % 5 === 0 ? 60 : 1);
+      }
+    })();
+    for (let copies = 0; copies < 5; copies += 1) {
+      const copy = join(place, `copy ${copies}`);
+      await copyToken(tokens, copy);
+      const text = (name: string) => readFileSync(join(copy, 'one', name), 'utf8');
+      expect(text('a.object')).toBe(text('z.object'));
+    }
+    goesOn = false;
+    await writing;
+  });
+
+  it('is closed to others, whatever the original is', async () => {
+    chmodSync(join(tokens, 'one'), 0o755);
+    chmodSync(join(tokens, 'one', 'key.object'), 0o644);
+    await copyToken(tokens, join(place, 'copy'));
+    const modes = ['copy', 'copy/one', 'copy/one/key.object'].map((path) => statSync(join(place, path)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
+  });
+
+  it('of a directory without a token is refused', async () => {
+    mkdirSync(join(place, 'empty'));
+    await expect(copyToken(join(place, 'empty'), join(place, 'copy'))).rejects.toThrow('holds no token');
+    await expect(copyToken(join(place, 'none'), join(place, 'copy'))).rejects.toThrow('holds no token');
+  });
+});
+
+describe('a token that is put back', () => {
+  it('appears whole in an empty directory, and again after an attempt that was cut short', async () => {
+    const home = join(place, 'home', 'tokens');
+    mkdirSync(`${home}.restoring`, { recursive: true });
+    writeFileSync(join(`${home}.restoring`, 'half'), 'x');
+    expect(await putToken(tokens, home)).toBe(true);
+    expect(readdirSync(home)).toEqual(['one']);
+  });
+
+  it('never takes the place of one that is there', async () => {
+    const home = join(place, 'home');
+    mkdirSync(home);
+    writeFileSync(join(home, 'newer.object'), 'newer');
+    expect(await putToken(tokens, home)).toBe(false);
+    expect(readdirSync(home)).toEqual(['newer.object']);
+  });
+});
+
+describe('the directory of tokens', () => {
+  const configured = (text: string) => {
+    writeFileSync(join(place, 'softhsm2.conf'), text);
+    return tokenDirectory(join(place, 'softhsm2.conf'));
+  };
+
+  it('is read from the configuration of SoftHSM', async () => {
+    expect(await configured('log.level = ERROR\n  directories.tokendir = /var/lib/x/tokens/\n')).toBe(
+      '/var/lib/x/tokens',
+    );
+  });
+
+  it.each(['', 'directories.tokendir = tokens\n'])('must be said, as an absolute path: "%s"', async (text) => {
+    await expect(configured(text)).rejects.toThrow('directories.tokendir');
+  });
+
+  it('that is not readable is said so, with the variable that names it', async () => {
+    await expect(tokenDirectory(join(place, 'none'))).rejects.toThrow('SOFTHSM2_CONF');
+  });
+});
+
+it.each([
+  ['/a/b', '/a/b', true],
+  ['/a/b/c', '/a/b', true],
+  ['/a', '/a/b', true],
+  ['/a/bc', '/a/b', false],
+  ['/x', '/a/b', false],
+])('%s and %s overlap: %s', (one, other, expected) => {
+  expect(overlap(one, other)).toBe(expected);
+});
+
+it('SoftHSM is known by the name of its library', () => {
+  expect(isSoftHsm('/usr/lib/softhsm/libsofthsm2.so')).toBe(true);
+  expect(isSoftHsm('/opt/vendor/libCryptoki2.so')).toBe(false);
+});

@@ -1,0 +1,103 @@
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AdminError } from '../command.js';
+import { pathsBelow } from './manifest.js';
+
+export const TOKEN_DIRECTORY = 'token';
+const PAUSE_MS = 50;
+/** SoftHSM writes an object within milliseconds; a service that signs checkpoints writes one a second. */
+const MAX_TRIES = 200;
+
+/** Whether the PKCS#11 module is SoftHSM, which keeps its tokens in files. */
+export function isSoftHsm(module: string): boolean {
+  return /softhsm/i.test(module);
+}
+
+/** The directory of the tokens, by SoftHSM's configuration (softhsm2.conf(5), directories.tokendir). */
+export async function tokenDirectory(configuration: string): Promise<string> {
+  const text = await readFile(configuration, 'utf8').catch((cause: Error) => {
+    throw new AdminError(`SoftHSM's configuration cannot be read (SOFTHSM2_CONF): ${cause.message}`);
+  });
+  const line = text.split('\n').find((one) => one.trimStart().startsWith('directories.tokendir'));
+  const directory = line?.split('=').slice(1).join('=').trim() ?? '';
+  if (isAbsolute(directory)) return directory.replace(/\/$/, '');
+  throw new AdminError(
+    `${configuration} does not say by directories.tokendir, as an absolute path, where the tokens are`,
+  );
+}
+
+/**
+ * Copies the tokens of SoftHSM at one moment: when a file changed while it was copied, all of it is copied again. The service may go on
+ * working. The copy holds private keys, encrypted under the PIN.
+ */
+export async function copyToken(from: string, to: string): Promise<void> {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const before = await stateOf(from);
+    if (before.size === 0) throw new AdminError(`${from} holds no token: is SOFTHSM2_CONF that of the service?`);
+    await cp(from, to, { recursive: true, preserveTimestamps: true }).catch(ignoreVanished);
+    if (isSame(before, await stateOf(from)) && isComplete(before, await stateOf(to))) return closeToOthers(to);
+    await rm(to, { recursive: true, force: true });
+    await sleep(PAUSE_MS);
+  }
+  throw new AdminError(
+    `${from} changed all the time while it was copied: stop what makes keys in the token, and repeat`,
+  );
+}
+
+/**
+ * Puts the tokens of a backup where SoftHSM looks for them. Tokens that are there stay as they are: they are newer than the backup.
+ * @returns whether the copy was put there; the directory appears whole or not at all
+ */
+export async function putToken(from: string, to: string): Promise<boolean> {
+  if ((await stateOf(to)).size > 0) return false;
+  const draft = `${to}.restoring`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await cp(from, draft, { recursive: true, preserveTimestamps: true });
+  await rm(to, { recursive: true, force: true });
+  await rename(draft, to);
+  return true;
+}
+
+/** Whether one of two directories is inside the other, or the same. */
+export function overlap(one: string, other: string): boolean {
+  const leads = (from: string, to: string) => {
+    const way = relative(from, to);
+    return way === '' || (!way.startsWith('..') && !isAbsolute(way));
+  };
+  return leads(one, other) || leads(other, one);
+}
+
+/** Whatever the modes of the original are. */
+async function closeToOthers(directory: string): Promise<void> {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+}
+
+/** Size and times of each file. Locks of SoftHSM are empty and are touched by readers. */
+async function stateOf(directory: string): Promise<Map<string, string>> {
+  const paths = await pathsBelow(directory).catch(() => []);
+  const state = new Map<string, string>();
+  for (const path of paths) {
+    const found = await stat(join(directory, path), { bigint: true }).catch(() => undefined);
+    if (path.endsWith('.lock')) continue;
+    state.set(path, found === undefined ? 'gone' : `${found.size} ${found.mtimeNs} ${found.ctimeNs} ${found.ino}`);
+  }
+  return state;
+}
+
+function isSame(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {
+  return before.size === after.size && [...before].every(([path, state]) => after.get(path) === state);
+}
+
+function isComplete(wanted: ReadonlyMap<string, string>, copied: ReadonlyMap<string, string>): boolean {
+  const sizeOf = (state: string | undefined) => state?.split(' ', 1)[0];
+  return [...wanted].every(([path, state]) => sizeOf(copied.get(path)) === sizeOf(state));
+}
+
+/** An object that was deleted meanwhile: the directory is looked at once more anyway. */
+function ignoreVanished(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,99 @@
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Manifest, filesOf, MANIFEST_FILE, MANIFEST_FORMAT, readManifest, sha256Of } from './manifest.js';
+import { assertSound, faultsOf, witnessFault } from './verify-backup.js';
+import { tellWitness } from './witness.js';
+
+let directory: string;
+let manifest: Manifest;
+
+const at = (...parts: string[]) => join(directory, ...parts);
+const writeManifest = (changed: object = {}) =>
+  writeFileSync(at(MANIFEST_FILE), JSON.stringify({ ...manifest, ...changed }));
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'sealwright-backup-'));
+  mkdirSync(at('token'));
+  writeFileSync(at('database.dump'), Buffer.alloc(100_000, 7));
+  writeFileSync(at('token', 'object'), 'key');
+  manifest = {
+    format: MANIFEST_FORMAT,
+    name: 'sealwright-20261126T030000Z',
+    madeAt: '2026-11-26T03:00:00.000Z',
+    version: '1.0.0',
+    schema: { migrations: ['First1'], minReader: 1, minWriter: 1 },
+    database: { way: 'logical', server: '17.2', program: '17.2' },
+    token: { way: 'softhsm', label: 'x', module: 'libsofthsm2.so' },
+    files: await filesOf(directory),
+  };
+  writeManifest();
+});
+
+describe('a backup', () => {
+  it('is sound as it was made', async () => {
+    expect(await assertSound(directory, {})).toEqual(manifest);
+  });
+
+  it('that was cut short is no backup: the manifest is written last', async () => {
+    rmSync(at(MANIFEST_FILE));
+    await expect(readManifest(directory)).rejects.toThrow('is no backup');
+    writeFileSync(at(MANIFEST_FILE), '');
+    await expect(readManifest(directory)).rejects.toThrow('is no backup');
+  });
+
+  it.each([
+    [
+      'is truncated',
+      () => truncateSync(at('database.dump'), 99_999),
+      'database.dump has 99999 bytes instead of 100000',
+    ],
+    ['is empty', () => truncateSync(at('database.dump')), 'database.dump has 0 bytes'],
+    ['is missing', () => rmSync(at('token', 'object')), 'token/object is missing'],
+    ['was changed', () => writeFileSync(at('token', 'object'), 'kez'), 'token/object was changed'],
+    ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not of the backup'],
+  ])('is refused when a file of it %s', async (_what, damage, words) => {
+    damage();
+    const faults = await faultsOf(directory, manifest, {});
+    expect(faults).toEqual([expect.stringContaining(words)]);
+    await expect(assertSound(directory, {})).rejects.toThrow(words);
+  });
+
+  it('is not made with a link in it, which would lead elsewhere', async () => {
+    symlinkSync('/etc/passwd', at('token', 'link'));
+    await expect(filesOf(directory)).rejects.toThrow('neither a file nor a directory');
+  });
+
+  it.each(['../outside', '/etc/passwd', 'token/../../x', 'token//x', ''])(
+    'whose manifest names the path "%s" is refused',
+    async (path) => {
+      writeManifest({ files: [{ path, bytes: 1, sha256: 'a'.repeat(64) }] });
+      await expect(readManifest(directory)).rejects.toThrow('is damaged');
+    },
+  );
+
+  it.each(['{', '[]', 'null', '{"format":1}', '"x"'])('whose manifest is %s is refused', async (text) => {
+    writeFileSync(at(MANIFEST_FILE), text);
+    await expect(readManifest(directory)).rejects.toThrow('is damaged');
+  });
+
+  it('in a format of a later version says which version to use', async () => {
+    writeManifest({ format: MANIFEST_FORMAT + 1, version: '9.9.9', files: 'in another form' });
+    await expect(readManifest(directory)).rejects.toThrow('made by version 9.9.9');
+  });
+});
+
+describe('a witness', () => {
+  it('knows the backup that it was told of, and finds one that was put in its place', async () => {
+    const witness = join(mkdtempSync(join(tmpdir(), 'sealwright-witness-')), 'witness.jsonl');
+    await tellWitness(witness, { at: manifest.madeAt, backup: 'another', manifestSha256: 'a'.repeat(64) });
+    expect(await witnessFault(directory, manifest, witness)).toContain('knows no backup');
+    const manifestSha256 = await sha256Of(at(MANIFEST_FILE));
+    await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256 });
+    appendFileSync(witness, '{"cut sho');
+    expect(await witnessFault(directory, manifest, witness)).toBeUndefined();
+    writeManifest({ madeAt: '2026-11-27T03:00:00.000Z' });
+    expect(await witnessFault(directory, manifest, witness)).toContain('it was replaced');
+  });
+});

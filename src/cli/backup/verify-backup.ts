@@ -1,0 +1,86 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openNote } from '../../verifier/signed-note.js';
+import { AdminError } from '../command.js';
+import { type Manifest, MANIFEST_FILE, pathsBelow, readManifest, sha256Of } from './manifest.js';
+import { ended, type PostgresPrograms, startProgram } from './postgres-programs.js';
+import { readWitness } from './witness.js';
+
+interface VerifyOptions {
+  readonly signal?: AbortSignal;
+  /** Reads the dump as a restore would; without it only hashes are compared. */
+  readonly programs?: PostgresPrograms | undefined;
+}
+
+/** Rejects with every fault of a backup. */
+export async function assertSound(directory: string, options: VerifyOptions): Promise<Manifest> {
+  const manifest = await readManifest(directory);
+  const faults = await faultsOf(directory, manifest, options);
+  if (faults.length === 0) return manifest;
+  throw new AdminError(`${directory} is damaged:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+}
+
+/** What is wrong with a backup; nothing when it is as it was made. */
+export async function faultsOf(directory: string, manifest: Manifest, options: VerifyOptions): Promise<string[]> {
+  const faults = [...(await filesThatDiffer(directory, manifest)), ...(await logFaults(directory, manifest))];
+  // A dump whose bytes are others need not be read.
+  if (faults.length === 0 && options.programs !== undefined)
+    faults.push(...(await dumpFaults(directory, manifest, options)));
+  return faults;
+}
+
+async function filesThatDiffer(directory: string, { files }: Manifest): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { path, bytes, sha256 } of files) {
+    const file = join(directory, path);
+    const found = await stat(file).catch(() => undefined);
+    if (found === undefined) faults.push(`${path} is missing`);
+    else if (found.size !== bytes) faults.push(`${path} has ${found.size} bytes instead of ${bytes}`);
+    else if ((await sha256Of(file)) !== sha256) faults.push(`${path} was changed: its SHA-256 is another`);
+  }
+  const known = new Set([MANIFEST_FILE, ...files.map(({ path }) => path)]);
+  const more = (await pathsBelow(directory)).filter((path) => !known.has(path));
+  return [...faults, ...more.map((path) => `${path} is not of the backup`)];
+}
+
+/** The checkpoint in the backup is the one that the manifest speaks of, and the key of the log signed it. */
+async function logFaults(directory: string, { log }: Manifest): Promise<string[]> {
+  if (log === undefined) return [];
+  const note = await readFile(join(directory, 'checkpoint.txt'), 'utf8').catch(() => '');
+  const opened = openNote(note, Buffer.from(log.publicKey, 'base64'));
+  const isIt = opened?.origin === log.origin && opened.size === log.size && opened.root.toString('base64') === log.root;
+  return isIt ? [] : ['checkpoint.txt is not the signed checkpoint that the manifest names'];
+}
+
+/** Reads the whole dump, as a restore would. */
+async function dumpFaults(
+  directory: string,
+  { database }: Manifest,
+  { programs, signal }: VerifyOptions,
+): Promise<string[]> {
+  if (database.way !== 'logical' || programs === undefined) return [];
+  const args = ['--file=/dev/null', join(directory, 'database.dump')];
+  const child = startProgram(programs, 'pg_restore', args, undefined, signal);
+  child.stdin?.end();
+  child.stdout?.resume();
+  return ended(child, 'pg_restore').then(
+    () => [],
+    (error: Error) => {
+      signal?.throwIfAborted();
+      return [`database.dump cannot be read: ${error.message}`];
+    },
+  );
+}
+
+/** Whether a witness was told of exactly this backup; the reason when not. */
+export async function witnessFault(
+  directory: string,
+  { name }: Manifest,
+  witness: string,
+): Promise<string | undefined> {
+  const said = (await readWitness(witness)).filter(({ backup }) => backup === name);
+  if (said.length === 0) return `${witness} knows no backup ${name}`;
+  const hash = await sha256Of(join(directory, MANIFEST_FILE));
+  if (said.some(({ manifestSha256 }) => manifestSha256 === hash)) return undefined;
+  return `${witness} was told of ${name} with another manifest: it was replaced`;
+}

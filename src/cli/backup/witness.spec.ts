@@ -1,0 +1,70 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { noteText, signedNote } from '../../verifier/signed-note.js';
+import { assertWitness, newestWitnessed, tellWitness } from './witness.js';
+
+const SAID = { at: '2026-11-26T03:00:00.000Z', backup: 'one', manifestSha256: 'a'.repeat(64) };
+let server: Server | undefined;
+
+afterEach(() => server?.close());
+
+async function witness(answer: RequestListener): Promise<string> {
+  server = createServer(answer);
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/witness`;
+}
+
+describe('a witness at an address', () => {
+  it('is told by POST, in JSON', async () => {
+    let got = '';
+    const address = await witness((request, response) => {
+      request.on('data', (chunk) => (got += String(chunk))).on('end', () => response.end());
+    });
+    await tellWitness(address, SAID);
+    expect(JSON.parse(got)).toEqual(SAID);
+  });
+
+  it('that refuses is no witness', async () => {
+    const address = await witness((_request, response) => response.writeHead(507).end());
+    await expect(tellWitness(address, SAID)).rejects.toThrow('The witness answered 507');
+  });
+
+  it('is not followed elsewhere', async () => {
+    const address = await witness((_request, response) => response.writeHead(307, { location: '/other' }).end());
+    await expect(tellWitness(address, SAID)).rejects.toThrow('does not answer');
+  });
+
+  it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('%s is refused', (address) => {
+    expect(() => assertWitness(address)).toThrow('--witness takes a file or an https:// address');
+  });
+
+  it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('%s can be used', (address) => {
+    expect(() => assertWitness(address)).not.toThrow();
+  });
+});
+
+describe('the newest state that a witness saw', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const der = publicKey.export({ format: 'der', type: 'spki' });
+  const noteOf = (size: number, origin = 'host/log', key = privateKey) => {
+    const checkpoint = { origin, size, root: Buffer.alloc(32, size) };
+    return signedNote(checkpoint, sign('sha256', Buffer.from(noteText(checkpoint)), key), der);
+  };
+  const seen = (...notes: string[]) =>
+    newestWitnessed(
+      notes.map((checkpoint) => ({ ...SAID, checkpoint })),
+      { origin: 'host/log', publicKey: der },
+    );
+
+  it('is the largest that the key of the log signed, in whatever order', () => {
+    expect(seen(noteOf(5), noteOf(9), noteOf(7))).toMatchObject({ size: 9, root: Buffer.alloc(32, 9) });
+  });
+
+  it('is nothing that another key signed, of another log, or that is no checkpoint', () => {
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    expect(seen(noteOf(9, 'host/log', other), noteOf(9, 'else/log'), 'x')).toBeUndefined();
+    expect(seen()).toBeUndefined();
+  });
+});

@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import { ConfigError } from '../platform/config/config.js';
+import { isDatabaseTrouble, operatorsWords, sqlState } from '../platform/database/database-error.js';
+import { PRODUCT_VERSION } from '../platform/instances/product-version.js';
+import { redacted } from '../platform/log/structured-logger.js';
+import { type AdminCommand, AdminError, EXIT, note, print } from './command.js';
+
+const NAME = 'sealwright-admin';
+const LEAST_COLUMN = 22;
+
+/** Runs one command and answers the exit code. A wrong call changes nothing: it is refused before any store is opened. */
+export async function runProgram(commands: readonly AdminCommand[], argv: readonly string[]): Promise<number> {
+  const [name = 'help', ...args] = argv;
+  try {
+    if (['help', '--help', '-h'].includes(name)) return help(commands, args[0]);
+    if (name === '--version') return version(args);
+    const command = find(commands, name);
+    if (args.includes('--help') || args.includes('-h')) return help(commands, name);
+    await run(command, args);
+    return Number(process.exitCode ?? EXIT.done);
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+async function run(command: AdminCommand, args: string[]): Promise<void> {
+  try {
+    await command.run(args);
+  } catch (error) {
+    if (!isWrongCall(error)) throw error;
+    throw new AdminError(`${error.message}\n${usageOf(command).join('\n')}`, EXIT.usage);
+  }
+}
+
+/** `parseArgs` throws a TypeError with a code of its own for each way in which arguments can be wrong. */
+function isWrongCall(error: unknown): error is TypeError {
+  return error instanceof TypeError && String((error as { code?: unknown }).code).startsWith('ERR_PARSE_ARGS');
+}
+
+function find(commands: readonly AdminCommand[], name: string): AdminCommand {
+  const command = commands.find((one) => one.name === name);
+  if (command !== undefined) return command;
+  throw new AdminError(`There is no command "${name}". See: ${NAME} help`, EXIT.usage);
+}
+
+function failure(error: unknown): number {
+  if (error instanceof ConfigError || error instanceof AdminError) {
+    note(`${NAME}: ${redacted(error.message)}`);
+    return error instanceof AdminError ? error.exitCode : EXIT.usage;
+  }
+  const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error);
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  note(`${NAME}: ${redacted(isDatabase ? `the database: ${operatorsWords(error)}` : stack)}`);
+  return EXIT.failed;
+}
+
+function version(args: string[]): number {
+  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
+  print(values.json ? JSON.stringify({ version: PRODUCT_VERSION }) : PRODUCT_VERSION);
+  return EXIT.done;
+}
+
+function help(commands: readonly AdminCommand[], name: string | undefined): number {
+  print(...(name === undefined ? overview(commands) : explanation(find(commands, name))));
+  return EXIT.done;
+}
+
+function overview(commands: readonly AdminCommand[]): string[] {
+  const width = Math.max(LEAST_COLUMN, ...commands.map(({ name }) => name.length + 2));
+  return [
+    `${NAME} ${PRODUCT_VERSION}: looks after an installation of Sealwright.`,
+    '',
+    'It runs on a machine that reaches the stores, with the settings of the service (SVC_…).',
+    `If something is wrong now, begin with: ${NAME} doctor`,
+    '',
+    ...commands.map(({ name: word, summary }) => `  ${word.padEnd(width)}${summary}`),
+    '',
+    `  ${NAME} help COMMAND   says what a command does, needs and changes`,
+    `  ${NAME} --version`,
+    '',
+    'Ends with 0 done or all is well, 1 failed or something was found, 2 the call or the settings are wrong,',
+    '3 another process does it at the moment.',
+  ];
+}
+
+function explanation(command: AdminCommand): string[] {
+  const { summary, details, codes = [] } = command;
+  const ends = codes.length === 0 ? [] : ['', ...codes];
+  return [...usageOf(command), '', `${summary}.`, '', ...details, ...ends];
+}
+
+function usageOf({ name, usage }: AdminCommand): string[] {
+  return usage.map((words, at) => `${at === 0 ? 'Usage: ' : '       '}${NAME} ${name} ${words}`.trimEnd());
+}

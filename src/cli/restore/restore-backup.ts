@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Writable } from 'node:stream';
+import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { MIGRATION_NAMES } from '../../platform/instances/schema-fit.js';
+import { countRelations } from '../backup/database-snapshot.reader.js';
+import type { Manifest } from '../backup/manifest.js';
+import {
+  ended,
+  findPrograms,
+  majorOf,
+  type PostgresPrograms,
+  type Server,
+  startProgram,
+} from '../backup/postgres-programs.js';
+import { putToken, TOKEN_DIRECTORY, tokenDirectory } from '../backup/token-copy.js';
+import { assertSound } from '../backup/verify-backup.js';
+import { AdminError } from '../command.js';
+
+interface RestoreOrder {
+  readonly config: Config;
+  readonly directory: string;
+  /** Where PostgreSQL's programs are. */
+  readonly programs?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly says: (line: string) => void;
+}
+
+export interface Restored {
+  readonly manifest: Manifest;
+  /** Whether the token of the backup was put in place; false when there is one already, undefined when the backup has none. */
+  readonly token: boolean | undefined;
+  /** Migrations of this version that the database of the backup lacks. */
+  readonly missingMigrations: number;
+}
+
+/**
+ * Restores a backup into an empty database, and its token into an empty directory. The database and the mark that holds it are written in
+ * one transaction: until that commits the database is as empty as before, so whatever is interrupted is simply run again.
+ */
+export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
+  const { config, directory, signal, says } = order;
+  const found = await findTarget(order);
+  says('reading the backup …');
+  const manifest = await assertSound(directory, { signal, programs: found.programs });
+  assertRestorable(manifest, found.server);
+  const token = await restoreToken(manifest, directory, config);
+  says(`the database ${config.database.database} …`);
+  await restoreDatabase(order, manifest, found);
+  return {
+    manifest,
+    token,
+    missingMigrations: MIGRATION_NAMES.filter((name) => !manifest.schema.migrations.includes(name)).length,
+  };
+}
+
+interface Target {
+  readonly programs: PostgresPrograms;
+  readonly server: Server & { readonly version: string };
+}
+
+async function findTarget({ config, programs }: RestoreOrder): Promise<Target> {
+  const { server, version, relations } = await countRelations(config);
+  if (relations > 0) {
+    throw new AdminError(
+      `The database ${config.database.database} is not empty: it has ${relations} tables and indexes. Keep it, however broken it is, and make an empty one: ALTER DATABASE … RENAME TO …; CREATE DATABASE ….`,
+    );
+  }
+  return { programs: await findPrograms(version, programs), server: { ...server, version } };
+}
+
+function assertRestorable({ version, schema, database }: Manifest, server: { readonly version: string }): void {
+  if (database.way === 'base') {
+    throw new AdminError(
+      'This is a base backup: PostgreSQL restores it, with the WAL archive (docs/restore.md, "From a base backup"). Then: sealwright-admin restore hold',
+    );
+  }
+  const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name));
+  if (later.length > 0) {
+    throw new AdminError(
+      `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not know, the first is ${later[0]}. Restore it by version ${version} or later.`,
+    );
+  }
+  if (majorOf(database.server) > majorOf(server.version)) {
+    throw new AdminError(
+      `The backup is of PostgreSQL ${database.server}, and the server is ${server.version}: it cannot go back. Use PostgreSQL ${majorOf(database.server)} or later.`,
+    );
+  }
+}
+
+async function restoreToken(
+  { token }: Manifest,
+  directory: string,
+  { pkcs11Library }: Config,
+): Promise<boolean | undefined> {
+  if (token.way === 'elsewhere' || !/softhsm/i.test(pkcs11Library)) return undefined;
+  return putToken(join(directory, TOKEN_DIRECTORY), await tokenDirectory(softHsmConfiguration()));
+}
+
+/** psql ends a transaction that nobody commits by a rollback, also when this process is killed in between. */
+async function restoreDatabase(
+  { config, directory, signal }: RestoreOrder,
+  manifest: Manifest,
+  target: Target,
+): Promise<void> {
+  const connection = { config, server: target.server };
+  const args = ['--no-psqlrc', '--quiet', '--no-password', '--set=ON_ERROR_STOP=1', '--file=-'];
+  const psql = startProgram(target.programs, 'psql', args, connection, signal);
+  const written = ended(psql, 'psql');
+  // It is awaited below; until then a failure must not end the process.
+  written.catch(() => undefined);
+  const dump = startProgram(
+    target.programs,
+    'pg_restore',
+    ['--no-owner', '--no-acl', '--no-comments', '--exit-on-error', '--file=-', join(directory, 'database.dump')],
+    undefined,
+    signal,
+  );
+  const input = psql.stdin;
+  if (input === null || dump.stdout === null) throw new Error('the programs have no pipes');
+  const read = ended(dump, 'pg_restore');
+  read.catch(() => undefined);
+  // psql closes its input when it refuses a statement; the reason is what it says then.
+  input.on('error', () => undefined);
+  try {
+    input.write('BEGIN;\n');
+    await pipeline(dump.stdout, passedOn(input));
+    await read;
+    input.end(`${holdSql(manifest)}COMMIT;\nANALYZE;\n`);
+  } catch (error) {
+    dump.kill('SIGKILL');
+    input.destroy();
+    // When psql refused a statement, its words are the reason, and not the broken pipe.
+    await written;
+    throw error;
+  }
+  await written;
+}
+
+/** Holds the restored database until an operator accepts it (RestoredDatabases): in the script, so in the transaction that restores. */
+function holdSql({ name, madeAt }: Manifest): string {
+  const values = [newId(), name, madeAt].map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
+  return `INSERT INTO public.restored_database (id, backup, made_at) VALUES (${values});\n`;
+}
+
+/** Writes to another stream without ending it, and waits for it. */
+function passedOn(to: Writable): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (to.destroyed) return done(new Error('psql takes no more'));
+      if (to.write(chunk)) return done();
+      Promise.race([once(to, 'drain'), once(to, 'close')]).then(() => done(), done);
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { SettingFiles } from './setting-files.js';
+import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
+
+const PLAIN_VALUE = /^[\w./:@,+=*-]*$/;
+const SECRET_PARAMETER = /^(?:ssl)?password=/i;
+/** Addresses that may themselves have commas: hosts that are tried in turn. */
+const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_REDIS_URL']);
+
+/**
+ * The settings that were given, as lines of an environment file. Secrets are left out, each with a comment that says where it was;
+ * passwords are taken out of addresses.
+ */
+export function settingsCopy(files: SettingFiles): string {
+  const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));
+  return [
+    '# Settings of the service when the backup was made. Secrets are not in it: they are with your secret store.',
+    ...lines,
+    '',
+  ].join('\n');
+}
+
+function lineOf(name: SettingName, files: SettingFiles): string[] {
+  const path = files.pathOf(name);
+  if (path !== undefined) return [`${name}_FILE=${quoted(path)}`];
+  const value = files.read(name) ?? '';
+  if (value === '' || value === SETTINGS[name].default) return [];
+  if (SECRET_SETTINGS.has(name)) return [`# ${name} was given in the environment`];
+  const parts = ONE_ADDRESS.has(name) ? [value] : value.split(',');
+  return [`${name}=${quoted(parts.map(withoutPassword).join(','))}`];
+}
+
+/** An address without its password, whatever that is made of; any other text unchanged. */
+function withoutPassword(text: string): string {
+  const start = text.indexOf('://') + 3;
+  const end = text.lastIndexOf('@');
+  if (start < 3) return text;
+  const [user = ''] = text.slice(start, Math.max(start, end)).split(':', 1);
+  const bare = end < start ? text : `${text.slice(0, start)}${user}${text.slice(end)}`;
+  const [address = '', ...query] = bare.split('?');
+  if (query.length === 0) return address;
+  const kept = query
+    .join('?')
+    .split('&')
+    .filter((parameter) => !SECRET_PARAMETER.test(parameter));
+  return kept.length === 0 ? address : `${address}?${kept.join('&')}`;
+}
+
+function quoted(value: string): string {
+  return PLAIN_VALUE.test(value) ? value : `'${value.replaceAll(/['\r\n]/g, ' ')}'`;
+}
