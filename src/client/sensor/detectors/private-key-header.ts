@@ -1,5 +1,5 @@
 import { type ByteWindow, WindowElement, TAG } from '../model/der.js';
-import { curveBits, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../model/key-algorithm.js';
+import { curveBits, ellipticCurve, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../model/key-algorithm.js';
 import { coordinates } from '../model/ssh-blob.js';
 import { schemeName } from './password-scheme.js';
 
@@ -12,6 +12,7 @@ const RSA = '1.2.840.113549.1.1.1';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const DSA = '1.2.840.10040.4.1';
 const EC = '1.2.840.10045.2.1';
+const PRIME_FIELD = '1.2.840.10045.1.1';
 const TYPES: Readonly<Record<string, string>> = {
   '1.3.101.110': 'x25519',
   '1.3.101.111': 'x448',
@@ -78,7 +79,10 @@ function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
 function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Partial<SensedKeyFacts> {
   const [, , ...given] = key.children();
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();
-  const id = (parameters ?? own)?.tag === TAG.oid ? ((parameters ?? own)?.oid() ?? '') : '';
+  const domain = parameters ?? own;
+  if (domain?.tag === TAG.sequence) return explicitCurve(domain);
+  if (domain?.tag !== TAG.oid) return { algorithm: ellipticCurve() };
+  const id = domain.oid();
   const [curve = id, crv] = CURVES[id] ?? [];
   const facts = { algorithm: onCurve(curve), bits: curveBits(curve) };
   const point = given
@@ -88,6 +92,15 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
     .subarray(1);
   if (crv === undefined || point?.[0] !== 4) return facts;
   return factsOfJwk({ kty: 'EC', crv, ...coordinates(point) }) ?? facts;
+}
+
+/** SpecifiedECDomain (SEC 1 section C.2): a version, then the field with its prime, or with its degree over two. */
+function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
+  const [type, parameters] = domain.children()[1]?.children() ?? [];
+  if (parameters === undefined) throw new RangeError('no field of a curve');
+  const degree = parameters.tag === TAG.sequence ? parameters.children()[0] : undefined;
+  const bits = type?.oid() === PRIME_FIELD ? parameters.bits() : degree?.small();
+  return { algorithm: ellipticCurve(bits), bits };
 }
 
 function base64url(hex: string): string {

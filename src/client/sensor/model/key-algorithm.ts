@@ -9,6 +9,7 @@ export interface SensedKeyFacts {
   readonly bits: number | undefined;
 }
 
+const EC = '1.2.840.10045.2.1';
 const CURVES: Readonly<Record<string, string>> = { prime256v1: 'secp256r1', prime192v1: 'secp192r1' };
 const OIDS: Readonly<Record<string, string>> = {
   ed25519: '1.3.101.112',
@@ -30,7 +31,13 @@ export function rsa(bits: number, name = 'RSA'): Algorithm {
 }
 
 export function onCurve(curve: string): Algorithm {
-  return { name: `EC-${curve}`, oid: '1.2.840.10045.2.1', properties: { primitive: 'signature', curve } };
+  return { name: `EC-${curve}`, oid: EC, properties: { primitive: 'signature', curve } };
+}
+
+/** On a curve that has no name where the key stands. */
+export function ellipticCurve(bits?: number): Algorithm {
+  if (bits === undefined) return { name: 'EC', oid: EC, properties: { primitive: 'signature' } };
+  return { name: `EC-${bits}`, oid: EC, properties: { primitive: 'signature', parameterSetIdentifier: String(bits) } };
 }
 
 /** By the names that are used for the keys of certificates, so that the same algorithm is the same asset. */
@@ -57,7 +64,9 @@ export function named(type: string): Algorithm {
   return { name: NAMES[type] ?? type.toUpperCase(), ...(oid === undefined ? {} : { oid }), properties: { primitive } };
 }
 
+/** By the name of the curve; an object identifier says nothing of it. */
 export function curveBits(curve: string): number | undefined {
+  if (/^\d/.test(curve)) return undefined;
   const digits = /(\d{3})/.exec(curve)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
