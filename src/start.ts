@@ -7,6 +7,7 @@ import { configureHttp, httpAdapter } from './platform/http/server/configure.js'
 import { Heartbeat } from './platform/instances/heartbeat.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
+import { startTracing } from './platform/tracing/tracing.js';
 import { stopOnSignals } from './stop.js';
 import { Management } from './system/management/management.js';
 
@@ -42,6 +43,7 @@ async function waitForSchema(config: Config): Promise<Management> {
   const management = new Management(config);
   await management.open();
   await management.untilSchemaFits();
+  await startTracing(config.tracing, config.role);
   return management;
 }
 

@@ -33,6 +33,7 @@ const PEERS = {
   haproxy: 'that the example for HAProxy works, and that restarts behind it are noticed by nobody',
   nginx: 'that the example for nginx works, and that restarts behind it are noticed by nobody',
   pgbouncer: 'that the service works behind pgbouncer, or says why not',
+  rsyslog: 'that rsyslog gets the audit log over TLS, each entry and in order, whatever is killed',
   promtool: 'that the alert rules fire in the drills (promtool)',
   puttygen: 'that private keys of PuTTY (puttygen) are read',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',

@@ -50,6 +50,7 @@ export const NEEDS = {
   haproxy: command('haproxy'),
   nginx: command('nginx'),
   pgbouncer: command('pgbouncer'),
+  rsyslog: { ...command('rsyslogd', 'rsyslog rsyslog-openssl', 'rsyslog'), present: () => hasRsyslog() },
   promtool: command('promtool', 'prometheus', 'prometheus'),
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
@@ -61,6 +62,7 @@ function isInLib(file) {
   return ['', ...folders].some((folder) => existsSync(path.join('/usr/lib', folder, file)));
 }
 
+const hasRsyslog = () => existsSync('/usr/sbin/rsyslogd') && isInLib('rsyslog/lmnsd_ossl.so');
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
 const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;
 const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');

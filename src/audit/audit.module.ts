@@ -7,8 +7,12 @@ import { ProblemFilter, Refusals } from '../platform/http/server/problem.filter.
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
 import { AuditSeals } from './entries/audit-seals.js';
+import { AuditStream } from './stream/audit-stream.entity.js';
+import { AuditStreamRepository } from './stream/audit-stream.repository.js';
+import { AuditStreamWorker } from './stream/audit-stream.worker.js';
 import { AuditController, LogController } from './audit.controller.js';
 import { AuditService } from './entries/audit.service.js';
+import { LeafRowsReader } from './log/leaf-rows.reader.js';
 import { LogAcceptance } from './log/log-acceptance.js';
 import { LogAnchors } from './log/log-anchors.js';
 import { LogCheckpoint, LogKey, LogHead, LogLeaf, LogTile, LogWaiting } from './log/log.entity.js';
@@ -29,13 +33,15 @@ import { VouchedEntries } from './log/vouched-entries.js';
 @Module({
   imports: [
     HsmModule,
-    TypeOrmModule.forFeature([AuditEntry, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint, RestoredDatabase]),
+    TypeOrmModule.forFeature([AuditEntry, AuditStream, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint, RestoredDatabase]),
   ],
   controllers: [AuditController, LogController],
   providers: [
     AuditService,
+    AuditStreamRepository,
     ProblemFilter,
     AuditSeals,
+    LeafRowsReader,
     LogAcceptance,
     LogAnchors,
     LogCheckTarget,
@@ -51,6 +57,8 @@ import { VouchedEntries } from './log/vouched-entries.js';
   exports: [
     AuditSeals,
     AuditService,
+    AuditStreamRepository,
+    LeafRowsReader,
     ProblemFilter,
     Refusals,
     LogAcceptance,
@@ -80,6 +88,6 @@ export class AuditModule {}
 })
 export class RestoreHoldModule {}
 
-/** Numbers entries and signs checkpoints, in every process that works in the background. */
-@Module({ providers: [LogSequencer, LogSequencerSchedule] })
+/** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
+@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule] })
 export class AuditWorkerModule {}

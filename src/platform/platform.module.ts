@@ -50,6 +50,7 @@ import { SealFormatRow } from './sealing/seal-format.entity.js';
 import { SealFormat } from './sealing/seal-format.js';
 import { SealedColumns } from './sealing/sealed-columns.js';
 import { SealedColumnsHealth } from './sealing/sealed-columns.health.js';
+import { TracingEnd } from './tracing/tracing.js';
 import { Clock } from './time/clock.js';
 
 const ENTITIES = [
@@ -125,6 +126,7 @@ class ConfigModule {}
     SealedColumns,
     SealedColumnsHealth,
     SealFormat,
+    TracingEnd,
     Webhooks,
     WebhookSecrets,
   ],

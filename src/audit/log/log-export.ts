@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { ExportedLeaf, ExportHead, LeafKind, UnloggedEntry } from '../../verifier/log-verifier.js';
+import type { ExportedLeaf, ExportHead, UnloggedEntry } from '../../verifier/log-verifier.js';
 import { HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { IS_UNLOGGED } from './log-gaps.js';
-import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import { LeafRowsReader } from './leaf-rows.reader.js';
+import { leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 
 /** Maximum entries in an export that are not in the log. */
@@ -11,14 +12,13 @@ const MAX_UNLOGGED = 100;
 /** Leaves per query: four tiles. */
 const LEAVES_PER_QUERY = 1024;
 
-type Row = EntryRow & { readonly index: string; readonly kind: LeafKind | null; readonly entryId: string | null };
-
 /** The whole log up to the newest checkpoint, as lines of JSON that verify without this service. */
 @Injectable()
 export class LogExport {
   constructor(
     private readonly db: DataSource,
     private readonly reader: LogReader,
+    private readonly leaves: LeafRowsReader,
   ) {}
 
   async *lines(): AsyncGenerator<string> {
@@ -27,17 +27,11 @@ export class LogExport {
     const size = Number(text);
     const head: ExportHead = { log: origin, publicKey: publicKey.toString('base64'), size, checkpoint: note };
     yield `${JSON.stringify(head)}\n`;
-    const last = Math.min(size, await this.leaves());
+    const last = Math.min(size, await this.leaves.size());
     for (let from = 0; from < last; from += LEAVES_PER_QUERY)
       yield await this.step(from, Math.min(from + LEAVES_PER_QUERY, last));
     const unlogged = await this.unlogged();
     if (unlogged !== '') yield unlogged;
-  }
-
-  /** Number of leaves in the database, whatever the checkpoint says. */
-  private async leaves(): Promise<number> {
-    const [row]: { size: string }[] = await this.db.query('SELECT size FROM log_head');
-    return Number(row?.size ?? 0);
   }
 
   /** Entries that the service did not write; normally none. */
@@ -49,7 +43,7 @@ export class LogExport {
   }
 
   private async step(from: number, to: number): Promise<string> {
-    const [hashes, rows] = await Promise.all([this.hashes(from, to), this.rows(from, to)]);
+    const [hashes, rows] = await Promise.all([this.hashes(from, to), this.leaves.rows(from, to)]);
     return rows
       .map((row, i): ExportedLeaf => {
         const { kind, entryId } = row;
@@ -69,15 +63,5 @@ export class LogExport {
       [Math.floor(from / 256), Math.floor((to - 1) / 256)],
     );
     return Buffer.concat(rows.map(({ hashes }) => hashes));
-  }
-
-  /** One row per index, also if the leaf or its entry was removed. */
-  private rows(from: number, to: number): Promise<Row[]> {
-    return this.db.query(
-      `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}
-       FROM generate_series($1::bigint, $2::bigint - 1) n LEFT JOIN log_leaf l ON l.index = n
-       LEFT JOIN audit_entry e ON e.id = l.entry_id ORDER BY n`,
-      [from, to],
-    );
   }
 }

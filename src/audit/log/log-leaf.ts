@@ -43,7 +43,8 @@ export function logLeafOf(row: EntryRow): string {
   return canonicalJson(loggedEntry(row));
 }
 
-function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined } {
+/** An entry as its leaf has it. */
+export function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined } {
   return {
     id: row.id,
     at: row.at,

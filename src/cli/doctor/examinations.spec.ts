@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
-import { examineInstances } from './examinations.js';
+import { examineInstances, examineStreams } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -44,5 +44,18 @@ describe('the processes', () => {
   it('of several versions are a rolling update, and a clock that is wrong is bad', () => {
     expect(states(process({}), process({ role: 'worker', version: '1.1.0' }))).toMatchObject({ versions: 'warn' });
     expect(states(process({ clockOffsetMs: -1500 }))).toMatchObject({ clocks: 'bad' });
+  });
+});
+
+describe('a stream of the audit log', () => {
+  const stream = { name: 'siem', waiting: 3, oldestSeconds: 20, successSeconds: 5, lastError: null };
+
+  it.each([
+    ['ok', { waiting: 0, oldestSeconds: 0 }],
+    ['ok', {}],
+    ['warn', { lastError: 'ECONNREFUSED' }],
+    ['bad', { oldestSeconds: 301 }],
+  ])('is %s with %j', (state, changes) => {
+    expect(examineStreams([{ ...stream, ...changes }])).toMatchObject([{ what: 'stream siem', state }]);
   });
 });

@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
@@ -35,6 +36,8 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
+/** As long as the alert rule waits for a receiver of the audit log. */
+const LATE_STREAM_SECONDS = 300;
 /** Jobs run at least once a day. */
 const LATE_JOB_SECONDS = 2 * 86_400;
 
@@ -58,6 +61,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
   queues: examineQueues,
   jobs: examineJobs,
+  streams: async (app) => examineStreams((await app.get(OperationsService).read()).streams),
   secrets: async (app) => {
     const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
     if (notOpenable === 0) return [ok('stored secrets', `open (${looked} were tried)`)];
@@ -149,6 +153,17 @@ async function examineJobs(app: INestApplicationContext): Promise<readonly Findi
     const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
     if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
     return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
+  });
+}
+
+export function examineStreams(streams: readonly StreamState[]): readonly Finding[] {
+  return streams.map(({ name, waiting, oldestSeconds, lastError }): Finding => {
+    const what = `stream ${name}`;
+    const behind =
+      waiting === 0 ? 'the receiver has everything' : `${waiting} wait, the oldest for ${spanOf(oldestSeconds)}`;
+    const detail = lastError === null ? behind : `${behind}; it failed: ${lastError}`;
+    if (oldestSeconds > LATE_STREAM_SECONDS) return bad(what, detail, 'runbook: streams');
+    return lastError === null ? ok(what, detail) : warn(what, detail, 'runbook: streams');
   });
 }
 

@@ -5,6 +5,8 @@ import type { Environment } from './setting-files.js';
 import { SettingReader } from './setting-reader.js';
 import { settingsCopy } from './settings-copy.js';
 import { SETTINGS } from './settings.js';
+import { readStreamDestinations, type StreamDestination } from './stream-destinations.js';
+import { tracesUrl, TRACE_SAMPLERS, type TracingSettings } from './tracing-settings.js';
 import { Logger } from '@nestjs/common';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,6 +71,9 @@ export class Config extends SettingReader {
   readonly alertEmailTo = this.list('SVC_ALERT_EMAIL_TO');
   /** Addresses and blocks in CIDR notation. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
+  /** Undefined: nothing is traced. */
+  readonly tracing = this.tracingSettings();
+  readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
   /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
   readonly databaseCaFile = this.text('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.text('SVC_REDIS_CA_FILE');
@@ -204,6 +209,28 @@ export class Config extends SettingReader {
     if (typeof address !== 'string') return address;
     this.faults.push(`SVC_REDIS_URL ${address}`);
     return readRedisUrl(SETTINGS.SVC_REDIS_URL.default) as RedisAddress;
+  }
+
+  private streamDestinations(): StreamDestination[] {
+    const { destinations, faults } = readStreamDestinations(this.lines('SVC_AUDIT_STREAMS'));
+    this.faults.push(...faults.map((fault) => `SVC_AUDIT_STREAMS: ${fault}`));
+    return destinations;
+  }
+
+  private tracingSettings(): TracingSettings | undefined {
+    const endpoint = this.text('OTEL_EXPORTER_OTLP_ENDPOINT');
+    if (endpoint === '') return undefined;
+    const url = tracesUrl(endpoint);
+    // Neither is quoted: both may hold a credential.
+    if (url === undefined) this.faults.push('OTEL_EXPORTER_OTLP_ENDPOINT must be an http(s) address');
+    return {
+      url: url ?? '',
+      headers: this.pairs('OTEL_EXPORTER_OTLP_HEADERS'),
+      serviceName: this.text('OTEL_SERVICE_NAME'),
+      resource: this.pairs('OTEL_RESOURCE_ATTRIBUTES'),
+      sampler: this.oneOf('OTEL_TRACES_SAMPLER', TRACE_SAMPLERS),
+      ratio: this.share('OTEL_TRACES_SAMPLER_ARG'),
+    };
   }
 
   private publicAddress(): string {

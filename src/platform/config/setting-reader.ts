@@ -1,5 +1,6 @@
 import { isAddressBlock } from '../../formats/addresses/address.js';
 import { type Environment, SettingFiles } from './setting-files.js';
+import { readPairs } from './tracing-settings.js';
 import { isMountPath, SETTINGS, type SettingName } from './settings.js';
 
 /** A name, an IPv4 address, or an IPv6 address in brackets. */
@@ -46,6 +47,19 @@ export abstract class SettingReader {
     if (Number.isInteger(value) && value >= least && value <= most) return value;
     this.faults.push(`${name} must be a whole number from ${least} to ${most}, not "${this.raw(name)}"`);
     return least;
+  }
+
+  protected share(name: SettingName): number {
+    const value = Number(this.text(name));
+    if (value >= 0 && value <= 1) return value;
+    this.faults.push(`${name} must be a number from 0 to 1, not "${this.text(name)}"`);
+    return 0;
+  }
+
+  protected pairs(name: SettingName): Record<string, string> {
+    const pairs = readPairs(this.text(name));
+    if (pairs === undefined) this.faults.push(`${name} must be name=value, comma-separated`);
+    return pairs ?? {};
   }
 
   protected oneOf<T extends string>(name: SettingName, allowed: readonly [T, ...T[]]): T {

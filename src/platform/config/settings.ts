@@ -73,8 +73,27 @@ export const SETTINGS = {
   SVC_ALERT_EMAIL_TO: setting('', 'Who gets mails of alerts whose rule names nobody, comma-separated'),
   SVC_OUTBOUND_ALLOW: setting(
     '',
-    'Addresses and blocks, comma-separated, that webhooks and OpenID Connect providers may have although they are not of the internet, and over plain HTTP',
+    'Addresses and blocks, comma-separated, that webhooks, OpenID Connect providers and receivers of the audit log may have although they are not of the internet, and over plain HTTP',
   ),
+  SVC_AUDIT_STREAMS: setting(
+    '',
+    'Receivers of the audit log, one a line: NAME URL [OPTION=VALUE …], as in: siem syslog+tls://siem.example.com:6514 format=cef (docs/siem.md)',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    '',
+    'Collector of traces by OTLP over HTTP, such as http://localhost:4318; when empty nothing is traced (docs/operations.md)',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting('', 'Headers for the collector: name=value, comma-separated'),
+  OTEL_SERVICE_NAME: setting('sealwright', 'Name of the service in traces'),
+  OTEL_RESOURCE_ATTRIBUTES: setting(
+    '',
+    'Attributes of every span, as in deployment.environment.name=prod, comma-separated',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    'parentbased_traceidratio',
+    'Which calls are traced: always_on, always_off, traceidratio, or one of them after parentbased_, which follows the traceparent of the caller',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting('0.1', 'Share of calls that a traceidratio sampler takes, 0 to 1'),
   SVC_DATABASE_URL: setting(
     'postgresql://sealwright@127.0.0.1:5432/sealwright',
     'PostgreSQL 15 or later; several hosts, comma-separated, are tried in turn for one that takes writes; sslmode=verify-full encrypts',

@@ -13,6 +13,10 @@ export class InboxMessage {
   @Column('jsonb')
   body: unknown;
 
+  /** W3C Trace Context of who handed it over; null outside of a trace. */
+  @Column('text', { nullable: true })
+  traceParent: string | null;
+
   /** It is not taken before this time: a lease while it is processed, a pause after a failure. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;

@@ -4,12 +4,14 @@ import { newId } from '../database/new-id.js';
 import { claimDue } from '../jobs/claim.js';
 import { backOff } from '../jobs/lease.js';
 import { TopicRunners } from '../jobs/runners.js';
+import { resumed, traceParent } from '../tracing/tracing.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 
 interface ClaimedMessage<Topic extends InboxTopic> {
   readonly id: string;
   readonly body: InboxMessages[Topic];
   readonly attempts: number;
+  readonly traceParent: string | null;
 }
 
 const LOOK_EVERY_MS = 2000;
@@ -32,10 +34,11 @@ export class Inbox implements BeforeApplicationShutdown {
 
   /** In the transaction of what made the fact. */
   async add<Topic extends InboxTopic>(tx: EntityManager, topic: Topic, body: InboxMessages[Topic]): Promise<void> {
-    await tx.query('INSERT INTO handover (id, topic, body) VALUES ($1, $2, $3)', [
+    await tx.query('INSERT INTO handover (id, topic, body, trace_parent) VALUES ($1, $2, $3, $4)', [
       newId(),
       topic,
       JSON.stringify(body),
+      traceParent(),
     ]);
   }
 
@@ -64,9 +67,9 @@ export class Inbox implements BeforeApplicationShutdown {
   ): Promise<boolean> {
     const [message] = await this.claim(topic);
     if (message === undefined) return false;
-    const { id, body, attempts } = message;
+    const { id, body, attempts, traceParent: parent } = message;
     try {
-      await take(body);
+      await resumed(parent, 'inbox.take', { 'messaging.destination.name': topic }, () => take(body));
       await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
     } catch (error) {
       this.logger.error(`${topic} was not taken at attempt ${attempts}: ${String(error)}`);
@@ -85,7 +88,7 @@ export class Inbox implements BeforeApplicationShutdown {
         order: 'due_at, id',
         limit: 1,
         set: `due_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1`,
-        returning: 't.id, t.body, t.attempts',
+        returning: 't.id, t.body, t.attempts, t.trace_parent AS "traceParent"',
       },
       [topic],
     );

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
+import { traceParent } from '../tracing/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
 
 export interface OutboundOrder {
@@ -11,8 +12,16 @@ export interface OutboundOrder {
   readonly url: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  /** PEM: authorities that certify the target, and what this side shows. */
+  readonly tls?: {
+    readonly ca?: string | undefined;
+    readonly cert?: string | undefined;
+    readonly key?: string | undefined;
+  };
   /** Time from the DNS look-up to the last byte. */
   readonly timeoutMs?: number;
+  /** Gives the call up. */
+  readonly signal?: AbortSignal;
 }
 
 export interface OutboundAnswer {
@@ -55,11 +64,12 @@ export class OutboundClient {
   /** Calls the target. Rejects with OutboundRefused when it may not be called, else with the network's error. */
   async send(order: OutboundOrder): Promise<OutboundAnswer> {
     const url = this.read(order.url);
-    const signal = AbortSignal.timeout(order.timeoutMs ?? PATIENCE_MS);
+    const timeout = AbortSignal.timeout(order.timeoutMs ?? PATIENCE_MS);
+    const signal = order.signal === undefined ? timeout : AbortSignal.any([timeout, order.signal]);
     try {
       return await this.exchange(url, order, signal);
     } catch (error) {
-      if (signal.aborted) throw new Error('the target did not answer in time', { cause: error });
+      if (timeout.aborted) throw new Error('the target did not answer in time', { cause: error });
       throw error;
     }
   }
@@ -73,6 +83,16 @@ export class OutboundClient {
     } catch (error) {
       return error instanceof OutboundRefused ? error.message : undefined;
     }
+  }
+
+  /** The address of a host, for connections that speak TLS but not HTTP. Rejects with OutboundRefused when it may not be called. */
+  async addressOf(host: string): Promise<string> {
+    const url = new URL('https://host');
+    url.host = isIP(host) === 6 ? `[${host}]` : host;
+    if (isIP(host) !== 0) this.judge(host, url);
+    const [first] = isIP(host) === 0 ? await this.resolve(url) : [{ address: host }];
+    if (first === undefined) throw new Error('the name of the target has no address');
+    return first.address;
   }
 
   /** Checks everything about the URL that needs no DNS look-up. */
@@ -107,12 +127,14 @@ export class OutboundClient {
     const request = (secure ? httpsRequest : httpRequest)(url, {
       method: order.method,
       headers: {
+        ...tracedHeaders(),
         ...order.headers,
         ...(order.body === undefined ? {} : { 'content-length': Buffer.byteLength(order.body) }),
       },
       // An agent for this call alone: no connection is kept that was opened under another judgement.
       agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
       lookup: this.lookupOf(url),
+      ...order.tls,
       maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     });
@@ -130,6 +152,12 @@ export class OutboundClient {
       );
     };
   }
+}
+
+/** A call that is made for a trace tells it (W3C Trace Context). */
+function tracedHeaders(): Record<string, string> {
+  const traceparent = traceParent();
+  return traceparent === null ? {} : { traceparent };
 }
 
 function hostOf({ hostname }: URL): string {

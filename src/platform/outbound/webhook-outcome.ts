@@ -1,4 +1,5 @@
 import type { OutboundAnswer } from './outbound-client.js';
+import { secondsAsked } from './retry-after.js';
 import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 
 /** Pauses after the first attempt and its repetitions, in seconds: the schedule of Standard Webhooks, about three days. */
@@ -31,13 +32,6 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
 function wordOf({ body }: OutboundAnswer): string {
   const word = body.trim();
   return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
-}
-
-/** Retry-After: seconds, or a date (RFC 9110 section 10.2.3). NaN when it says neither. */
-function secondsAsked({ headers }: OutboundAnswer): number {
-  const asked = headers['retry-after'] ?? '';
-  const seconds = Number(asked === '' ? Number.NaN : asked);
-  return Number.isNaN(seconds) ? (Date.parse(asked) - Date.now()) / 1000 : seconds;
 }
 
 /** A receiver that names a pause (Retry-After) gets at least that. */

@@ -117,6 +117,10 @@ export class SigningRequest {
   @Column('text')
   correlation: string;
 
+  /** W3C Trace Context of the call, while it is traced: background work goes on in its trace. */
+  @Column('text', { nullable: true })
+  traceParent: string | null;
+
   /** The approval that it waits for, or was released by. */
   @Column('uuid', { nullable: true })
   approvalId: string | null;

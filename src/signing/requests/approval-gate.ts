@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { traced } from '../../platform/tracing/tracing.js';
 import { policyFactsOf, shownRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
@@ -19,7 +20,9 @@ export class ApprovalGate {
   /** The request as the policies of this moment want it: PENDING_APPROVAL with a requirement, or as it was. */
   async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
     const { row } = request;
-    const judged = await this.approvals.judge('signing-request', row.keyName, policyFactsOf(row));
+    const judged = await traced('approval.policies', {}, () =>
+      this.approvals.judge('signing-request', row.keyName, policyFactsOf(row)),
+    );
     const { revision: policies, demand: requirement } = judged;
     const waiting = requirement === undefined ? request : waitingFor(newId(), request);
     return { ...waiting, policies, requirement };

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
+import { traced } from '../../platform/tracing/tracing.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
@@ -47,7 +48,9 @@ export class Signer {
     const digest = envelope?.signedDigest ?? request.digest;
     // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
     const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
-    const signature = await this.vault.sign({ key, scheme, algorithm, digest, message });
+    const signature = await traced('hsm.sign', { 'sealwright.key.type': key.type, 'sealwright.scheme': scheme }, () =>
+      this.vault.sign({ key, scheme, algorithm, digest, message }),
+    );
     const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
     const made = { signature, timestampToken };
     return format === 'raw' || order === undefined ? made : wrapped(format, order, envelope?.toBeSigned, made);

@@ -1,6 +1,7 @@
 import type { Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../../approvals/approvals.service.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { traceParent } from '../../platform/tracing/tracing.js';
 import type { MadeSignature } from '../formats/signature-format.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
 import type { SigningKeyFacts } from '../keys/signing-key.reader.js';
@@ -39,6 +40,7 @@ export type Claimed = Pick<
   | 'attempt'
   | 'strikes'
   | 'correlation'
+  | 'traceParent'
   | 'digest'
   | 'algorithm'
   | 'scheme'
@@ -87,6 +89,7 @@ export function newRow(caller: Caller, validated: Pick<SigningRequest, Validated
     requestedBy: caller.id,
     identity: caller.identity ?? null,
     correlation: caller.origin.requestId,
+    traceParent: traceParent(),
     approvalId: null,
     releasedAt: null,
     attempt: validated.status === 'PROCESSING' ? 1 : 0,

@@ -19,7 +19,7 @@ interface Reclaimed {
 
 /** Requests of one transaction that ends them, or gives them to others. */
 const BATCH_SIZE = 500;
-const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
+const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.trace_parent AS "traceParent", t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
   t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.identity, t.enveloped, t.approval_id AS "approvalId",
   (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
+import { resumed } from '../../platform/tracing/tracing.js';
 import { Signer } from './signer.js';
 import type { Claimed } from './signing-attempt.js';
 import { SigningClaims } from './signing-claims.js';
@@ -37,10 +38,16 @@ export class SigningExecutor {
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
     // An outcome that cannot be written leaves its request to the lease; the others go on.
-    const ended = await Promise.allSettled(
-      claimed.map(async (request) => this.outcomes.settle(request, await this.signer.sign(request), 'async')),
-    );
+    const ended = await Promise.allSettled(claimed.map((request) => this.attempt(request)));
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;
+  }
+
+  /** One attempt, in the trace of the call that asked for the signature. */
+  private attempt(request: Claimed): Promise<unknown> {
+    const facts = { 'sealwright.format': request.format, 'sealwright.attempt': request.attempt };
+    return resumed(request.traceParent, 'signing.attempt', facts, async () =>
+      this.outcomes.settle(request, await this.signer.sign(request), 'async'),
+    );
   }
 }

@@ -102,6 +102,27 @@ export class OperationsMetrics {
       [],
       ({ oldestTransaction }) => [[oldestTransaction]],
     );
+    this.fromState(
+      'stream_waiting',
+      'Leaves of the audit log that a receiver has not acknowledged',
+      ['stream'],
+      ({ streams }) => streams.map(({ name, waiting }) => [waiting, name]),
+    );
+    this.fromState(
+      'stream_oldest_seconds',
+      'Age of the oldest leaf that a receiver has not acknowledged',
+      ['stream'],
+      ({ streams }) => streams.map(({ name, oldestSeconds }) => [oldestSeconds, name]),
+    );
+    this.fromState(
+      'stream_last_success_seconds',
+      'Seconds since a receiver acknowledged something',
+      ['stream'],
+      ({ streams }) =>
+        streams.flatMap(({ name, successSeconds }): Sample[] =>
+          successSeconds === null ? [] : [[successSeconds, name]],
+        ),
+    );
     this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
       (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
     );

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { AuditStreamRepository, type StreamState } from '../../audit/stream/audit-stream.repository.js';
+import { Config } from '../../platform/config/config.js';
 import { type JobState, JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { RecentValue } from '../../platform/time/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
@@ -16,6 +18,8 @@ export interface OperationsState {
   readonly certificateDays: readonly NamedNumber[];
   readonly rotationTargets: readonly NamedNumber[];
   readonly oldestTransaction: number;
+  /** Of the receivers of the audit log. */
+  readonly streams: readonly StreamState[];
 }
 
 /** Reads the state of the service at most every ten seconds, however often it is asked for. */
@@ -27,6 +31,8 @@ export class OperationsService {
   constructor(
     private readonly reader: OperationsReader,
     private readonly jobs: JobLeases,
+    private readonly streamed: AuditStreamRepository,
+    private readonly config: Config,
   ) {
     this.sizes = new RecentValue(SIZES_FRESH_MS, () => reader.tableBytes());
   }
@@ -48,6 +54,7 @@ export class OperationsService {
     const certificateDays = await this.reader.certificateDays();
     const rotationTargets = await this.reader.rotationTargets();
     const oldestTransaction = await this.reader.oldestTransaction();
-    return { backlogs, jobs, checkpointAge, certificateDays, rotationTargets, oldestTransaction };
+    const streams = await this.streamed.states(this.config.auditStreams.map(({ name }) => name));
+    return { backlogs, jobs, checkpointAge, certificateDays, rotationTargets, oldestTransaction, streams };
   }
 }

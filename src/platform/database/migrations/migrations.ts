@@ -61,6 +61,8 @@ import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-provi
 import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 import { ServiceInstances1798000039100 } from './1798000039100-service-instances.js';
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
+import { AuditStreams1798000039300 } from './1798000039300-audit-streams.js';
+import { TraceParents1798000039301 } from './1798000039301-trace-parents.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
@@ -145,4 +147,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   BoundTokens1798000042201,
   CertificateBoundTokens1798000042202,
   RestoredDatabase1798000039400,
+  AuditStreams1798000039300,
+  TraceParents1798000039301,
 ];

@@ -24,6 +24,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
+import { traceRequests } from './traced-requests.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
 
@@ -61,6 +62,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
+  traceRequests(server);
   secure(server, config);
   observe(server, app.get(Metrics));
   refuseForeignHosts(server, config);

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { StreamDestination } from '../../platform/config/stream-destinations.js';
+import { claimDue } from '../../platform/jobs/claim.js';
+import { AuditService } from '../entries/audit.service.js';
+
+export interface StreamClaim {
+  readonly id: string;
+  readonly fence: string;
+  /** Number of the first leaf that is not acknowledged. */
+  readonly position: string;
+  readonly failures: number;
+}
+
+/** How a stream is doing, by the clock of the database. */
+export interface StreamState {
+  readonly name: string;
+  /** Leaves that are not acknowledged. */
+  readonly waiting: number;
+  /** Age of the oldest of them in seconds; 0 when nothing waits. */
+  readonly oldestSeconds: number;
+  /** Seconds since something was acknowledged; null when nothing was yet. */
+  readonly successSeconds: number | null;
+  readonly lastError: string | null;
+}
+
+/** Another process has taken the stream over. */
+export class StreamLost extends Error {
+  constructor() {
+    super('another process sends this stream now');
+  }
+}
+
+const LEASE = `clock_timestamp() + interval '15 seconds'`;
+const OPERATOR = { kind: 'system', id: 'audit-stream', name: 'audit stream' } as const;
+
+/** The cursors of the streams. What a process writes counts only while its claim is the newest. */
+@Injectable()
+export class AuditStreamRepository {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Gives a destination that has none a cursor: at the end of the log, or at its beginning. */
+  async begin({ name, kind, url, format, from }: StreamDestination): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const rows: { position: string }[] = await tx.query(
+        `INSERT INTO audit_stream (id, position) SELECT $1, CASE WHEN $2 THEN 0 ELSE size END FROM log_head
+         ON CONFLICT (id) DO NOTHING RETURNING position`,
+        [name, from === 'start'],
+      );
+      const [row] = rows;
+      if (row === undefined) return;
+      const target = { kind: 'audit-stream', id: name };
+      const detail = { receiver: url.host, kind, format, first: Number(row.position) };
+      await this.audit.append(tx, [
+        { action: 'audit-stream.created', actor: OPERATOR, target, correlation: OPERATOR.id, detail },
+      ]);
+    });
+  }
+
+  claim(names: readonly string[], limit: number): Promise<StreamClaim[]> {
+    return claimDue<StreamClaim>(
+      this.db,
+      {
+        table: 'audit_stream',
+        where: 't.id = ANY($1::text[]) AND t.due_at <= clock_timestamp()',
+        order: 't.due_at',
+        limit,
+        set: `fence = t.fence + 1, due_at = ${LEASE}`,
+        returning: 't.id, t.fence, t.position, t.failures',
+      },
+      [names],
+    );
+  }
+
+  /** Rejects with StreamLost when another process has claimed the stream since. */
+  async renew(claim: StreamClaim): Promise<void> {
+    await this.set(claim, `due_at = ${LEASE}`);
+  }
+
+  /** Records that the receiver has everything before this number. */
+  async advance(claim: StreamClaim, position: number): Promise<void> {
+    const success = `failures = 0, last_error = NULL, last_success_at = clock_timestamp()`;
+    await this.set(claim, `position = greatest(position, $3), ${success}`, position);
+  }
+
+  /** Another process may send at once. */
+  async release(claim: StreamClaim): Promise<void> {
+    await this.set(claim, 'due_at = clock_timestamp()');
+  }
+
+  async failed(claim: StreamClaim, reason: string, pauseSeconds: number): Promise<void> {
+    const due = `due_at = clock_timestamp() + make_interval(secs => $4)`;
+    await this.set(claim, `${due}, failures = failures + 1, last_error = $3`, reason, pauseSeconds);
+  }
+
+  async states(names: readonly string[]): Promise<StreamState[]> {
+    if (names.length === 0) return [];
+    return this.db.query(
+      `SELECT s.id AS name, greatest(0, h.size - s.position)::float8 AS waiting, s.last_error AS "lastError",
+         extract(epoch FROM clock_timestamp() - s.last_success_at)::float8 AS "successSeconds",
+         coalesce((SELECT extract(epoch FROM clock_timestamp() - e.at) FROM log_leaf l JOIN audit_entry e ON e.id = l.entry_id
+           WHERE l.index >= s.position ORDER BY l.index LIMIT 1), 0)::float8 AS "oldestSeconds"
+       FROM audit_stream s CROSS JOIN log_head h WHERE s.id = ANY($1::text[]) ORDER BY s.id`,
+      [names],
+    );
+  }
+
+  private async set({ id, fence }: StreamClaim, change: string, ...values: unknown[]): Promise<void> {
+    const [, affected]: [unknown, number] = await this.db.query(
+      `UPDATE audit_stream SET ${change} WHERE id = $1 AND fence = $2`,
+      [id, fence, ...values],
+    );
+    if (affected !== 1) throw new StreamLost();
+  }
+}

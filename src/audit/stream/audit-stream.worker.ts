@@ -1,0 +1,146 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Config } from '../../platform/config/config.js';
+import type { StreamDestination } from '../../platform/config/stream-destinations.js';
+import { backOff, jittered, underLease } from '../../platform/jobs/lease.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import { oneLine } from '../../platform/text/truncate.js';
+import { LeafRowsReader } from '../log/leaf-rows.reader.js';
+import { LogKeys } from '../log/log-keys.js';
+import { AuditStreamRepository, type StreamClaim, StreamLost } from './audit-stream.repository.js';
+import { type StreamedLeaf, streamedLeaf } from './formats/streamed-leaf.js';
+import { HttpsSender } from './https-sender.js';
+import { ReceiverRefused, type StreamSender } from './stream-sender.js';
+import { SyslogSender } from './syslog-sender.js';
+
+const LOOK_EVERY_MS = 1000;
+const RENEW_EVERY_MS = 5000;
+/** Leaves that are read at once; a message has at most some kB. */
+const BATCH_SIZE = 500;
+const MAX_PAUSE_SECONDS = 60;
+const MAX_ASKED_SECONDS = 300;
+/** A body that is under way when the process is told to stop may end within this time. */
+const END_WITHIN_MS = 3000;
+const MAX_REASON = 300;
+
+/**
+ * Sends the audit log to its receivers: each destination is sent by one process at a time, leaf by leaf in the order of the log, from a
+ * cursor in the database that only an acknowledgement moves. A receiver that is away holds up nothing but its own stream.
+ */
+@Injectable()
+export class AuditStreamWorker implements BeforeApplicationShutdown {
+  private readonly logger = new Logger('AuditStream');
+  private readonly destinations: ReadonlyMap<string, StreamDestination>;
+  private readonly begun = new Set<string>();
+  private readonly senders = new Set<StreamSender>();
+  private readonly pool: WorkPool<StreamClaim>;
+
+  constructor(
+    private readonly repository: AuditStreamRepository,
+    private readonly leaves: LeafRowsReader,
+    private readonly keys: LogKeys,
+    private readonly outbound: OutboundClient,
+    private readonly config: Config,
+  ) {
+    this.destinations = new Map(config.auditStreams.map((destination) => [destination.name, destination]));
+    this.pool = new WorkPool({
+      most: this.destinations.size,
+      claim: (capacity) => this.claim(capacity),
+      run: (claim) => this.run(claim),
+      failed: (error) => this.logger.warn(`streams of the audit log wait: ${String(error)}`),
+    });
+  }
+
+  @Interval(LOOK_EVERY_MS)
+  async look(): Promise<void> {
+    if (this.destinations.size > 0) await this.pool.fill();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    const timer = setTimeout(() => this.senders.forEach((sender) => sender.close()), END_WITHIN_MS);
+    await this.pool.stop();
+    clearTimeout(timer);
+  }
+
+  private async claim(capacity: number): Promise<StreamClaim[]> {
+    for (const destination of this.destinations.values()) {
+      if (this.begun.has(destination.name)) continue;
+      await this.repository.begin(destination);
+      this.begun.add(destination.name);
+    }
+    return this.repository.claim([...this.destinations.keys()], capacity);
+  }
+
+  /** Sends until the process stops, or something fails. The row says when it goes on, in whatever process. */
+  private async run(claim: StreamClaim): Promise<void> {
+    const destination = this.destinations.get(claim.id);
+    if (destination === undefined) return;
+    const sender = this.senderFor(destination);
+    this.senders.add(sender);
+    try {
+      const renew = () => this.repository.renew(claim).catch((error: unknown) => this.ended(error, sender));
+      await underLease(RENEW_EVERY_MS, renew, () => this.follow(claim, sender));
+      await this.repository.release(claim);
+    } catch (error) {
+      await this.failed(claim, error);
+    } finally {
+      sender.close();
+      this.senders.delete(sender);
+    }
+  }
+
+  private async follow(claim: StreamClaim, sender: StreamSender): Promise<void> {
+    let next = Number(claim.position);
+    let isNews = claim.failures > 0;
+    while (!this.pool.isStopping) {
+      const [first, ...others] = await this.read(next);
+      if (first !== undefined) next += await sender.send([first, ...others]);
+      const before = await sender.acknowledged(first === undefined);
+      if (before !== undefined) {
+        await this.repository.advance(claim, before);
+        if (isNews) this.logger.log(`the stream ${claim.id} sends again`);
+        isNews = false;
+      }
+      if (others.length < BATCH_SIZE - 1) await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  /** The leaves from this number on. Nothing is sent before the log has its name. */
+  private async read(from: number): Promise<StreamedLeaf[]> {
+    const [key, size] = [await this.keys.read(), await this.leaves.size()];
+    if (size < from) throw new Error(`the log has ${size} leaves, fewer than the ${from} that were sent: it was cut`);
+    if (key === undefined || size === from) return [];
+    const rows = await this.leaves.rows(from, Math.min(size, from + BATCH_SIZE));
+    return rows.map((row) => streamedLeaf(key.origin, row));
+  }
+
+  private senderFor(destination: StreamDestination): StreamSender {
+    if (destination.kind === 'https') return new HttpsSender(destination, this.outbound);
+    return new SyslogSender(destination, new URL(this.config.publicUrl).hostname, this.outbound);
+  }
+
+  /** A stream that another process sends is left to it. A renewal that failed otherwise is made up for by the next one. */
+  private ended(error: unknown, sender: StreamSender): void {
+    if (error instanceof StreamLost) sender.close();
+  }
+
+  private async failed(claim: StreamClaim, error: unknown): Promise<void> {
+    if (error instanceof StreamLost) return this.logger.warn(`the stream ${claim.id}: ${error.message}`);
+    const reason = reasonOf(error);
+    if (!this.pool.isStopping) this.logger.warn(`the stream ${claim.id} waits: ${reason}`);
+    const asked = error instanceof ReceiverRefused ? Math.min(error.retryAfterSeconds ?? 0, MAX_ASKED_SECONDS) : 0;
+    const pause = Math.max(asked, jittered(backOff(claim.failures + 1, 1, MAX_PAUSE_SECONDS)));
+    // The lease runs out by itself when the database is what has failed.
+    await (this.pool.isStopping ? this.repository.release(claim) : this.repository.failed(claim, reason, pause)).catch(
+      () => undefined,
+    );
+  }
+}
+
+/** The network's own words; an address that was refused is described, not named. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
+}

@@ -1,0 +1,75 @@
+import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
+import { isTampered } from './cef.format.js';
+import { asciiJson } from './json.format.js';
+import type { StreamedLeaf } from './streamed-leaf.js';
+
+/** The version of the schema whose attributes these are. */
+const OCSF_VERSION = '1.5.0';
+const OTHER = 99;
+
+/** Classes of OCSF: API Activity of the category Application Activity, and Authentication of Identity & Access Management. */
+const API_ACTIVITY = { class_uid: 6003, category_uid: 6 } as const;
+const AUTHENTICATION = { class_uid: 3002, category_uid: 3 } as const;
+
+/** Activities of Authentication, by action. */
+const SIGN_IN: Readonly<Record<string, number>> = {
+  'auth.signed-in': 1,
+  'auth.token-issued': 1,
+  'session.ended': 2,
+  'auth.stepped-up': OTHER,
+};
+/** Activities of API Activity (create, update, delete), by the last word of an action; whatever has none is `Other`. */
+const CHANGES: readonly [RegExp, number][] = [
+  [/\b(?:created|added|registered|invited|imported|requested|accepted|entered)$/, 1],
+  [/\b(?:changed|rotated|renewed|replaced|enabled|disabled|paused|reset)$/, 3],
+  [/\b(?:removed|revoked|destroyed|cancelled|dropped)$/, 4],
+];
+/** Success and Failure. */
+const STATUS: Readonly<Record<string, number>> = { done: 1, refused: 2, failed: 2 };
+/** Informational, Medium, High; Critical for what somebody else did to the log. */
+const SEVERITY: Readonly<Record<string, number>> = { done: 1, refused: 3, failed: 4 };
+const CRITICAL = 5;
+
+/**
+ * A leaf as an event of OCSF (Open Cybersecurity Schema Framework), in JSON on one line. `metadata.log_name` and `metadata.sequence` name it;
+ * what the schema has no place for is in `unmapped`.
+ */
+export function ocsfOf(leaf: StreamedLeaf): string {
+  const { log, number, kind, entryId, entry, record } = leaf;
+  const action = entry?.action ?? 'audit-log.missing';
+  const signIn = SIGN_IN[action];
+  const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
+  const classified = signIn === undefined ? API_ACTIVITY : AUTHENTICATION;
+  const user = { uid: entry?.actor.id ?? 'unknown', name: entry?.actor.name ?? 'unknown', type: entry?.actor.kind };
+  return asciiJson({
+    ...classified,
+    activity_id: activity,
+    ...(activity === OTHER ? { activity_name: action } : {}),
+    type_uid: classified.class_uid * 100 + activity,
+    severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY[entry?.outcome ?? ''] ?? 0),
+    status_id: STATUS[entry?.outcome ?? ''] ?? 0,
+    // Of an entry that is gone only the log knows that it was there.
+    time: entry === undefined ? 0 : Date.parse(entry.at),
+    message: action,
+    metadata: {
+      version: OCSF_VERSION,
+      product: { name: 'Sealwright', vendor_name: 'Sealwright', version: PRODUCT_VERSION },
+      uid: entryId,
+      log_name: log,
+      sequence: number,
+      event_code: action,
+      original_time: entry?.at,
+      correlation_uid: entry?.correlation,
+    },
+    actor: { user },
+    ...(signIn === undefined ? { api: { operation: action } } : { user, service: { name: 'Sealwright' } }),
+    src_endpoint: endpointOf(entry?.source ?? ''),
+    resources: entry && [{ type: entry.target.kind, uid: entry.target.id }],
+    unmapped: { kind, detail: entry?.detail, record },
+  });
+}
+
+/** Background work has no address. */
+function endpointOf(source: string): object {
+  return source === '' ? { svc_name: 'sealwright' } : { ip: source };
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../../platform/json/canonical-json.js';
+import { shorten } from '../../../platform/text/truncate.js';
+import type { LeafKind } from '../../../verifier/log-verifier.js';
+import type { LeafRow } from '../../log/leaf-rows.reader.js';
+import { loggedEntry } from '../../log/log-leaf.js';
+
+/** An entry as its leaf has it, with the SHA-256 of its record. */
+type LogEntry = ReturnType<typeof loggedEntry>;
+
+/** A leaf of the audit log as receivers get it. `log` and `number` together name it for ever. */
+export interface StreamedLeaf {
+  /** Name of the log. It changes when a restored database is accepted, so that no number stands for two leaves. */
+  readonly log: string;
+  /** Number of the leaf, from 0, without gaps. */
+  readonly number: number;
+  readonly kind: LeafKind;
+  readonly entryId: string;
+  /** Undefined when it was removed from the database. */
+  readonly entry: LogEntry | undefined;
+  /** Of a leaf that is the record of a signature; undefined for all others. */
+  readonly record: unknown;
+}
+
+/** A leaf whose row or entry is gone becomes `missing`: a removal is reported, not skipped. */
+export function streamedLeaf(log: string, row: LeafRow): StreamedLeaf {
+  const isThere = row.kind !== null && row.at !== null;
+  return {
+    log,
+    number: Number(row.index),
+    kind: isThere ? row.kind : 'missing',
+    entryId: row.entryId ?? '',
+    entry: isThere ? loggedEntry(row) : undefined,
+    record: isThere && row.kind === 'record' ? parsed(row.record) : undefined,
+  };
+}
+
+function parsed(record: string | null): unknown {
+  return record === null ? undefined : (JSON.parse(record) as unknown);
+}
+
+/** Lengths that texts are cut to, one after the other, until a message is short enough. */
+const LENGTHS = [2000, 500, 100, 30, 10] as const;
+
+/**
+ * The message for a leaf, with at most `maxBytes` octets. Of a leaf that is too long the detail, or the record, is replaced by its SHA-256
+ * and size; the log has it. If that is not enough, texts are cut: no leaf is left out, and none holds up the others.
+ */
+export function fitted(leaf: StreamedLeaf, maxBytes: number, write: (leaf: StreamedLeaf) => string): string {
+  const whole = write(leaf);
+  if (Buffer.byteLength(whole) <= maxBytes) return whole;
+  const short = withoutParts(leaf);
+  let text = write(short);
+  for (const length of LENGTHS) {
+    if (Buffer.byteLength(text) <= maxBytes) break;
+    text = write(cutTo(length, short));
+  }
+  return text;
+}
+
+/** The leaf with only the digests of its large parts. */
+export function withoutParts(leaf: StreamedLeaf): StreamedLeaf {
+  const { entry, record } = leaf;
+  return {
+    ...leaf,
+    entry: entry && { ...entry, detail: digestOf(entry.detail) },
+    record: record === undefined ? undefined : digestOf(record),
+  };
+}
+
+function digestOf(value: unknown) {
+  const text = canonicalJson(value);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  return { leftOut: { bytes: Buffer.byteLength(text), sha256 } };
+}
+
+function cutTo<Value>(length: number, value: Value): Value {
+  if (typeof value === 'string') return shorten(value, length) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  // Names of members are ours; a digest of 64 characters is of no use in part.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      KEPT.has(name) ? (member as unknown) : cutTo(length, member as unknown),
+    ]),
+  ) as Value;
+}
+
+/** What names a leaf is never cut. */
+const KEPT = new Set(['log', 'kind', 'entryId', 'id', 'at', 'outcome', 'sha256']);

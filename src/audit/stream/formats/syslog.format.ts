@@ -1,0 +1,65 @@
+import type { StreamDestination } from '../../../platform/config/stream-destinations.js';
+import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
+import { cefOf, isTampered } from './cef.format.js';
+import { jsonOf } from './json.format.js';
+import { fitted, type StreamedLeaf } from './streamed-leaf.js';
+
+/** RFC 5424 table 1: log audit. */
+const FACILITY = 13;
+/** RFC 5424 table 2: alert, error, warning, informational. */
+const SEVERITY: Readonly<Record<string, number>> = { done: 6, refused: 4, failed: 3 };
+const ALERT = 1;
+const NONE = '-';
+/** Limits of RFC 5424 section 6. */
+const MAX_HOSTNAME = 255;
+const MAX_MSGID = 32;
+const BOM = '\u{feff}';
+const IS_ASCII = /^[ -~]*$/;
+
+/** What a destination has to say of a message: its limits and names. */
+export type SyslogForm = Pick<StreamDestination, 'format' | 'maxBytes' | 'enterprise'>;
+
+/**
+ * A leaf as a frame of RFC 5425: the number of octets, a space, and the message of RFC 5424. The message has no line break, and names the
+ * leaf in its structured data.
+ */
+export function syslogFrame(leaf: StreamedLeaf, hostname: string, form: SyslogForm): string {
+  const message = fitted(leaf, form.maxBytes, (part) => syslogMessage(part, hostname, form));
+  return `${Buffer.byteLength(message)} ${message}`;
+}
+
+function syslogMessage(leaf: StreamedLeaf, hostname: string, { format, enterprise }: SyslogForm): string {
+  const { log, number, kind, entryId, entry } = leaf;
+  const severity = isTampered(leaf) ? ALERT : (SEVERITY[entry?.outcome ?? ''] ?? ALERT);
+  const header = [
+    `<${FACILITY * 8 + severity}>1`,
+    entry?.at ?? NONE,
+    printable(hostname, MAX_HOSTNAME),
+    'sealwright',
+    NONE,
+    printable(entry?.action ?? 'audit-log.missing', MAX_MSGID),
+  ].join(' ');
+  const origin = element('origin', { software: 'sealwright', swVersion: PRODUCT_VERSION });
+  const place = element(`sealwright@${enterprise}`, { log, number: String(number), kind, id: entryId });
+  return `${header} ${origin}${place} ${contentOf(leaf, format)}`;
+}
+
+/** UTF-8 begins with a byte order mark (RFC 5424 section 6.4); ASCII needs none, and programs that read JSON stumble over it. */
+function contentOf(leaf: StreamedLeaf, format: SyslogForm['format']): string {
+  if (format !== 'cef') return jsonOf(leaf);
+  const text = cefOf(leaf);
+  return IS_ASCII.test(text) ? text : `${BOM}${text}`;
+}
+
+/** An element of the structured data (RFC 5424 section 6.3). */
+function element(id: string, parameters: Readonly<Record<string, string>>): string {
+  const written = Object.entries(parameters).map(
+    ([name, value]) => ` ${name}="${value.replaceAll(/[^ -~]/g, '?').replaceAll(/["\\\]]/g, String.raw`\$&`)}"`,
+  );
+  return `[${id}${written.join('')}]`;
+}
+
+/** PRINTUSASCII of RFC 5424: no space, no control character. */
+function printable(text: string, max: number): string {
+  return text.replaceAll(/[^!-~]/g, '?').slice(0, max) || NONE;
+}

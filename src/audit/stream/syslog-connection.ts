@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import type { StreamDestination } from '../../platform/config/stream-destinations.js';
+import type { OutboundClient } from '../../platform/outbound/outbound-client.js';
+
+/** Limits of one connection, in milliseconds. */
+export interface SyslogPatience {
+  /** From the look-up of the name to the end of the handshake. */
+  readonly connectMs: number;
+  /** How long the receiver may take nothing, and how long it may take to close when it is asked to. */
+  readonly stallMs: number;
+}
+
+export const SYSLOG_PATIENCE: SyslogPatience = { connectMs: 10_000, stallMs: 30_000 };
+
+/**
+ * One connection to a receiver of syslog over TLS (RFC 5425). The receiver says nothing of what it took. All that can be known is how it
+ * closes: after our close_notify, it closes in order only when it has read everything, and with a reset when it has not.
+ */
+export class SyslogConnection {
+  private readonly closed = Promise.withResolvers<void>();
+  private reason: Error | undefined;
+  private isEnding = false;
+  private isFlushed = false;
+
+  private constructor(
+    private readonly socket: TLSSocket,
+    private readonly patience: SyslogPatience,
+  ) {
+    // What a receiver says is read and thrown away: unread, it would make the end of the connection a reset.
+    socket.resume();
+    socket.setKeepAlive(true, 10_000);
+    socket.once('finish', () => {
+      this.isFlushed = true;
+    });
+    socket.once('end', () => this.fails(new Error('the receiver closed the connection'), !this.isFlushed));
+    socket.on('error', (error) => this.fails(error));
+    socket.once('close', () => {
+      this.fails(new Error('the connection was cut'), !this.isEnding);
+      this.closed.resolve();
+    });
+  }
+
+  /** Opens a connection to an address that may be called. Certificates are read anew. */
+  static async open(
+    { url, files }: StreamDestination,
+    outbound: Pick<OutboundClient, 'addressOf'>,
+    patience = SYSLOG_PATIENCE,
+  ): Promise<SyslogConnection> {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const signal = AbortSignal.timeout(patience.connectMs);
+    const address = await outbound.addressOf(host);
+    signal.throwIfAborted();
+    const read = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
+    const socket = connect({
+      host: address,
+      port: Number(url.port),
+      minVersion: 'TLSv1.2',
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ca: read(files.ca),
+      cert: read(files.cert),
+      key: read(files.key),
+    });
+    const late = () => void socket.destroy(new Error('the receiver did not answer in time'));
+    signal.addEventListener('abort', late);
+    try {
+      await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+    } finally {
+      signal.removeEventListener('abort', late);
+    }
+    return new SyslogConnection(socket, patience);
+  }
+
+  /** Why nothing more can be sent, or what was sent may be lost; undefined while all is well. */
+  get fault(): Error | undefined {
+    return this.reason;
+  }
+
+  /** Resolves when the system has taken the text, so that a slow receiver slows its sender down. */
+  async write(text: string): Promise<void> {
+    if (this.reason !== undefined) throw this.reason;
+    if (this.socket.write(text)) return;
+    await this.orStalls('the receiver takes nothing', (done) => this.socket.once('drain', done));
+  }
+
+  /** Closes in order. Resolves when the receiver has closed too, and so has read everything. */
+  async end(): Promise<void> {
+    if (this.reason !== undefined) throw this.reason;
+    this.isEnding = true;
+    this.socket.end();
+    await this.orStalls('the receiver does not close', (done) => void this.closed.promise.then(done));
+  }
+
+  destroy(): void {
+    this.fails(new Error('the connection was given up'));
+    this.socket.destroy();
+  }
+
+  /** Waits for an event, for the end of the connection, or until the receiver has had time enough. */
+  private async orStalls(complaint: string, listen: (done: () => void) => void): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => this.socket.destroy(new Error(complaint)), this.patience.stallMs);
+    listen(resolve);
+    await Promise.race([promise, this.closed.promise]);
+    clearTimeout(timer);
+    if (this.reason !== undefined) throw this.reason;
+  }
+
+  private fails(reason: Error, isFault = true): void {
+    if (isFault) this.reason ??= reason;
+  }
+}

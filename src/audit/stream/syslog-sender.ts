@@ -1,0 +1,99 @@
+import type { StreamDestination } from '../../platform/config/stream-destinations.js';
+import type { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import type { StreamedLeaf } from './formats/streamed-leaf.js';
+import { syslogFrame } from './formats/syslog.format.js';
+import type { StreamSender } from './stream-sender.js';
+import { SYSLOG_PATIENCE, SyslogConnection } from './syslog-connection.js';
+
+/** A connection is closed, and so confirmed, after so many leaves or milliseconds. */
+const MAX_UNCONFIRMED = 2000;
+const CONFIRM_AFTER_MS = 2000;
+
+/** What the receiver has read, and when that was known. */
+interface Confirmation {
+  readonly before: number;
+  readonly at: number;
+}
+
+/**
+ * Sends leaves by syslog over TLS (RFC 5425), which knows no acknowledgement. In its place connections are short. Before one is closed the
+ * next one is opened: the order of closing tells that everything was read, and the one that is open tells that the receiver did not end
+ * since. What was read counts as stored when the receiver has lived on for `resendSeconds`. Whenever a connection fails, everything after
+ * that is sent again, with the same numbers.
+ */
+export class SyslogSender implements StreamSender {
+  private current: SyslogConnection | undefined;
+  /** After the last leaf that was written; undefined when everything that was written is confirmed. */
+  private unconfirmed: { before: number; leaves: number; readonly since: number } | undefined;
+  private readonly confirmed: Confirmation[] = [];
+  private opening: SyslogConnection | undefined;
+  private isClosed = false;
+
+  constructor(
+    private readonly destination: StreamDestination,
+    private readonly hostname: string,
+    private readonly outbound: Pick<OutboundClient, 'addressOf'>,
+    private readonly patience = SYSLOG_PATIENCE,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  async send(leaves: readonly [StreamedLeaf, ...StreamedLeaf[]]): Promise<number> {
+    const { number: first } = leaves[0];
+    this.current ??= await this.open();
+    this.unconfirmed ??= { before: 0, leaves: 0, since: this.now() };
+    this.unconfirmed.before = first + leaves.length;
+    this.unconfirmed.leaves += leaves.length;
+    await this.current.write(leaves.map((leaf) => syslogFrame(leaf, this.hostname, this.destination)).join(''));
+    return leaves.length;
+  }
+
+  async acknowledged(idle: boolean): Promise<number | undefined> {
+    if (this.unconfirmed !== undefined && this.isDue(this.unconfirmed)) await this.confirm(this.unconfirmed.before);
+    const settled = this.settled();
+    if (settled !== undefined && idle && this.unconfirmed === undefined && this.confirmed.length === 0) this.rest();
+    return settled;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.current?.destroy();
+    this.opening?.destroy();
+  }
+
+  private isDue({ leaves, since }: { readonly leaves: number; readonly since: number }): boolean {
+    return leaves >= MAX_UNCONFIRMED || this.now() - since >= CONFIRM_AFTER_MS;
+  }
+
+  /** Has the present connection closed, with the next one open beside it. */
+  private async confirm(before: number): Promise<void> {
+    this.opening = await this.open();
+    await this.current?.end();
+    this.current = this.opening;
+    this.opening = undefined;
+    this.unconfirmed = undefined;
+    this.confirmed.push({ before, at: this.now() });
+  }
+
+  private settled(): number | undefined {
+    const fault = this.current?.fault;
+    if (fault !== undefined) throw fault;
+    const until = this.now() - this.destination.resendSeconds * 1000;
+    let settled: number | undefined;
+    while (this.confirmed[0] !== undefined && this.confirmed[0].at <= until) settled = this.confirmed.shift()?.before;
+    return settled;
+  }
+
+  /** While there is nothing to send and nothing to lose no connection is kept, so that none can be cut without a word. */
+  private rest(): void {
+    const { current } = this;
+    this.current = undefined;
+    void current?.end().catch(() => undefined);
+  }
+
+  private async open(): Promise<SyslogConnection> {
+    const connection = await SyslogConnection.open(this.destination, this.outbound, this.patience);
+    if (!this.isClosed) return connection;
+    connection.destroy();
+    throw new Error('the sender was closed');
+  }
+}

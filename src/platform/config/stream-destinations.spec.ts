@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { Config } from './config.js';
+import { readStreamDestinations } from './stream-destinations.js';
+
+const read = (line: string) => readStreamDestinations([line]).destinations[0];
+const faultOf = (line: string) => readStreamDestinations([line]).faults[0];
+
+describe('a receiver of the audit log', () => {
+  it('is a name and an address, and has defaults for the rest', () => {
+    expect(read('siem syslog+tls://SIEM.example.com')).toMatchObject({
+      name: 'siem',
+      kind: 'syslog',
+      format: 'json',
+      from: 'now',
+      maxBytes: 8192,
+      resendSeconds: 30,
+      enterprise: '32473',
+      files: {},
+    });
+    expect(read('siem syslog+tls://SIEM.example.com')?.url.host).toBe('siem.example.com:6514');
+    expect(read('lake https://lake.example.com/in?x=1')).toMatchObject({ kind: 'https', format: 'ocsf' });
+  });
+
+  it('takes options', () => {
+    const line =
+      'siem syslog+tls://[2001:db8::1]:601 format=cef from=start max-bytes=2048 ca=/etc/ca.pem cert=/c key=/k';
+    expect(read(line)).toMatchObject({
+      format: 'cef',
+      from: 'start',
+      maxBytes: 2048,
+      files: { ca: '/etc/ca.pem', cert: '/c', key: '/k' },
+    });
+    expect(read(line)?.url.host).toBe('[2001:db8::1]:601');
+  });
+
+  it.each([
+    ['Siem syslog+tls://h', 'must begin with a name'],
+    ['siem', 'must have a URL'],
+    ['siem syslog://h', 'must have a URL of syslog+tls'],
+    ['siem udp://h:514', 'must have a URL of syslog+tls'],
+    ['siem syslog+tls://h/path', 'must have a URL like'],
+    ['siem https://user:secret@h/', 'holds a user or a password'],
+    ['siem https://h/ format=cef', 'must have a format of ocsf or json'],
+    ['siem syslog+tls://h format=ocsf', 'must have a format of json or cef'],
+    ['siem syslog+tls://h authorization=/f', 'which syslog does not know'],
+    ['siem syslog+tls://h max-bytes=2047', 'must have a max-bytes from 2048'],
+    ['siem syslog+tls://h resend-seconds=1.5', 'must have a resend-seconds'],
+    ['siem syslog+tls://h cert=/c', 'must have cert and key together'],
+    ['siem syslog+tls://h verify=no', 'has "verify", which is none of'],
+    ['siem syslog+tls://h from=now from=start', 'has from twice'],
+    ['siem syslog+tls://h enterprise=0', 'must have an enterprise'],
+  ])('"%s" is refused: %s', (line, fault) => {
+    expect(faultOf(line)).toContain(fault);
+    expect(faultOf(line)).not.toContain('secret');
+  });
+
+  it('has a name of its own, and all faults are told at start', () => {
+    const settings = { SVC_AUDIT_STREAMS: 'a https://a.example\na https://b.example\nb ftp://c' };
+    expect(() => new Config(settings)).toThrow(/line 2 names "a" again[^]*line 3 must have a URL/);
+  });
+});

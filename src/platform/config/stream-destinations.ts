@@ -1,0 +1,156 @@
+export const STREAM_FORMATS = ['json', 'ocsf', 'cef'] as const;
+export type StreamFormat = (typeof STREAM_FORMATS)[number];
+
+/** Where the audit log is sent to. Files hold what is secret or long; they are read again for each connection. */
+export interface StreamDestination {
+  /** Names its cursor in the database: a destination under another name begins anew. */
+  readonly name: string;
+  /** `syslog`: RFC 5424 over TLS (RFC 5425). `https`: lines of JSON by POST. */
+  readonly kind: 'syslog' | 'https';
+  readonly url: URL;
+  readonly format: StreamFormat;
+  /** Whether entries from before it was set up are sent too. */
+  readonly from: 'now' | 'start';
+  /** Octets of a message, at most. */
+  readonly maxBytes: number;
+  /** syslog: seconds for which what was sent may be sent again, after a receiver that ends without having stored it. */
+  readonly resendSeconds: number;
+  /** syslog: private enterprise number in the name of the structured data (RFC 5424 section 7.2.2). */
+  readonly enterprise: string;
+  /** Paths of PEM files: authorities that certify the receiver, and the certificate and key that are shown to it. */
+  readonly files: {
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly authorization?: string;
+  };
+}
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+const SYSLOG_PORT = '6514';
+/** RFC 5425 section 4.3.1: receivers must take 2048 octets and should take 8192. */
+const MIN_BYTES = 2048;
+const DEFAULT_BYTES = 8192;
+const MAX_BYTES = 1024 * 1024;
+const DEFAULT_RESEND_SECONDS = 30;
+/** Less than what the alert rule of a stream waits. */
+const MAX_RESEND_SECONDS = 240;
+/** Set aside for documentation (RFC 5612); organisations have their own. */
+const DOCUMENTATION_ENTERPRISE = '32473';
+
+const OPTIONS = [
+  'format',
+  'from',
+  'max-bytes',
+  'resend-seconds',
+  'enterprise',
+  'ca',
+  'cert',
+  'key',
+  'authorization',
+] as const;
+type Option = (typeof OPTIONS)[number];
+type Options = Partial<Record<Option, string>>;
+
+/** A fault of a destination, as the end of a sentence that begins with its line. */
+class Fault extends Error {}
+
+/**
+ * Reads destinations, one a line: `NAME URL [OPTION=VALUE …]`. The URL is `syslog+tls://HOST[:PORT]` or `https://…`; a path of a file has no
+ * white space. Answers what can be used, and the faults of the others.
+ */
+export function readStreamDestinations(lines: readonly string[]): {
+  destinations: StreamDestination[];
+  faults: string[];
+} {
+  const destinations: StreamDestination[] = [];
+  const faults: string[] = [];
+  for (const [at, line] of lines.entries()) {
+    try {
+      const destination = readLine(line);
+      if (destinations.some(({ name }) => name === destination.name))
+        throw new Fault(`names "${destination.name}" again`);
+      destinations.push(destination);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      faults.push(`line ${at + 1} ${error.message}`);
+    }
+  }
+  return { destinations, faults };
+}
+
+function readLine(line: string): StreamDestination {
+  const [name = '', address = '', ...words] = line.split(/\s+/);
+  if (!NAME.test(name)) throw new Fault('must begin with a name of a-z, 0-9 and -');
+  const url = readUrl(address);
+  const kind = url.protocol === 'syslog+tls:' ? 'syslog' : 'https';
+  const options = readOptions(words);
+  const format = oneOf(options, 'format', kind === 'syslog' ? ['json', 'cef'] : ['ocsf', 'json']);
+  if ((options.cert === undefined) !== (options.key === undefined)) throw new Fault('must have cert and key together');
+  if (kind === 'syslog' && options.authorization !== undefined)
+    throw new Fault('has authorization, which syslog does not know');
+  const { ca, cert, key, authorization } = options;
+  const files = Object.entries({ ca, cert, key, authorization }).filter(([, path]) => path !== undefined);
+  return {
+    name,
+    kind,
+    url,
+    format,
+    from: oneOf(options, 'from', ['now', 'start']),
+    maxBytes: whole(options, 'max-bytes', MIN_BYTES, MAX_BYTES, DEFAULT_BYTES),
+    resendSeconds: whole(options, 'resend-seconds', 0, MAX_RESEND_SECONDS, DEFAULT_RESEND_SECONDS),
+    enterprise: enterpriseOf(options),
+    files: Object.fromEntries(files) as StreamDestination['files'],
+  };
+}
+
+/** An address may hold a password, so none is quoted. */
+function readUrl(text: string): URL {
+  if (!URL.canParse(text)) throw new Fault('must have a URL after its name');
+  const url = new URL(text);
+  if (!['syslog+tls:', 'https:', 'http:'].includes(url.protocol))
+    throw new Fault('must have a URL of syslog+tls:// or https://');
+  if (url.username !== '' || url.password !== '')
+    throw new Fault('holds a user or a password: put it into the file of authorization=');
+  if (url.protocol !== 'syslog+tls:') return url;
+  if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')
+    throw new Fault('must have a URL like syslog+tls://siem.example.com:6514');
+  // URLs of other schemes keep their spelling, and know no port of their own.
+  return new URL(`syslog+tls://${url.hostname.toLowerCase()}:${url.port === '' ? SYSLOG_PORT : url.port}`);
+}
+
+function readOptions(words: readonly string[]): Options {
+  const options: Options = {};
+  for (const word of words) {
+    const [, name = '', value = ''] = /^([a-z-]+)=(.+)$/.exec(word) ?? [];
+    if (!isOption(name)) throw new Fault(`has "${word.split('=', 1)[0]}", which is none of ${OPTIONS.join(', ')}`);
+    if (options[name] !== undefined) throw new Fault(`has ${name} twice`);
+    options[name] = value;
+  }
+  return options;
+}
+
+function isOption(name: string): name is Option {
+  return OPTIONS.some((option) => option === name);
+}
+
+/** The first of the values is the default. */
+function oneOf<Value extends string>(options: Options, name: Option, values: readonly [Value, ...Value[]]): Value {
+  const given = options[name];
+  if (given === undefined) return values[0];
+  const value = values.find((one) => one === given);
+  if (value === undefined) throw new Fault(`must have a ${name} of ${values.join(' or ')}`);
+  return value;
+}
+
+function whole(options: Options, name: Option, least: number, most: number, fallback: number): number {
+  const value = options[name] === undefined ? fallback : Number(options[name]);
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new Fault(`must have a ${name} from ${least} to ${most}`);
+  return value;
+}
+
+function enterpriseOf({ enterprise = DOCUMENTATION_ENTERPRISE }: Options): string {
+  if (!/^[1-9]\d{0,9}$/.test(enterprise)) throw new Fault('must have an enterprise that is a number');
+  return enterprise;
+}
