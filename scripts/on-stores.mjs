@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from './lib/build.mjs';
 import { Failure } from './lib/failure.mjs';
 import { onInterruption, runToEnd } from './lib/interruption.mjs';
-import { equip } from './lib/peers.mjs';
+import { equip, equipProof } from './lib/peers.mjs';
 import { inRoot, ROOT, toolEnvironment } from './lib/project.mjs';
 import { run } from './lib/run.mjs';
 import { step } from './lib/steps.mjs';
@@ -22,6 +22,7 @@ async function main() {
   const program = inRoot(kind, `${name}.ts`);
   if (name === '' || !existsSync(program)) throw new Failure(`${kind} what?`, `One of: ${programs(kind).join(', ')}`);
   await equip();
+  if (kind === 'chaos') await equipProof(name);
   onInterruption(() => stores.stop());
   await step('Build', () => build());
   // What tests note of every exchange is for the search after them; here it would be measured.

@@ -1,10 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { LogVerifier } from '../../src/verifier/log-verifier.js';
 import type { LogEvidence } from './evidence.js';
-import type { Environment } from './environment.js';
+
+/** Reads rows of the database of a run. */
+interface Rows {
+  sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+}
 
 /** Reads the log as an auditor does: the key, then the export, checked line by line by the offline verifier. */
-export async function readLog(environment: Environment, url: string, apiKey: string): Promise<LogEvidence> {
+export async function readLog(database: Rows, url: string, apiKey: string): Promise<LogEvidence> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const key = (await (await fetch(`${url}/api/v1/audit/log/key`, { headers })).json()) as { publicKey: string };
   const publicKey = createPublicKey(key.publicKey).export({ type: 'spki', format: 'der' });
@@ -12,10 +16,10 @@ export async function readLog(environment: Environment, url: string, apiKey: str
   const verifier = new LogVerifier({ publicKey });
   const lines = text.trimEnd().split('\n');
   for (const line of lines) verifier.line(line);
-  const [made] = await environment.sql<{ ckaId: string; origin: string }>(
+  const [made] = await database.sql<{ ckaId: string; origin: string }>(
     `SELECT encode(cka_id, 'hex') AS "ckaId", origin FROM log_key WHERE public_key IS NOT NULL`,
   );
-  const [count] = await environment.sql<{ entries: number }>(`SELECT count(*)::int AS entries FROM audit_entry`);
+  const [count] = await database.sql<{ entries: number }>(`SELECT count(*)::int AS entries FROM audit_entry`);
   return {
     ckaId: made?.ckaId ?? '',
     origin: made?.origin ?? '',

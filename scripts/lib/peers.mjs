@@ -39,6 +39,18 @@ const PEERS = {
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 
+/** What one proof needs beside the peers, by its name. */
+const PEERS_OF_PROOFS = {
+  cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
+  drills: ['prometheus', 'promtool'],
+};
+
+/** Installs what the proof of this name needs; a failure names what is missing. */
+export async function equipProof(name) {
+  const needs = (PEERS_OF_PROOFS[name] ?? []).map((peer) => NEEDS[peer]);
+  if (needs.length > 0) await step('System packages of this proof', (note) => demand(needs, note));
+}
+
 /** From a fresh clone on a bare machine to packages, peers and the Node that runs the service: goes on under that, or not at all. */
 export async function equip() {
   refuseOldNode();

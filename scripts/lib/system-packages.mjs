@@ -51,6 +51,10 @@ export const NEEDS = {
   nginx: command('nginx'),
   pgbouncer: command('pgbouncer'),
   rsyslog: { ...command('rsyslogd', 'rsyslog rsyslog-openssl', 'rsyslog'), present: () => hasRsyslog() },
+  iproute: command('ip', 'iproute2', ''),
+  patroni: { ...command('patroni', 'patroni python3-etcd postgresql', ''), present: () => hasPatroni() },
+  etcd: command('etcd', 'etcd-server', 'etcd'),
+  prometheus: command('prometheus'),
   promtool: command('promtool', 'prometheus', 'prometheus'),
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
@@ -72,6 +76,8 @@ const hasAiosmtpd = () =>
 const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
 /** apt checks the repository that it makes. */
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
+/** With the servers that it manages, which are Debian's own. */
+const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
 const hasChromium = () => ['chromium', 'chromium-browser', 'google-chrome'].some(commandPath);
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 

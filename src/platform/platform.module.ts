@@ -39,6 +39,7 @@ import { WebhookSender } from './outbound/webhook-sender.js';
 import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
+import { ReplicationWatch } from './replication/replication-watch.js';
 import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets } from './schedules/schedule-targets.js';
@@ -119,6 +120,7 @@ class ConfigModule {}
     Outbox,
     ServiceCryptoAssets,
     RateLimits,
+    ReplicationWatch,
     ScheduledRuns,
     ScheduleTargets,
     Resealer,
@@ -152,6 +154,7 @@ class ConfigModule {}
     Outbox,
     ServiceCryptoAssets,
     RateLimits,
+    ReplicationWatch,
     ScheduledRuns,
     ScheduleTargets,
     Resealer,

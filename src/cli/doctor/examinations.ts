@@ -4,11 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import { KeyVault } from '../../hsm/key-vault.js';
+import { Config } from '../../platform/config/config.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { InstanceRepository } from '../../platform/instances/instance.repository.js';
 import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
+import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
+import { asynchronousFault, type Replication, synchronousDetail } from '../../platform/replication/replication.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 import { bad, type Finding, ok, spanOf, warn } from './finding.js';
@@ -57,6 +60,10 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
       ),
     ];
   },
+  replication: async (app) => {
+    const { databaseReplication } = app.get(Config);
+    return [examineReplication(await app.get(ReplicationWatch).read(), databaseReplication)];
+  },
   redis: examineRedis,
   instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
   queues: examineQueues,
@@ -91,6 +98,15 @@ async function examineRedis(app: INestApplicationContext): Promise<readonly Find
   for (let waited = 0; !queue.reachable && waited < REDIS_PATIENCE_MS; waited += 100) await sleep(100);
   if (queue.reachable && queue.detail === 'ok') return [ok('Redis', 'takes writes')];
   return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database meanwhile')];
+}
+
+/** `wanted` is SVC_DATABASE_REPLICATION. */
+export function examineReplication(replication: Replication, wanted: Config['databaseReplication']): Finding {
+  const fault = asynchronousFault(replication);
+  if (fault === undefined) return ok('replication', synchronousDetail(replication));
+  if (wanted !== 'any') return bad('replication', fault, 'runbook: replication');
+  if (replication.standbys === 0) return ok('replication', 'no standby follows: there is no fail-over');
+  return warn('replication', fault, 'runbook: replication');
 }
 
 /** `now` by the clock of this machine, which is only used to tell which processes are gone. */

@@ -77,6 +77,7 @@ export class Config extends SettingReader {
   /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
   readonly databaseCaFile = this.text('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.text('SVC_REDIS_CA_FILE');
+  readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
   /** Days for which these are kept after nobody needs them any more; 0: for ever. */
   readonly keptDays = {

@@ -111,6 +111,10 @@ export const SETTINGS = {
     '12',
     'Connections to PostgreSQL per process; an api process opens up to 12 more for exports, and one for documents that come in',
   ),
+  SVC_DATABASE_REPLICATION: setting(
+    'any',
+    'Whether a fail-over of the database may lose what was acknowledged. any: it is said in the log; warn: health is DEGRADED while commits do not wait for a standby; required: a process does not start either',
+  ),
   SVC_INGEST_STALL_SECONDS: setting(
     '30',
     'A document that keeps its reader busy without a pause for so long is refused; each MB of it gives one second more',

@@ -1,11 +1,21 @@
 import { Client, type ClientConfig } from 'pg';
 import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import type { Config } from '../config/config.js';
+import { sqlState } from './database-error.js';
+import { SilenceWatch } from './silence-watch.js';
 
 /** Limits of a session, in milliseconds; both ends give up on what takes longer. */
 const SESSION_LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'] as const;
 const READ_ONLY = '25006';
+/** A server that has not answered within this time to somebody who connects anew is gone. */
+const PRESENT_MS = 3000;
+/**
+ * Where the server warns that a commit is on its own disk alone: the wait for the standby was cancelled. It answers COMMIT all the same, and
+ * a fail-over loses it; so the answer counts for nothing. The text of the warning is translated, the place in the source is not.
+ */
+const UNCONFIRMED = 'SyncRepWaitForLSN';
 
 type Connected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
@@ -29,6 +39,7 @@ const clients = new WeakMap<Config, DatabaseClient>();
 
 function newDatabaseClient(config: Config): DatabaseClient {
   let turn = 0;
+  const silence = new SilenceWatch((server) => isThere(config, server));
   return class extends SafeClient {
     private readonly turn = turn;
     private readonly limits: ClientConfig;
@@ -36,7 +47,7 @@ function newDatabaseClient(config: Config): DatabaseClient {
     constructor({ statement_timeout, lock_timeout, idle_in_transaction_session_timeout, ...given }: ClientConfig = {}) {
       super({ ...given, ...serverOf(config, turn) });
       this.limits = { statement_timeout, lock_timeout, idle_in_transaction_session_timeout };
-      (this as unknown as { connection: EventEmitter }).connection.on('errorMessage', ({ code }: { code?: string }) => {
+      this.wire.on('errorMessage', ({ code }: { code?: string }) => {
         if (code === READ_ONLY) this.leave();
       });
     }
@@ -59,6 +70,7 @@ function newDatabaseClient(config: Config): DatabaseClient {
         await super.connect();
         await this.query(sessionSettings(this.limits));
         if (config.database.isWritable) await this.assertWritable();
+        silence.watch(this, this.turn);
         return this;
       } catch (error) {
         this.passOver();
@@ -105,6 +117,46 @@ class SafeClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+    this.on('notice', ({ routine }) => {
+      if (routine === UNCONFIRMED) this.cut();
+    });
+  }
+
+  get stream(): Socket {
+    return this.wire.stream;
+  }
+
+  get isBusy(): boolean {
+    return !(this as unknown as { readyForQuery: boolean }).readyForQuery;
+  }
+
+  /** Ends it at once, without a word to the server. The query that is under way fails, and the pool opens another connection. */
+  cut(): void {
+    this.wire.stream.destroy();
+  }
+
+  /** What the driver has and does not declare. */
+  protected get wire(): Wire {
+    return (this as unknown as { connection: Wire }).connection;
+  }
+}
+
+interface Wire extends EventEmitter {
+  readonly stream: Socket;
+}
+
+/** Whether the server answers somebody who connects anew; one that refuses does. */
+async function isThere(config: Config, turn: number): Promise<boolean> {
+  const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
+  const client = new SafeClient({ ...limits, ...serverOf(config, turn) });
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } catch (error) {
+    return sqlState(error) !== undefined;
+  } finally {
+    client.cut();
   }
 }
 

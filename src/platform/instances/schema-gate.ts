@@ -3,20 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from '../database/database-client.js';
 import { operatorsWords, sqlState } from '../database/database-error.js';
+import { readReplication } from '../replication/replication.reader.js';
+import { asynchronousFault, type Replication } from '../replication/replication.js';
 import { type Epoch, schemaFault, type SchemaState } from './schema-fit.js';
 
 const LOOK_EVERY_MS = 1000;
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Waits until the database answers and its schema is the one that this version works on. Nothing of the service runs before: on another
- * schema each part of it would fail in its own words.
+ * Waits until the database answers, its schema is the one that this version works on, and it replicates as SVC_DATABASE_REPLICATION demands.
+ * Nothing of the service runs before: on another schema each part of it would fail in its own words.
  *
  * @param says gets the reason for the wait, once for each reason.
  */
 export async function untilSchemaFits(config: Config, says: (reason: string) => void): Promise<void> {
   for (let last: string | undefined; ; await sleep(LOOK_EVERY_MS)) {
-    const reason = await schemaFaultOf(config).catch(
+    const reason = await onAnyHost(config, () => look(config, (client) => faultOf(config, client))).catch(
       (error: unknown) => `Unable to connect to the database: ${operatorsWords(error)}`,
     );
     if (reason === undefined) return;
@@ -27,10 +29,24 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
 
 /** Why this version cannot work on the schema; undefined when it can. Rejects when the database does not answer. */
 export function schemaFaultOf(config: Config): Promise<string | undefined> {
-  return onAnyHost(config, () => lookAtSchema(config));
+  return onAnyHost(config, () => look(config, schemaFaultOn));
 }
 
-async function lookAtSchema(config: Config): Promise<string | undefined> {
+async function faultOf({ databaseReplication }: Config, client: Client): Promise<string | undefined> {
+  const fault = await schemaFaultOn(client);
+  if (fault !== undefined || databaseReplication !== 'required') return fault;
+  const replication = await readReplication(async (text) => (await client.query<Replication>(text)).rows);
+  const lacking = asynchronousFault(replication);
+  return lacking && `SVC_DATABASE_REPLICATION=required: ${lacking}`;
+}
+
+async function schemaFaultOn(client: Client): Promise<string | undefined> {
+  return schemaFault(await readSchema(client));
+}
+
+type Look = (client: Client) => Promise<string | undefined>;
+
+async function look(config: Config, looksAt: Look): Promise<string | undefined> {
   const client = new (databaseClient(config))({
     application_name: `sealwright-${config.role}`,
     connectionTimeoutMillis: 2000,
@@ -38,7 +54,7 @@ async function lookAtSchema(config: Config): Promise<string | undefined> {
   });
   try {
     await client.connect();
-    return schemaFault(await readSchema(client));
+    return await looksAt(client);
   } finally {
     await client.end().catch(() => undefined);
   }

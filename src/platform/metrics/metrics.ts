@@ -48,6 +48,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly replicationFault = new Gauge({
+    name: 'sealwright_db_replication_fault',
+    help: '1 while a fail-over of the database may lose what was acknowledged, although SVC_DATABASE_REPLICATION asks for more',
+    registers: [this.registry],
+  });
+
   readonly clockOffset = new Gauge({
     name: 'sealwright_clock_offset_seconds',
     help: "How far the clock of this process is ahead of the database's",

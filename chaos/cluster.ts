@@ -1,0 +1,170 @@
+import { parseArgs } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Clients } from './cluster/clients.js';
+import { DATABASE_FAULTS, Faults, type Injected, REDIS_FAULTS } from './cluster/faults.js';
+import { stretchesOf5xx } from './cluster/outages.js';
+import { until } from './cluster/part.js';
+import { Stack } from './cluster/stack.js';
+import { judge, type Verdict } from './cluster/verdict.js';
+import { quantile } from './signing/figures.js';
+import { readLog } from './signing/log.js';
+
+/**
+ * npm run proof -- cluster [--failovers N] [--losses N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--keep]
+ * The service on three machines (network namespaces) with PostgreSQL under Patroni, etcd, HAProxy, pgbouncer, Redis under Sentinel and two tokens,
+ * while everything fails in turn. Ends with 0 when nothing acknowledged was lost, nothing was done twice, and no api answered 5xx for longer than
+ * 15 s; with --control, when replication without confirmation lost something.
+ */
+const PARTS = ['postgres', 'redis', 'partitions', 'node', 'rolling'] as const;
+const { values } = parseArgs({
+  options: {
+    failovers: { type: 'string', default: '20' },
+    losses: { type: 'string', default: '2' },
+    parts: { type: 'string', default: PARTS.join(',') },
+    control: { type: 'string' },
+  },
+});
+const MAX_5XX_SECONDS = 15;
+const MAX_SHOWN = 10;
+const DRAIN_SECONDS = 120;
+const WARM_UP_MS = 5000;
+const SPLIT_MS = 25_000;
+const isControl = values.control === 'asynchronous';
+const started = performance.now();
+let failures = 0;
+
+function say(line: string): void {
+  process.stdout.write(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s ${line}\n`);
+}
+
+function check(what: string, holds: boolean, detail: string): void {
+  if (!holds) failures += 1;
+  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}: ${detail}`);
+}
+
+async function inject(faults: Faults): Promise<void> {
+  const wanted = values.parts.split(',');
+  const failOvers = Number(values.failovers);
+  const turns = <Kind>(kinds: readonly Kind[]) =>
+    Array.from({ length: failOvers }, (_, index) => kinds[index % kinds.length] as Kind);
+  if (wanted.includes('postgres')) for (const kind of turns(DATABASE_FAULTS)) await faults.databaseFailOver(kind);
+  if (wanted.includes('redis')) for (const kind of turns(REDIS_FAULTS)) await faults.redisFailOver(kind);
+  if (wanted.includes('partitions')) await faults.partitions();
+  if (wanted.includes('node')) for (let count = 0; count < Number(values.losses); count += 1) await faults.lossOfNode();
+  if (wanted.includes('rolling')) await faults.rollingRestart();
+}
+
+/** Waits until nothing is under way: clients have their answers, workers their work done, the log its entries. */
+async function drain(stack: Stack, clients: Clients): Promise<void> {
+  await clients.stop(DRAIN_SECONDS * 1000);
+  await until('the last work to end', DRAIN_SECONDS, async () => {
+    const [row] = await stack.postgres.sql<{ left: number }>(
+      `SELECT ((SELECT count(*) FROM signing_request WHERE finished_at IS NULL) + (SELECT count(*) FROM log_waiting)
+         + (SELECT count(*) FROM outbox_message))::int AS left`,
+    );
+    return row?.left === 0;
+  });
+}
+
+function figures(injected: readonly Injected[]): void {
+  const byKind = Map.groupBy(injected, ({ what }) => what.replace(/ of n\d|n\d /, ''));
+  for (const [kind, some] of byKind) {
+    const times = some.map(({ firstWriteSeconds }) => firstWriteSeconds).toSorted((a, b) => a - b);
+    const [median, worst] = [quantile(times, 0.5), quantile(times, 1)].map((seconds) => seconds.toFixed(1));
+    say(`       ${some.length} × ${kind}: first write after ${median} s (median), ${worst} s (worst)`);
+  }
+}
+
+function lines(some: readonly string[]): string {
+  return some.slice(0, MAX_SHOWN).join('\n              ');
+}
+
+async function conclude(stack: Stack, clients: Clients, faults: Faults): Promise<Verdict> {
+  const verdict = await judge(stack.postgres, clients.acknowledged.values());
+  const { calls, acknowledged } = clients;
+  const status = Map.groupBy(calls, (call) => `${call.status} ${call.code}`.trim());
+  for (const [name, some] of status) say(`       ${some.length} × ${name}`);
+  figures(faults.injected);
+  say(`       ${stack.postgres.remade} members of PostgreSQL had to be made anew`);
+  const lost = `lost ${verdict.lost.length} of ${acknowledged.size}`;
+  if (isControl) {
+    check(
+      'without confirmation something is lost',
+      verdict.lost.length > 0,
+      `${lost}\n              ${lines(verdict.lost)}`,
+    );
+    return verdict;
+  }
+  check('nothing acknowledged is lost', verdict.lost.length === 0, `${lost} ${lines(verdict.lost)}`);
+  check('nothing is done twice', verdict.twice.length === 0, `twice ${verdict.twice.length} ${lines(verdict.twice)}`);
+  check('every piece of work was answered', clients.open.size === 0, `open ${clients.open.size}`);
+  check(
+    'no call was refused',
+    clients.refused.length === 0,
+    `refused ${clients.refused.length} ${lines(clients.refused)}`,
+  );
+  const stretches = stretchesOf5xx(calls, faults.excuses);
+  const [longest] = stretches;
+  const shown = stretches
+    .slice(0, 5)
+    .map(({ node, seconds, from }) => `n${node} ${seconds.toFixed(1)} s at ${((from - started) / 1000).toFixed(0)} s`);
+  check(
+    `no api answers 5xx for longer than ${MAX_5XX_SECONDS} s`,
+    (longest?.seconds ?? 0) <= MAX_5XX_SECONDS,
+    shown.join(', '),
+  );
+  return verdict;
+}
+
+/** The audit log as an auditor checks it: every entry once, in one tree. */
+async function auditLog(stack: Stack): Promise<void> {
+  const node = stack.network.nodes[0];
+  const log = await readLog(stack.postgres, stack.service.url(node), stack.service.apiKey);
+  const isWhole = log.findings.length === 0 && log.leaves.length === log.entries;
+  check(
+    'the audit log verifies',
+    isWhole,
+    `${log.leaves.length} leaves, ${log.entries} entries ${lines(log.findings)}`,
+  );
+}
+
+/** Writes go on at the leader's machine, which the others do not reach: without confirmation it acknowledges what nobody else has. */
+async function loseSomething(stack: Stack): Promise<void> {
+  const leader = await stack.postgres.settled();
+  stack.network.split(leader);
+  await sleep(SPLIT_MS);
+  stack.network.heal();
+  await stack.postgres.settled();
+  for (const node of stack.network.nodes) {
+    const health = JSON.parse(await stack.service.health(node)) as {
+      components: Record<string, { details: { detail: string } }>;
+    };
+    for (const name of ['log', 'replication'])
+      say(`       n${node} says of ${name}: ${health.components[name]?.details.detail}`);
+  }
+}
+
+const stack = new Stack(!isControl);
+try {
+  await stack.start();
+  say(`three machines run; n${await stack.postgres.settled()} leads`);
+  const clients = new Clients({
+    nodes: stack.network.nodes,
+    url: (node) => stack.service.url(node),
+    apiKey: stack.service.apiKey,
+  });
+  clients.start();
+  await sleep(WARM_UP_MS);
+  const faults = new Faults(stack, clients, say);
+  if (isControl) await loseSomething(stack);
+  else await inject(faults);
+  await sleep(WARM_UP_MS);
+  if (isControl) await clients.stop(DRAIN_SECONDS * 1000);
+  else await drain(stack, clients);
+  await conclude(stack, clients, faults);
+  if (!isControl) await auditLog(stack);
+} finally {
+  await stack.close();
+}
+say(failures === 0 ? 'the cluster holds' : `${failures} promises are broken`);
+process.exitCode = failures === 0 ? 0 : 1;

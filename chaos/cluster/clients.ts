@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodeNumber } from './network.js';
+
+const LANES = 4;
+const PAUSE_MS = 250;
+const PATIENCE_MS = 12_000;
+/** An api that gave no answer gets no call for so long, as a load balancer does. */
+const REST_MS = 3000;
+const KINDS = ['sign', 'sign later', 'push'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** One call that ended. Times are those of performance.now(). */
+export interface Call {
+  readonly node: NodeNumber;
+  readonly sent: number;
+  readonly came: number;
+  /** 0: no answer. */
+  readonly status: number;
+  readonly code: string;
+}
+
+/** What a client was told that is done: from then on it may not be lost. */
+export interface Acknowledged {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Ids and signatures of all answers to the calls of this name, of which there is one when nothing is done twice. */
+  readonly ids: Set<string>;
+  readonly signatures: Set<string>;
+  readonly sent: number;
+  readonly came: number;
+}
+
+interface Target {
+  readonly nodes: readonly NodeNumber[];
+  readonly url: (node: NodeNumber) => string;
+  readonly apiKey: string;
+}
+
+/**
+ * Honest clients: each piece of work has a name, which is its Idempotency-Key, and goes from api to api until one of them answers. A tenth of
+ * what was answered is sent once more.
+ */
+export class Clients {
+  readonly calls: Call[] = [];
+  readonly acknowledged = new Map<string, Acknowledged>();
+  readonly refused: string[] = [];
+  /** Work that has no answer yet. */
+  readonly open = new Set<string>();
+  private readonly resting = new Map<NodeNumber, number>();
+  private turn = 0;
+  private number = 0;
+  private isStopped = false;
+  private isGivenUp = false;
+  private lanes: Promise<void>[] = [];
+
+  constructor(private readonly target: Target) {}
+
+  start(): void {
+    this.lanes = Array.from({ length: LANES }, () => this.lane());
+  }
+
+  /** Begins nothing new, and waits until everything that was begun is answered, at most so long. */
+  async stop(limitMs: number): Promise<void> {
+    this.isStopped = true;
+    const timer = setTimeout(() => (this.isGivenUp = true), limitMs);
+    await Promise.all(this.lanes);
+    clearTimeout(timer);
+  }
+
+  /** Seconds from a moment to the first answer to a write that was sent after it; undefined when there is none yet. */
+  firstWriteAfter(moment: number): number | undefined {
+    const times = [...this.acknowledged.values()].filter(({ sent }) => sent >= moment).map(({ came }) => came);
+    return times.length === 0 ? undefined : (Math.min(...times) - moment) / 1000;
+  }
+
+  private async lane(): Promise<void> {
+    while (!this.isStopped) {
+      this.number += 1;
+      const name = `cluster-${this.number}`;
+      const kind = KINDS[this.number % KINDS.length] ?? 'sign';
+      this.open.add(name);
+      const isAnswered = await this.untilAnswered(kind, name);
+      if (isAnswered) this.open.delete(name);
+      if (isAnswered && this.number % 10 === 0) await this.untilAnswered(kind, name);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  private async untilAnswered(kind: Kind, name: string): Promise<boolean> {
+    while (!this.isGivenUp) {
+      const node = this.next();
+      const { status, text, sent } = await this.call(node, kind, name);
+      if (status >= 200 && status < 300) {
+        this.note(kind, name, text, sent);
+        return true;
+      }
+      if (status >= 400 && status < 500 && status !== 408 && status !== 429 && status !== 409) {
+        this.refused.push(`${name}: ${status} ${text.slice(0, 200)}`);
+        return true;
+      }
+      await sleep(PAUSE_MS);
+    }
+    return false;
+  }
+
+  private next(): NodeNumber {
+    const { nodes } = this.target;
+    for (let tried = 0; ; tried += 1) {
+      const node = nodes[(this.turn += 1) % nodes.length] ?? 1;
+      if (tried >= nodes.length || (this.resting.get(node) ?? 0) < performance.now()) return node;
+    }
+  }
+
+  private async call(node: NodeNumber, kind: Kind, name: string) {
+    const sent = performance.now();
+    const { path, body } = orderOf(kind, name);
+    const headers = { authorization: `Bearer ${this.target.apiKey}`, 'content-type': 'application/json' };
+    try {
+      const response = await fetch(`${this.target.url(node)}${path}`, {
+        method: 'POST',
+        headers: { ...headers, 'idempotency-key': name, connection: 'close' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      const text = await response.text();
+      const code = response.status >= 300 ? (/"code":"([^"]*)"/.exec(text)?.[1] ?? '') : '';
+      this.calls.push({ node, sent, came: performance.now(), status: response.status, code });
+      return { status: response.status, text, sent };
+    } catch {
+      this.calls.push({ node, sent, came: performance.now(), status: 0, code: 'no answer' });
+      this.resting.set(node, performance.now() + REST_MS);
+      return { status: 0, text: '', sent };
+    }
+  }
+
+  private note(kind: Kind, name: string, text: string, sent: number): void {
+    const { requestId, signature } = JSON.parse(text) as { requestId?: string; signature?: string };
+    const known = this.acknowledged.get(name);
+    const one = known ?? { name, kind, ids: new Set(), signatures: new Set(), sent, came: performance.now() };
+    if (requestId !== undefined) one.ids.add(requestId);
+    if (signature !== undefined) one.signatures.add(signature);
+    this.acknowledged.set(name, one);
+  }
+}
+
+function orderOf(kind: Kind, name: string): { path: string; body: object } {
+  if (kind === 'push') return { path: '/api/ingest', body: documentOf(name) };
+  const digest = createHash('sha256').update(name).digest('base64');
+  const body = { digest, algorithm: 'sha256', reference: name, async: kind === 'sign later' };
+  return { path: '/api/v1/sign/digest', body };
+}
+
+/** A scan with one asset at a place of its own. */
+function documentOf(name: string): object {
+  const algorithmProperties = { primitive: 'pke' };
+  const component = {
+    type: 'cryptographic-asset',
+    name: 'RSA-2048',
+    cryptoProperties: { assetType: 'algorithm', algorithmProperties },
+  };
+  return { scanId: name, source: name, complete: true, assets: [{ component, occurrence: { location: `${name}:/` } }] };
+}

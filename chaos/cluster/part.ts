@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const STOP_LIMIT_MS = 40_000;
+
+/** How a part of the cluster is run. */
+export interface Running {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly logFile: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** One program on one machine: a server of a store, or a process of the service. */
+export class Part {
+  private child: ChildProcess | undefined;
+  private said = '';
+
+  constructor(readonly running: Running) {}
+
+  get isUp(): boolean {
+    return this.child !== undefined;
+  }
+
+  start(): void {
+    const [program = '', ...args] = this.running.command;
+    const child = spawn(program, args, {
+      env: { ...process.env, ...this.running.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.child = child;
+    this.said = '';
+    const note = (chunk: Buffer): void => {
+      this.said += chunk.toString();
+      appendFileSync(this.running.logFile, chunk);
+    };
+    child.stdout.on('data', note);
+    child.stderr.on('data', note);
+    child.once('exit', () => {
+      if (this.child === child) this.child = undefined;
+    });
+    child.once('error', (error) => appendFileSync(this.running.logFile, `${String(error)}\n`));
+  }
+
+  /** Waits until it says so since its start. Throws with what it said when it ends before, or takes too long. */
+  async says(what: RegExp, limitMs: number): Promise<void> {
+    for (const end = performance.now() + limitMs; !what.test(this.said); await sleep(100)) {
+      if (this.child !== undefined && performance.now() < end) continue;
+      throw new Error(`${this.running.name} did not start:\n${this.said.slice(-3000)}`);
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child?.kill(name);
+  }
+
+  /** SIGKILL, and waits for the end. */
+  async kill(): Promise<void> {
+    const { child } = this;
+    if (child === undefined) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** SIGTERM, and waits for the end; SIGKILL after 40 s. */
+  async stop(): Promise<void> {
+    const { child } = this;
+    if (child === undefined) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+    await gone;
+    clearTimeout(late);
+  }
+}
+
+/** Waits until `look` answers something true or defined; throws after so many seconds. */
+export async function until<Found>(
+  what: string,
+  seconds: number,
+  look: () => Promise<Found | false | undefined>,
+): Promise<Found> {
+  const end = performance.now() + seconds * 1000;
+  for (;;) {
+    const found = await look().catch(() => undefined);
+    if (found !== false && found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for ${what}`);
+    await sleep(200);
+  }
+}

@@ -1,0 +1,283 @@
+import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { allPids, signal } from '../signing/processes.js';
+import type { Network, NodeNumber } from './network.js';
+import { Part, until } from './part.js';
+
+const BINARIES = '/usr/lib/postgresql';
+/** As short as loop_wait + 2 × retry_timeout ≤ ttl allows on a small machine. */
+const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
+const SETTLED_SECONDS = 150;
+/** A member that does not start for so long is made anew from the leader, as an operator does. */
+const STUCK_MS = 20_000;
+
+interface Member {
+  readonly name: string;
+  readonly role: string;
+  readonly state: string;
+}
+
+/** PostgreSQL on three machines under Patroni, with etcd. */
+export class PostgresCluster {
+  readonly password = randomBytes(18).toString('hex');
+  /** How often a member that could not start any more was made anew. */
+  remade = 0;
+  private readonly etcds: Part[] = [];
+  private readonly patronis: Part[] = [];
+  private readonly stuckSince = new Map<NodeNumber, number>();
+
+  constructor(
+    private readonly network: Network,
+    private readonly directory: string,
+    private readonly isSynchronous: boolean,
+  ) {}
+
+  async start(): Promise<void> {
+    for (const node of this.network.nodes) {
+      this.etcds.push(this.etcd(node));
+      this.patronis.push(this.patroni(node));
+    }
+    for (const etcd of this.etcds) etcd.start();
+    for (const patroni of this.patronis) patroni.start();
+    await this.settled();
+    await this.createDatabase();
+  }
+
+  parts(node: NodeNumber): Part[] {
+    return [this.etcds[node - 1], this.patronis[node - 1]].filter((part) => part !== undefined);
+  }
+
+  /** Several hosts, as libpq and the service take them. */
+  get url(): string {
+    const hosts = this.network.nodes.map((node) => `${this.network.address(node)}:5432`).join(',');
+    return `postgresql://sealwright:${this.password}@${hosts}/sealwright`;
+  }
+
+  /** The machine that leads, when there is just one that says so. */
+  async leader(): Promise<NodeNumber | undefined> {
+    const leaders = await this.leaders();
+    return leaders.length === 1 ? leaders[0] : undefined;
+  }
+
+  /** Another machine than the old one that leads. */
+  async leaderBeside(old: NodeNumber): Promise<NodeNumber | undefined> {
+    return (await this.leaders()).find((node) => node !== old);
+  }
+
+  private async leaders(): Promise<NodeNumber[]> {
+    const asked = this.network.nodes.map(async (node) => {
+      const response = await this.ask(node, 'GET', '/primary');
+      return response?.status === 200 ? [node] : [];
+    });
+    return (await Promise.all(asked)).flat();
+  }
+
+  /** Waits for a leader, two members that follow and, where that is wanted, one of them that each commit waits for. */
+  async settled(): Promise<NodeNumber> {
+    return until('PostgreSQL to have a leader and members that follow', SETTLED_SECONDS, async () => {
+      const leader = await this.leader();
+      if (leader === undefined) return undefined;
+      const response = await this.ask(leader, 'GET', '/cluster');
+      const { members } = (await response?.json()) as { members: Member[] };
+      await this.remakeStuck(members);
+      const following = members.filter(({ role, state }) => role !== 'leader' && /running|streaming/.test(state));
+      const synchronous = following.filter(({ role }) => role === 'sync_standby');
+      return following.length === 2 && synchronous.length >= (this.isSynchronous ? 1 : 0) && leader;
+    });
+  }
+
+  /** `patronictl reinit` of a member that crashes at each start. */
+  private async remakeStuck(members: readonly Member[]): Promise<void> {
+    for (const node of this.network.nodes) {
+      const { state = '' } = members.find(({ name }) => name === nameOf(node)) ?? {};
+      if (!/crashed|start failed/.test(state)) this.stuckSince.delete(node);
+      else if (!this.stuckSince.has(node)) this.stuckSince.set(node, performance.now());
+      else if (performance.now() - (this.stuckSince.get(node) ?? 0) > STUCK_MS) {
+        this.stuckSince.delete(node);
+        this.remade += 1;
+        await this.ask(node, 'POST', '/reinitialize', { force: true }, 10_000);
+      }
+    }
+  }
+
+  /** kill -9 of Patroni and every process of PostgreSQL. */
+  async crash(node: NodeNumber): Promise<void> {
+    await this.patronis[node - 1]?.kill();
+    for (const pid of this.serverProcesses(node)) signal(pid, 'SIGKILL');
+  }
+
+  restart(node: NodeNumber): void {
+    this.patronis[node - 1]?.start();
+  }
+
+  /** A planned change of the leader. */
+  async switchOver(leader: NodeNumber): Promise<void> {
+    await this.ask(leader, 'POST', '/switchover', { leader: nameOf(leader) }, 60_000);
+  }
+
+  async sql<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const leader = await this.settled();
+    return this.query(leader, 'sealwright', this.password, 'sealwright', text, values);
+  }
+
+  /** Servers and what they started. */
+  async kill(): Promise<void> {
+    for (const node of this.network.nodes) {
+      await this.crash(node);
+      await this.etcds[node - 1]?.kill();
+    }
+  }
+
+  /** Postmaster and backends: whoever works in the data directory. */
+  private serverProcesses(node: NodeNumber): number[] {
+    const data = this.place(node, 'data');
+    return allPids().filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`) === data;
+      } catch {
+        return false;
+      }
+    });
+  }
+
+  private async ask(node: NodeNumber, method: string, path: string, body?: object, limitMs = 1500) {
+    return fetch(`http://${this.network.address(node)}:8008${path}`, {
+      method,
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(limitMs),
+    }).catch(() => undefined);
+  }
+
+  private async createDatabase(): Promise<void> {
+    const leader = await this.settled();
+    const run = (text: string) => this.query(leader, 'postgres', this.password, 'postgres', text);
+    await run(`CREATE ROLE sealwright LOGIN PASSWORD '${this.password}'`);
+    await run('CREATE DATABASE sealwright OWNER sealwright');
+    await sleep(1000);
+  }
+
+  private async query<Row extends object>(
+    node: NodeNumber,
+    user: string,
+    password: string,
+    database: string,
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
+    const client = new Client({ host: this.network.address(node), port: 5432, user, password, database });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  private etcd(node: NodeNumber): Part {
+    const data = join(this.directory, `etcd-${node}`);
+    mkdirSync(data, { mode: 0o700 });
+    const at = (one: NodeNumber, port: number) => `http://${this.network.address(one)}:${port}`;
+    const members = this.network.nodes.map((one) => `${nameOf(one)}=${at(one, 2380)}`).join(',');
+    const command = [
+      ...this.network.on(node),
+      'etcd',
+      ...['--name', nameOf(node), '--data-dir', data],
+      ...['--listen-peer-urls', at(node, 2380), '--initial-advertise-peer-urls', at(node, 2380)],
+      ...['--listen-client-urls', at(node, 2379), '--advertise-client-urls', at(node, 2379)],
+      ...['--initial-cluster', members, '--initial-cluster-state', 'new'],
+      ...[
+        '--heartbeat-interval',
+        '100',
+        '--election-timeout',
+        '1000',
+        '--pre-vote',
+        '--enable-v2',
+        '--log-level',
+        'warn',
+      ],
+    ];
+    return new Part({ name: `etcd-${node}`, command, logFile: this.log(`etcd-${node}`) });
+  }
+
+  private patroni(node: NodeNumber): Part {
+    const place = this.place(node);
+    mkdirSync(place, { mode: 0o700 });
+    const file = join(place, 'patroni.json');
+    // JSON is YAML.
+    writeFileSync(file, JSON.stringify(this.patroniSettings(node), null, 2), { mode: 0o600 });
+    execFileSync('chown', ['-R', 'postgres:postgres', place]);
+    const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
+    return new Part({
+      name: `patroni-${node}`,
+      command: [...this.network.on(node), ...asPostgres, 'patroni', file],
+      logFile: this.log(`patroni-${node}`),
+      env: { LC_ALL: 'C.UTF-8' },
+    });
+  }
+
+  private patroniSettings(node: NodeNumber): object {
+    const { network, password } = this;
+    const address = network.address(node);
+    const access = ['host all all all scram-sha-256', 'host replication all all scram-sha-256'];
+    const user = (username: string) => ({ username, password });
+    return {
+      scope: 'sealwright',
+      name: nameOf(node),
+      restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
+      etcd: { hosts: network.nodes.map((one) => `${network.address(one)}:2379`) },
+      bootstrap: {
+        dcs: {
+          ...TIMES,
+          primary_start_timeout: 0,
+          synchronous_mode: this.isSynchronous,
+          postgresql: { use_pg_rewind: false, use_slots: true, parameters: SERVER_SETTINGS },
+        },
+        initdb: ['data-checksums', { encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
+        pg_hba: access,
+      },
+      postgresql: {
+        listen: '0.0.0.0:5432',
+        connect_address: `${address}:5432`,
+        data_dir: this.place(node, 'data'),
+        bin_dir: binaries(),
+        pgpass: this.place(node, 'pgpass'),
+        authentication: { superuser: user('postgres'), replication: user('replicator'), rewind: user('rewinder') },
+        parameters: { unix_socket_directories: this.place(node) },
+        pg_hba: access,
+        // A former leader that has what nobody confirmed is cloned anew: surer than pg_rewind, and the database is small.
+        remove_data_directory_on_diverged_timelines: true,
+      },
+    };
+  }
+
+  private place(node: NodeNumber, ...names: string[]): string {
+    return join(this.directory, `postgres-${node}`, ...names);
+  }
+
+  private log(name: string): string {
+    return join(this.directory, 'logs', `${name}.log`);
+  }
+}
+
+const SERVER_SETTINGS = {
+  max_connections: 150,
+  shared_buffers: '64MB',
+  wal_keep_size: '256MB',
+  wal_sender_timeout: '5s',
+  wal_receiver_timeout: '5s',
+};
+
+function nameOf(node: NodeNumber): string {
+  return `n${node}`;
+}
+
+/** Of the newest version that Debian's packages brought. */
+function binaries(): string {
+  const [newest] = readdirSync(BINARIES).toSorted((a, b) => Number(b) - Number(a));
+  return join(BINARIES, newest ?? '', 'bin');
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createToken } from '../../scripts/lib/softhsm.mjs';
+import { runToEnd, startService } from '../../test/support/service.js';
+import { digestOf } from '../../test/support/signing.js';
+import { DIST } from '../signing/controls.js';
+import type { Network, NodeNumber } from './network.js';
+import { Part, until } from './part.js';
+
+const PORT = 9090;
+const MANAGEMENT_PORT = 9091;
+const START_LIMIT_MS = 120_000;
+const STARTED = /listening on http|working in the background/;
+/** Names the log, whatever machine writes it. */
+const PUBLIC_URL = 'http://sealwright.test';
+
+/** Where the stores are: for a process by the machine it runs on. */
+export interface Stores {
+  readonly database: (node: NodeNumber) => string;
+  readonly redis: string;
+  /** SVC_DATABASE_REPLICATION. */
+  readonly replication: 'any' | 'required';
+}
+
+interface Token {
+  readonly conf: string;
+  readonly pinFile: string;
+}
+
+type Role = 'api' | 'worker';
+
+/** An api and a worker of the service on each machine, on two tokens that hold the same keys, as a vendor replicates them. */
+export class ServiceCluster {
+  apiKey = '';
+  private readonly tokens: Token[] = [];
+  private readonly processes = new Map<string, Part>();
+  private readonly secret = randomBytes(32).toString('base64');
+  private library = '';
+
+  constructor(
+    private readonly network: Network,
+    private readonly directory: string,
+    private readonly stores: Stores,
+  ) {}
+
+  /** Schema, keys and the second token; then three api and three worker processes. */
+  async start(): Promise<void> {
+    const label = 'sealwright';
+    const { library, conf, pinFile } = await createToken({ dir: join(this.directory, 'token-a'), label });
+    this.library = library;
+    this.tokens.push({ conf, pinFile });
+    await this.prepare();
+    this.tokens.push(copyOf({ conf, pinFile }, this.directory));
+    for (const node of this.network.nodes) for (const role of ['api', 'worker'] as const) this.add(node, role);
+    for (const part of this.processes.values()) part.start();
+    for (const node of this.network.nodes) await this.started(node);
+  }
+
+  api(node: NodeNumber): Part | undefined {
+    return this.processes.get(`api-${node}`);
+  }
+
+  parts(node: NodeNumber): Part[] {
+    return (['worker', 'api'] as const).flatMap((role) => this.processes.get(`${role}-${node}`) ?? []);
+  }
+
+  url(node: NodeNumber): string {
+    return `http://${this.network.address(node)}:${PORT}`;
+  }
+
+  async started(node: NodeNumber): Promise<void> {
+    for (const part of this.parts(node)) await part.says(STARTED, START_LIMIT_MS);
+  }
+
+  /** What the management port says of health, with details. */
+  async health(node: NodeNumber): Promise<string> {
+    const address = `http://${this.network.address(node)}:${MANAGEMENT_PORT}/actuator/health`;
+    const response = await fetch(address, { signal: AbortSignal.timeout(5000) });
+    return response.text();
+  }
+
+  async kill(): Promise<void> {
+    for (const part of this.processes.values()) await part.kill();
+  }
+
+  /** From this machine, until a first signature is in the log: all keys are in the token then. */
+  private async prepare(): Promise<void> {
+    const settings = { ...this.settings(1), SVC_HOST: '127.0.0.1', SVC_PORT: '0', SVC_MANAGEMENT_PORT: '' };
+    settings.SVC_DATABASE_URL = this.stores.database(3); // several hosts: reachable from outside
+    await runToEnd(['migrate'], settings);
+    const facts = join(this.directory, 'demo.env');
+    await runToEnd(['seed-demo', '--out', facts], settings);
+    this.apiKey = /^API_KEY='(.*)'$/m.exec(readFileSync(facts, 'utf8'))?.[1] ?? '';
+    const first = await startService(settings);
+    try {
+      const body = { digest: digestOf('first'), algorithm: 'sha256' };
+      const { status } = await first.call('POST', '/api/v1/sign/digest', { key: this.apiKey, body });
+      if (status !== 200) throw new Error(`the first signature was answered ${status}`);
+      await until('the first checkpoint', 30, async () => {
+        const answer = await first.call('GET', '/api/v1/audit/log/checkpoint', { key: this.apiKey });
+        return answer.status === 200;
+      });
+    } finally {
+      await first.kill();
+    }
+  }
+
+  private add(node: NodeNumber, role: Role): void {
+    const name = `${role}-${node}`;
+    const program = join(DIST, role === 'worker' ? 'worker.js' : 'main.js');
+    const logFile = join(this.directory, 'logs', `${name}.log`);
+    const command = [...this.network.on(node), process.execPath, program];
+    const env = { ...this.settings(node), SVC_ROLE: role, SVC_MANAGEMENT_PORT: role === 'api' ? '9091' : '9092' };
+    this.processes.set(name, new Part({ name, command, logFile, env }));
+  }
+
+  private settings(node: NodeNumber): Record<string, string> {
+    const token = this.tokens[node === 2 ? 1 : 0] ?? this.tokens[0];
+    const names = this.network.nodes.map((one) => this.network.address(one));
+    return {
+      SVC_DATABASE_URL: this.stores.database(node),
+      SVC_DATABASE_REPLICATION: this.stores.replication,
+      SVC_REDIS_URL: this.stores.redis,
+      SVC_HOST: '0.0.0.0',
+      SVC_PORT: String(PORT),
+      SVC_PUBLIC_URL: PUBLIC_URL,
+      SVC_ALLOWED_HOSTS: [...names, '127.0.0.1'].join(','),
+      SVC_DRAIN_SECONDS: '2',
+      SVC_JWT_SECRET: this.secret,
+      SVC_PKCS11_LIBRARY: this.library,
+      SVC_PKCS11_TOKEN_LABEL: 'sealwright',
+      SVC_PKCS11_PIN_FILE: token?.pinFile ?? '',
+      SOFTHSM2_CONF: token?.conf ?? '',
+    };
+  }
+}
+
+/** SoftHSM has no replication; a copy of its directory, before anything else is made in it, is what one leaves behind. */
+function copyOf({ conf }: Token, directory: string): Token {
+  const [from, to] = [join(directory, 'token-a'), join(directory, 'token-b')];
+  cpSync(from, to, { recursive: true });
+  const copied = join(to, 'softhsm2.conf');
+  writeFileSync(copied, readFileSync(conf, 'utf8').replaceAll(from, to), { mode: 0o600 });
+  return { conf: copied, pinFile: join(to, 'user.pin') };
+}

@@ -1,0 +1,58 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Entrance } from './entrance.js';
+import { Network, type NodeNumber } from './network.js';
+import type { Part } from './part.js';
+import { PostgresCluster } from './postgres.js';
+import { RedisCluster } from './redis.js';
+import { ServiceCluster } from './service.js';
+
+/** Processes on this machine reach the database by a list of hosts; on the others by HAProxy and pgbouncer. */
+const BY_HOSTS: NodeNumber = 3;
+
+/** The whole of a distributed installation: three machines with all parts on each. */
+export class Stack {
+  readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-cluster-'));
+  readonly network = new Network();
+  readonly postgres: PostgresCluster;
+  readonly redis: RedisCluster;
+  readonly service: ServiceCluster;
+  private readonly entrance: Entrance;
+
+  constructor(private readonly isSynchronous: boolean) {
+    // PostgreSQL and pgbouncer run under accounts of their own.
+    chmodSync(this.directory, 0o755);
+    mkdirSync(join(this.directory, 'logs'));
+    this.postgres = new PostgresCluster(this.network, this.directory, isSynchronous);
+    this.redis = new RedisCluster(this.network, this.directory);
+    this.entrance = new Entrance(this.network, this.directory, this.postgres.password);
+    this.service = new ServiceCluster(this.network, this.directory, {
+      database: (node) => (node === BY_HOSTS ? this.postgres.url : this.entrance.url),
+      redis: this.redis.url,
+      replication: this.isSynchronous ? 'required' : 'any',
+    });
+  }
+
+  async start(): Promise<void> {
+    this.network.open();
+    await Promise.all([this.postgres.start(), this.redis.start()]);
+    this.entrance.start();
+    await this.service.start();
+  }
+
+  /** Every program on a machine but PostgreSQL itself, which is Patroni's; in the order in which they are stopped. */
+  parts(node: NodeNumber): Part[] {
+    const stores = [...this.redis.parts(node), ...this.postgres.parts(node)];
+    return [...this.service.parts(node), ...this.entrance.parts(node), ...stores];
+  }
+
+  async close(): Promise<void> {
+    await this.service.kill();
+    await this.entrance.kill();
+    await this.redis.kill();
+    await this.postgres.kill();
+    this.network.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

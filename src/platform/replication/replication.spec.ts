@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { asynchronousFault, synchronousDetail } from './replication.js';
+
+const SYNCHRONOUS = { names: 'ANY 1 (n2,n3)', commit: 'on', standbys: 2 };
+
+describe('replication', () => {
+  it('is well when a commit returns once a standby has it on disk', () => {
+    expect(asynchronousFault(SYNCHRONOUS)).toBeUndefined();
+    expect(asynchronousFault({ ...SYNCHRONOUS, commit: 'remote_apply' })).toBeUndefined();
+    expect(synchronousDetail(SYNCHRONOUS)).toContain('ANY 1 (n2,n3)');
+  });
+
+  it('may lose what was acknowledged when no commit waits for a standby, however many follow', () => {
+    const fault = asynchronousFault({ ...SYNCHRONOUS, names: '' });
+    expect(fault).toContain('synchronous_standby_names is empty, 2 standbys follow');
+    expect(fault).toContain('a fail-over may lose what was acknowledged');
+  });
+
+  it.each(['off', 'local', 'remote_write'])('may lose it with synchronous_commit=%s', (commit) => {
+    expect(asynchronousFault({ ...SYNCHRONOUS, commit })).toContain(`synchronous_commit=${commit}`);
+  });
+
+  it('says that nothing can be committed while the standby that is waited for is not there', () => {
+    expect(synchronousDetail({ ...SYNCHRONOUS, standbys: 0 })).toContain('nothing can be committed');
+  });
+});

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PrivatePostgres, removePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
+import { Config } from '../../src/platform/config/config.js';
+import { databaseClient } from '../../src/platform/database/database-client.js';
+import { isDatabaseTrouble } from '../../src/platform/database/database-error.js';
+import { readReplication } from '../../src/platform/replication/replication.reader.js';
+import { asynchronousFault, type Replication, synchronousDetail } from '../../src/platform/replication/replication.js';
+import { until } from '../support/signing.js';
+
+/** A server whose commits wait for a standby that is not there. */
+let directory: string;
+let postgres: PrivatePostgres;
+let DatabaseClient: ReturnType<typeof databaseClient>;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'sealwright-replication-'));
+  postgres = await startPostgres({ dir: directory, settings: { synchronous_standby_names: 'elsewhere' } });
+  DatabaseClient = databaseClient(new Config({ SVC_DATABASE_URL: postgres.url }));
+});
+afterAll(async () => {
+  await postgres.kill('immediate');
+  await removePostgres(directory);
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function asAdministrator<Row extends object>(text: string): Promise<Row[]> {
+  const client = new Client({ connectionString: postgres.adminUrl });
+  await client.connect();
+  const { rows } = await client.query<Row>(text);
+  await client.end();
+  return rows;
+}
+
+describe('a database whose commits wait for a standby', () => {
+  it('is seen as that by an ordinary role, and that the standby is not there', async () => {
+    const client = new DatabaseClient();
+    await client.connect();
+    const replication = await readReplication(async (text) => (await client.query<Replication>(text)).rows);
+    await client.end();
+    expect(asynchronousFault(replication)).toBeUndefined();
+    expect(synchronousDetail(replication)).toBe(
+      'commits wait for elsewhere, and no standby follows: nothing can be committed',
+    );
+  });
+
+  it('acknowledges a commit that an operator cancelled: the service does not believe it', async () => {
+    const client = new DatabaseClient();
+    await client.connect();
+    const committed = client.query('CREATE TABLE unconfirmed (id int)').then(
+      () => 'acknowledged',
+      (error: unknown) => (isDatabaseTrouble(error) ? 'nobody knows' : String(error)),
+    );
+    const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    await until('the commit waits', 20, async () => (await asAdministrator(`SELECT 1 ${waiting}`)).length === 1);
+    await asAdministrator(`SELECT pg_cancel_backend(pid) ${waiting}`);
+    expect(await committed).toBe('nobody knows');
+  });
+});
