@@ -83,6 +83,7 @@ import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } fro
 import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
 import { WorkloadIssuersController } from './workload/workload-issuers.controller.js';
 import { WorkloadIssuersService } from './workload/workload-issuers.service.js';
+import { WorkloadTrialService } from './workload/workload-trial.service.js';
 import { WorkloadTrustsController } from './workload/workload-trusts.controller.js';
 import { WorkloadTrustsService } from './workload/workload-trusts.service.js';
 
@@ -137,6 +138,7 @@ const WORKLOADS = [
   WorkloadExchangeService,
   WorkloadIssuersService,
   WorkloadSchedule,
+  WorkloadTrialService,
   WorkloadTrustsService,
 ];
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];

@@ -65,6 +65,7 @@ import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js'
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
+import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 
 /** Every migration, oldest first. */
@@ -137,4 +138,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   OpenPgpStatements1798000041500,
   WorkloadIdentity1798000042100,
   SshLoginRules1798000042101,
+  SshHostRenewals1798000042300,
 ];
