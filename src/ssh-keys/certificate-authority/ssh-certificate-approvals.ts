@@ -8,6 +8,7 @@ import {
 } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
@@ -27,6 +28,7 @@ export class SshCertificateApprovals {
   constructor(
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   /** The approval that issuing needs: the demands for all its principals must be met. */
@@ -67,9 +69,32 @@ export class SshCertificateApprovals {
       return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));
     }
     if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
+    if (isByFacts(certificate) && !(await this.isLogged(authority, certificate))) return false;
     const { demand } = await this.judge(authority, { ...certificate, request });
     return demand === undefined;
   }
+
+  /** Whether the log says that the row is as it was when it was asked for. */
+  private async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
+    const { detail, ...wanted } = contentEntry(authority, certificate);
+    const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
+    return entries.length === 1 && entries[0]?.detail['sha256'] === detail.sha256;
+  }
+}
+
+/**
+ * Whether a row tells facts that can spare it an approval: what an issuer proved, or that a host renews. They count only as the log has them,
+ * so that nobody can write them into a row.
+ */
+export function isByFacts({ request, renews }: Pick<SshCertificate, 'request' | 'renews'>): boolean {
+  return request?.identity !== undefined || renews !== null;
+}
+
+/** The entry of the log that the row of such a certificate is compared with before it is signed. */
+export function contentEntry(authority: SshAuthority, certificate: SshCertificate) {
+  const sha256 = approvalHash(documentOf(authority, certificate)).toString('base64');
+  const target = { kind: 'ssh-certificate', id: certificate.id };
+  return { action: 'ssh-ca.certificate-described', target, detail: { sha256 } };
 }
 
 /** What policies judge of a certificate, made of its row: the same when it is asked for, before it is signed, and in trials. */
@@ -77,7 +102,7 @@ export function usesOfRow(
   { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
   { keyId, principals, renews, request }: JudgedCertificate,
 ): KeyUseToApprove[] {
-  const { publicKey, requestedBy, identity = null } = request;
+  const { publicKey, requestedBy, identity } = request;
   const [keyType = ''] = publicKey.split(' ');
   const callers = [requestedBy.id, requestedBy.ownerId];
   return usesOfCertificate({
@@ -88,7 +113,7 @@ export function usesOfRow(
     principals,
     isRenewal: renews !== null,
     callers,
-    identity,
+    identity: identity ?? null,
   });
 }
 

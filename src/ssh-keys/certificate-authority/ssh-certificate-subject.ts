@@ -71,7 +71,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   private async move(
     tx: EntityManager,
     { approvalId, subjectId, correlation }: SubjectApproval,
-    to: Pick<SshCertificate, 'status'> & Partial<SshCertificate>,
+    to: Pick<SshCertificate, 'status'> & Partial<Pick<SshCertificate, 'failureCode' | 'failureDetail'>>,
   ): Promise<boolean> {
     const { affected } = await tx.update(SshCertificate, { id: subjectId, status: 'PENDING_APPROVAL', approvalId }, to);
     if (affected !== 1) return false;

@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { contentEntry, isByFacts, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
@@ -71,7 +71,8 @@ export class SshCertificatesService {
       await this.approvals.assertCurrent(tx, judged);
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
-      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request });
+      // TypeORM's type for what is inserted knows no claims of any name.
+      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request: request as never });
       const certificate = await tx.findOneByOrFail(SshCertificate, { id });
       if (judged.demand !== undefined) {
         const approvalId = await this.approvals.ask(tx, caller, { authority, certificate, demand: judged.demand });
@@ -79,6 +80,7 @@ export class SshCertificatesService {
         certificate.approvalId = approvalId;
       }
       await this.audit.appendBy(tx, caller, certificateEntry(certificate));
+      if (isByFacts(certificate)) await this.audit.appendBy(tx, caller, contentEntry(authority, certificate));
       return id;
     });
     return this.signer.sign(written, request);
@@ -136,8 +138,8 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
 }
 
 function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefore: Date): void {
-  const fault = kind === 'user' ? ['', 'is for hosts'] : ['/until', 'must be later than validBefore'];
-  if (kind === 'host' && new Date(until) > validBefore) return;
+  const fault = kind === 'user' ? ['', 'is for hosts'] : ['/until', 'must not be earlier than validBefore'];
+  if (kind === 'host' && new Date(until) >= validBefore) return;
   const [pointer, detail] = [`/renewal${fault[0]}`, fault[1] ?? ''];
   throw new Problem('malformed', 'ssh-ca.renewal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }

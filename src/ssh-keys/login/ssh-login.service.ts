@@ -78,11 +78,11 @@ function standingOf(caller: Caller): { subject: LoginSubject; claims: Claims } {
   throw new Problem('forbidden', 'ssh-login.nobody', detail);
 }
 
-function ownedBy({ requestedBy, identity = null }: CertificateRequest): {
+function ownedBy({ requestedBy, identity }: CertificateRequest): {
   ownerId: string;
   identity: VerifiedIdentity | null;
 } {
-  return { ownerId: requestedBy.ownerId, identity };
+  return { ownerId: requestedBy.ownerId, identity: identity ?? null };
 }
 
 /** What sshd writes into its log at each login: the caller and the rule, as printable ASCII. */

@@ -122,7 +122,7 @@ export function TryToken({ lead, column, none, isForPeople = false, action, onCl
           </FormGroup>
         </Form>
         <div role="status">
-          {action.data !== undefined && <Verdicts {...{ column, none }} verdicts={action.data} />}
+          {action.data !== undefined && <Verdicts column={column} none={none} verdicts={action.data} />}
         </div>
       </ModalBody>
       <ModalFooter>
