@@ -1,14 +1,16 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createIndexConcurrently } from '../online-index.js';
 
 /** Which certificate a host renewed. The version before leaves the column empty, and renews nothing. */
 export class SshHostRenewals1798000042300 implements MigrationInterface {
   name = 'SshHostRenewals1798000042300';
+  transaction = false;
 
   public async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`ALTER TABLE "ssh_certificate" ADD "renews" uuid`);
-    await queryRunner.query(
-      `CREATE UNIQUE INDEX "ssh_certificate_renewed" ON "ssh_certificate" ("renews") WHERE renews IS NOT NULL`,
-    );
+    // Made again after a failure below.
+    await queryRunner.query(`ALTER TABLE "ssh_certificate" ADD COLUMN IF NOT EXISTS "renews" uuid`);
+    const renewed = `("renews") WHERE renews IS NOT NULL`;
+    await createIndexConcurrently(queryRunner, 'ssh_certificate_renewed', 'ssh_certificate', renewed, 'UNIQUE INDEX');
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
