@@ -90,6 +90,7 @@ import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } fro
 import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
 import { WorkloadIssuersController } from './workload/workload-issuers.controller.js';
 import { WorkloadIssuersService } from './workload/workload-issuers.service.js';
+import { WorkloadTrialService } from './workload/workload-trial.service.js';
 import { WorkloadTrustsController } from './workload/workload-trusts.controller.js';
 import { WorkloadTrustsService } from './workload/workload-trusts.service.js';
 
@@ -141,7 +142,14 @@ const SSO = [
   SsoTickets,
   SsoTransactions,
 ];
-const WORKLOADS = [IssuerKeys, KeyDocuments, WorkloadExchangeService, WorkloadIssuersService, WorkloadTrustsService];
+const WORKLOADS = [
+  IssuerKeys,
+  KeyDocuments,
+  WorkloadExchangeService,
+  WorkloadIssuersService,
+  WorkloadTrialService,
+  WorkloadTrustsService,
+];
 const BROWSERS = [BrowserSessions, CsrfProtection, SessionCookie];
 const TOKENS = [
   AccessTokens,

@@ -32,6 +32,8 @@ import { SshLoginController, SshLoginRulesController } from './login/ssh-login.c
 import { SshLoginRule } from './login/ssh-login-rule.entity.js';
 import { SshLoginRulesService } from './login/ssh-login-rules.service.js';
 import { SshLoginService } from './login/ssh-login.service.js';
+import { HostRenewalController } from './renewal/host-renewal.controller.js';
+import { HostRenewalService } from './renewal/host-renewal.service.js';
 import { AccountFiles } from './rotation/steps/account-files.js';
 import { AccountSurvey } from './rotation/steps/account-survey.js';
 import { HostResidentKey } from './rotation/custody/host-resident-key.js';
@@ -97,6 +99,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     SshCaController,
     SshLoginController,
     SshLoginRulesController,
+    HostRenewalController,
     SshKeysController,
   ],
   providers: [
@@ -122,6 +125,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     SshKeyFindings,
     SshLoginRulesService,
     SshLoginService,
+    HostRenewalService,
     SshKeysReader,
     SshKeysService,
     SshRevocationsService,

@@ -45,6 +45,7 @@ const PUBLIC = [
   'trustedUserCaKeys',
   'knownHosts',
   'getSshRevocationList',
+  'renewSshHostCertificate',
   'vaultHealth',
   'vaultSealStatus',
   'vaultLeader',

@@ -9,6 +9,7 @@ import { settingsJourneys } from './journeys/settings.js';
 import { signingJourneys } from './journeys/signing.js';
 import { singleSignOnJourneys } from './journeys/single-sign-on.js';
 import { sshAuthorityJourneys } from './journeys/ssh-authorities.js';
+import { workloadJourneys } from './journeys/workloads.js';
 import { type ConsolePlace, openPlace } from './place.js';
 
 /** What people do in the console, in a real browser and on one service: starting one takes longer than most journeys. */
@@ -28,5 +29,6 @@ describe.skipIf(CHROMIUM === undefined)('in the console', () => {
   discoveryJourneys(at);
   rotationJourneys(at);
   sshAuthorityJourneys(at);
+  workloadJourneys(at);
   singleSignOnJourneys(at);
 });

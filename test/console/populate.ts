@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { register } from '../auth/people.js';
+import { exchange, RELEASES } from '../auth/workload-calls.js';
+import { GITHUB } from '../fakes/workload-claims.js';
 import { bom, algorithm, about } from '../inventory/documents.js';
 import { inDays } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
@@ -29,9 +32,10 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     statement: 'Looked at for the release.',
   });
   const assets = await call('GET', '/api/assets?name=RSA');
-  const signed = await call('POST', '/api/v1/sign/digest', {
-    digest: Buffer.alloc(32, 7).toString('base64'),
-    metadata: { filename: 'release-2.4.1.tar.gz' },
+  const job = await jobOf(service, call);
+  const signed = await service.call('POST', '/api/v1/sign/digest', {
+    key: job,
+    body: { digest: Buffer.alloc(32, 7).toString('base64'), metadata: { filename: 'release-2.4.1.tar.gz' } },
   });
   const keys = await call('GET', '/api/v1/signing-keys');
   const person = await register(service, 'approver');
@@ -42,11 +46,9 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     keys: ['demo-rsa'],
     stages: [{ group: 'release managers', threshold: 1 }],
   });
-  await call('POST', '/api/v1/sign/digest', {
-    digest: Buffer.alloc(32, 9).toString('base64'),
-    key: 'demo-rsa',
-    metadata: { filename: 'firmware-a7.bin', ticket: 'REL-1042' },
-  });
+  const firmware = { digest: Buffer.alloc(32, 9).toString('base64'), key: 'demo-rsa' };
+  const metadata = { filename: 'firmware-a7.bin', ticket: 'REL-1042' };
+  await service.call('POST', '/api/v1/sign/digest', { key: job, body: { ...firmware, metadata } });
   const approvals = await call('GET', '/api/v1/approvals');
   const sshKey = await call('POST', '/v1/keys', { publicKey: newSshKey(), owner: 'platform team' });
   const authority = await call('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
@@ -58,6 +60,21 @@ export async function populate(service: Service, key: string): Promise<Readonly<
       validAfter: new Date().toISOString(),
       validBefore: inDays(1),
     });
+  await call('POST', '/v1/ssh-login-rules', {
+    name: 'deploy jobs',
+    authorityId: authority.id,
+    subject: 'workload',
+    conditions: RELEASES,
+    principals: ['deploy', 'ci-{project_id}'],
+    lifeSeconds: 900,
+    bindAddress: true,
+    forceCommand: '/usr/bin/deploy',
+  });
+  await call('PUT', '/api/quantum-risk/names', {
+    name: 'PaymentCipher',
+    means: 'AES-256-GCM',
+    reason: 'Told by the vendor.',
+  });
   const back = { kind: 'keyId', value: 'bob@example.org', reason: 'left the team' };
   await call('POST', `/v1/ssh-ca/${authority.id}/revocations`, back);
   const host = await call('POST', '/v1/hosts', { name: 'web1', address: '192.0.2.10', environment: 'production' });
@@ -83,7 +100,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
   return {
     host: host.id,
     asset: assets.items[0].id,
-    request: signed.requestId,
+    request: signed.body.requestId,
     key: keys.items[0].id,
     approval: approvals.items[0].id,
     sshKey: sshKey.id,
@@ -98,6 +115,24 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     webhook: webhook.id,
     sensor,
   };
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
+
+/** The access token of a job whose issuer is trusted by its uploaded key. */
+async function jobOf(service: Service, call: Call): Promise<string> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const issuer = 'https://token.actions.githubusercontent.com';
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] };
+  const { id: issuerId } = await call('POST', '/api/settings/workload-issuers', { name: 'GitHub', issuer, jwks });
+  const trust = { name: 'releases', issuerId, audience: service.url, conditions: RELEASES, keys: ['*'] };
+  await call('POST', '/api/settings/workload-trusts', { ...trust, scopes: ['sign:digest', 'sign:read'] });
+  const token = await new SignJWT({ ...GITHUB, iss: issuer, aud: service.url })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuedAt()
+    .setExpirationTime('5m')
+    .sign(privateKey);
+  return (await exchange(service, token)).body.access_token as string;
 }
 
 /** A line of a .pub file. */

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,6 +118,23 @@ describe('an SSH certificate under a policy', () => {
     );
     const end = await settled(asked.headers.get('location') ?? '');
     expect(end).toMatchObject({ status: 'FAILED', failure: { code: 'ssh-ca.not-approved' } });
+  });
+
+  it('is not signed when somebody writes a row with claims that no issuer proved', async () => {
+    const unless = [{ fact: 'verified.repository', op: 'in', values: ['org/app'] }];
+    const authority = await authorityUnder({ unless });
+    const asked = await ask(authority, orderFor(['root']));
+    expect(asked.body.status).toBe('PENDING_APPROVAL');
+    const [id, trust] = [randomUUID(), { id: randomUUID(), name: 'releases' }];
+    const identity = { id, trust, claims: { repository: 'org/app' }, tokenSha256: '', keyThumbprint: '' };
+    await stage.sql(
+      `INSERT INTO ssh_certificate (id, authority_id, serial, key_id, fingerprint, principals, valid_after, valid_before, request, created_at)
+       SELECT $2, authority_id, serial + 1000, key_id, fingerprint, principals, valid_after, valid_before, request || $3::jsonb,
+         now() - interval '1 minute' FROM ssh_certificate WHERE id = $1`,
+      [asked.body.id, id, JSON.stringify({ identity })],
+    );
+    const end = await settled(`/v1/ssh-ca/${authority}/certificates/${id}`);
+    expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'ssh-ca.not-approved' } });
   });
 
   it('is signed by another process when the one that released it died', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -84,6 +85,8 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
     expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
     expect(text).toContain('using ecdsa-sha2-nistp384');
+    // A forced command alone would leave forwarding open: a rule that names no extensions gives none.
+    expect(text).toContain('Extensions: (none)');
     expect(await logIn(at, file)).toBe('accepted');
     expect(at.sshd.log()).toContain(GITHUB.sub);
     assertProblem((await loggedIn(await runOf({ ...GITHUB, repository: 'octo-org/octo-repo-evil' }))).answer, {
@@ -146,14 +149,13 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
-  it('is for nobody with an API key, and only of an authority for users', async () => {
+  it('is for nobody with an API key, and only of an authority that is there', async () => {
     const key = newClientKey(field.directory, 'nobody');
     const answer = await service.call('POST', '/v1/ssh-login', { key: apiKey, body: { publicKey: key.publicKey } });
     assertProblem(answer, { status: 403, code: 'ssh-login.nobody' });
-    const { id } = await field.ask('POST', '/v1/ssh-ca', { name: 'hosts', kind: 'host' });
     const body = {
       name: 'x',
-      authorityId: id,
+      authorityId: randomUUID(),
       subject: 'person',
       conditions: RELEASE,
       principals: ['a'],

@@ -30,6 +30,13 @@ export function identitySha256(identity: VerifiedIdentity): string {
   return createHash('sha256').update(canonicalJson(identity)).digest('base64');
 }
 
+/** What the log has of a verified identity; nothing of callers that are no workloads. */
+export function loggedIdentity(identity: VerifiedIdentity | null): Record<string, unknown> {
+  if (identity === null) return {};
+  const { iss: issuer, sub: subject } = identity.claims;
+  return { issuer, subject, trust: identity.trust.name, identitySha256: identitySha256(identity) };
+}
+
 /** The first condition that these claims do not meet; undefined when they meet all. A claim that is absent meets none. */
 export function unmetCondition(conditions: readonly ClaimCondition[], claims: Claims): ClaimCondition | undefined {
   return conditions.find(({ claim, values }) => {

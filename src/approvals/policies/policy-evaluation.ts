@@ -4,7 +4,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../subjects/key-use.port.js';
 import type { ApprovalPolicy } from './approval-policy.entity.js';
-import { type PolicyVerdict, verdictOf } from './policy-judgement.js';
+import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgement.js';
 
 export interface Stage {
   readonly groupId: string;
@@ -33,7 +33,7 @@ export interface JointJudgement extends Judgement {
   readonly held: readonly boolean[];
 }
 
-/** What the policies make of one use, with the reasons of each. */
+/** What the policies make of uses that one approval would cover, with the reasons of each. */
 interface Trial {
   /** Who must approve; undefined: nobody. */
   readonly demand: Pick<ApprovalRequirement, 'stages'> | undefined;
@@ -73,10 +73,10 @@ export class PolicyEvaluation {
     return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
   }
 
-  /** Judges a use as `judge` does and tells the reasons; nothing is asked of anybody. */
-  async explain(kind: PolicySubject, use: KeyUseToApprove): Promise<Trial> {
+  /** Judges uses as `judgeAll` does and tells the reasons; nothing is asked of anybody. */
+  async explain(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<Trial> {
     const book = await this.current();
-    const verdicts = book.policies.map((policy) => ({ policy, verdict: verdictOf(policy, kind, use) }));
+    const verdicts = book.policies.map((policy) => ({ policy, verdict: jointVerdictOf(policy, kind, uses) }));
     const applying = verdicts.filter(({ verdict }) => verdict.applies).map(({ policy }) => policy);
     return { demand: applying.length === 0 ? undefined : joined(applying, book.groups), verdicts };
   }

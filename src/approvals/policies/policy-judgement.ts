@@ -36,6 +36,18 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, { key, facts
   return { applies: guards && conditions.every(({ holds }) => holds) && !isExcepted, guards, conditions, unless };
 }
 
+/** The verdict about uses that belong together: of the first to which the policy applies, else of the first. There must be one. */
+export function jointVerdictOf(
+  policy: PolicyRules,
+  kind: PolicySubject,
+  uses: readonly KeyUseToApprove[],
+): PolicyVerdict {
+  const verdicts = uses.map((use) => verdictOf(policy, kind, use));
+  const shown = verdicts.find(({ applies }) => applies) ?? verdicts[0];
+  if (shown === undefined) throw new Error('a policy is tried on a use at least');
+  return shown;
+}
+
 /** `whenUnknown`: whether the condition holds for a use that does not tell the fact. */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];

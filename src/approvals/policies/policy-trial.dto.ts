@@ -1,18 +1,65 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsObject, IsOptional, IsString, IsUUID, Length, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  ValidateNested,
+} from 'class-validator';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { factsOfSigningUse, type KeyUseToApprove } from '../subjects/key-use.port.js';
+import { factsOfSigningUse, usesOfCertificate } from '../subjects/key-use.port.js';
 import { ApprovalPolicyBody } from './approval-policies.dto.js';
 import type { JudgedCondition, PolicyVerdict } from './policy-judgement.js';
-import type { PolicyTrial, TriedUse } from './policy-trial.service.js';
+import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service.js';
 
 const OPERATORS = ['in', 'not-in'] as const;
 
+const CERTIFICATE_KINDS = ['user', 'host'] as const;
+
+/** What an SSH certificate would say, in place of what a signing request would. */
+export class TriedCertificateBody {
+  /** Login names or host names; each is judged by itself. @example ["deploy"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(20)
+  @IsString({ each: true })
+  @Length(1, 255, { each: true })
+  principals: string[];
+
+  /** @example ann@example.org */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  keyId?: string = '';
+
+  @ApiPropertyOptional({ enum: CERTIFICATE_KINDS })
+  @IsOptional()
+  @IsIn(CERTIFICATE_KINDS)
+  kind?: 'user' | 'host' = 'user';
+
+  /** Type of the key that is certified. @example ssh-ed25519 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  keyType?: string = 'ssh-ed25519';
+
+  /** true: as if the host renewed what it has. */
+  @IsOptional()
+  @IsBoolean()
+  renewal?: boolean = false;
+}
+
 /** A use of a key, as if a caller asked for it. */
 export class TriedUseBody {
-  /** Name of the key. @example release */
+  /** Name of the signing key, or of the SSH authority. @example release */
   @IsString()
   @Length(1, 64)
   key: string;
@@ -65,11 +112,23 @@ export class TriedUseBody {
   @Length(1, 100)
   trust?: string;
 
-  toUse(): KeyUseToApprove {
+  /** Of an SSH certificate; absent: a signing request. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => TriedCertificateBody)
+  certificate?: TriedCertificateBody;
+
+  toSubject(): TriedSubject {
     const { key, algorithm = 'sha256', scheme = 'ecdsa-der', format = 'raw', metadata = {}, caller } = this;
     const callers = caller === undefined ? [] : [caller];
     const identity = this.claims === undefined ? null : triedIdentity(this.claims, this.trust ?? '');
-    return { key, facts: factsOfSigningUse({ algorithm, scheme, format, metadata, callers, identity }) };
+    if (this.certificate === undefined) {
+      const facts = factsOfSigningUse({ algorithm, scheme, format, metadata, callers, identity });
+      return { kind: 'signing-request', uses: [{ key, facts }] };
+    }
+    const { principals, keyId = '', kind = 'user', keyType = 'ssh-ed25519', renewal = false } = this.certificate;
+    const said = { authority: key, kind, keyType, keyId, principals, isRenewal: renewal };
+    return { kind: 'ssh-certificate', uses: usesOfCertificate({ ...said, callers, identity }) };
   }
 }
 
@@ -99,9 +158,17 @@ export class PolicyTrialBody {
   @IsUUID(undefined, { each: true })
   requestIds?: string[];
 
+  /** Past SSH certificates, judged as if they were asked for now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsUUID(undefined, { each: true })
+  certificateIds?: string[];
+
   toTrial(): PolicyTrial {
-    const uses = (this.uses ?? []).map((use) => use.toUse());
-    return { policy: this.policy?.toOrder(), uses, requestIds: this.requestIds ?? [] };
+    const subjects = (this.uses ?? []).map((use) => use.toSubject());
+    const { requestIds = [], certificateIds = [] } = this;
+    return { policy: this.policy?.toOrder(), subjects, requestIds, certificateIds };
   }
 }
 
@@ -153,15 +220,18 @@ export class TriedUseView {
   key: string;
   /** Of a past request. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
+  /** Of a past SSH certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  certificateId?: string;
   needsApproval: boolean;
   /** Who would have to approve; empty: nobody. */
   stages: TriedStageView[];
   policies: PolicyVerdictView[];
 
-  static of({ key, requestId, needsApproval, stages, verdicts }: TriedUse): TriedUseView {
+  static of({ key, requestId, certificateId, needsApproval, stages, verdicts }: TriedUse): TriedUseView {
     return {
       key,
       ...(requestId === undefined ? {} : { requestId }),
+      ...(certificateId === undefined ? {} : { certificateId }),
       needsApproval,
       stages: stages.map(({ group, threshold }) => ({ group, threshold })),
       policies: verdicts.map(({ policy, verdict }) => PolicyVerdictView.of(policy, verdict)),

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../subjects/key-use.port.js';
 import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
-import { type PolicyVerdict, verdictOf, type PolicyRules } from './policy-judgement.js';
+import { jointVerdictOf, type PolicyVerdict, type PolicyRules } from './policy-judgement.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** A policy that is tried before it is made. */
@@ -12,18 +13,27 @@ interface DraftPolicy extends PolicyRules {
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 }
 
+/** What one approval would cover, as if somebody asked for it. */
+export interface TriedSubject {
+  readonly kind: PolicySubject;
+  /** One at least; of a certificate one for each principal. */
+  readonly uses: readonly KeyUseToApprove[];
+}
+
 export interface PolicyTrial {
   /** Those of the policies of this moment, or those of the draft alone. */
   readonly policy: DraftPolicy | undefined;
-  readonly uses: readonly KeyUseToApprove[];
-  /** Past signing requests to be judged as if they came now. */
+  readonly subjects: readonly TriedSubject[];
+  /** Past signing requests and SSH certificates to be judged as if they were asked for now. */
   readonly requestIds: readonly string[];
+  readonly certificateIds: readonly string[];
 }
 
-/** What would become of one use. */
+/** What would become of one subject. */
 export interface TriedUse {
   readonly key: string;
-  readonly requestId: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly certificateId?: string | undefined;
   readonly needsApproval: boolean;
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
   readonly verdicts: readonly { readonly policy: string; readonly verdict: PolicyVerdict }[];
@@ -38,28 +48,41 @@ export class PolicyTrialService {
     private readonly subjects: ApprovalSubjectsService,
   ) {}
 
-  /** One result for each use, then one for each past request, in their order. Problem `signing-request.missing`. */
-  async try(caller: Caller, { policy, uses, requestIds }: PolicyTrial): Promise<TriedUse[]> {
-    const past = (await this.subjects.of('signing-request').usesOf?.(this.db.manager, caller, requestIds)) ?? [];
+  /** One result for each subject, then one for each past request and certificate, in their order. Problems of what is missing. */
+  async try(caller: Caller, { policy, subjects, requestIds, certificateIds }: PolicyTrial): Promise<TriedUse[]> {
+    const [requests, certificates] = await Promise.all([
+      this.past('signing-request', caller, requestIds),
+      this.past('ssh-certificate', caller, certificateIds),
+    ]);
     const all = [
-      ...uses.map((use) => ({ use, requestId: undefined })),
-      ...past.map((use, i) => ({ use, requestId: requestIds[i] })),
+      ...subjects.map((tried) => ({ tried })),
+      ...requests.map((tried, i) => ({ tried, requestId: requestIds[i] })),
+      ...certificates.map((tried, i) => ({ tried, certificateId: certificateIds[i] })),
     ];
     return Promise.all(
-      all.map(async ({ use, requestId }) => ({ key: use.key, requestId, ...(await this.judged(policy, use)) })),
+      all.map(async ({ tried, ...of }) => ({
+        key: tried.uses[0]?.key ?? '',
+        ...of,
+        ...(await this.judged(policy, tried)),
+      })),
     );
+  }
+
+  private async past(kind: PolicySubject, caller: Caller, ids: readonly string[]): Promise<TriedSubject[]> {
+    const found = (await this.subjects.of(kind).usesOf?.(this.db.manager, caller, ids)) ?? [];
+    return found.map((uses) => ({ kind, uses }));
   }
 
   private async judged(
     policy: DraftPolicy | undefined,
-    use: KeyUseToApprove,
-  ): Promise<Omit<TriedUse, 'key' | 'requestId'>> {
+    { kind, uses }: TriedSubject,
+  ): Promise<Pick<TriedUse, 'needsApproval' | 'stages' | 'verdicts'>> {
     if (policy !== undefined) {
-      const verdict = verdictOf(policy, 'signing-request', use);
+      const verdict = jointVerdictOf(policy, kind, uses);
       const stages = verdict.applies ? policy.stages : [];
       return { needsApproval: verdict.applies, stages, verdicts: [{ policy: policy.name, verdict }] };
     }
-    const { demand, verdicts } = await this.evaluation.explain('signing-request', use);
+    const { demand, verdicts } = await this.evaluation.explain(kind, uses);
     const named = verdicts.map((one) => ({ policy: one.policy.name, verdict: one.verdict }));
     return { needsApproval: demand !== undefined, stages: demand?.stages ?? [], verdicts: named };
   }

@@ -36,10 +36,10 @@ export interface ApprovalSubject {
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
   /**
-   * What policies judge of past subjects, in the order of the ids, as far as the caller may see them. Kinds on which no policy is tried need
-   * not answer.
+   * What policies judge of past subjects, in the order of the ids, as far as the caller may see them: for each the uses of a key that it
+   * consists of. Kinds on which no policy is tried need not answer.
    */
-  usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[]>;
+  usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
   /** After the commit of either: a hint to go on at once, which may be lost. */
   decided(subjectId: string): void;
 }

@@ -20,13 +20,18 @@ import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { WorkloadTrustBody, WorkloadTrustPage, WorkloadTrustView } from './workload.dto.js';
+import { TriedClaimsBody, TriedTrustsView } from './workload-trial.dto.js';
+import { WorkloadTrialService } from './workload-trial.service.js';
 import { WorkloadTrustsService } from './workload-trusts.service.js';
 
 @ApiTags('Settings')
 @UseInterceptors(VersionInterceptor)
 @Controller('api/settings/workload-trusts')
 export class WorkloadTrustsController {
-  constructor(private readonly trusts: WorkloadTrustsService) {}
+  constructor(
+    private readonly trusts: WorkloadTrustsService,
+    private readonly trials: WorkloadTrialService,
+  ) {}
 
   /** Says which tokens of an issuer are accepted at /oauth/token, and what they give. */
   @Post()
@@ -38,6 +43,14 @@ export class WorkloadTrustsController {
     @Repeatable() use?: IdempotentUse,
   ): Promise<WorkloadTrustView> {
     return WorkloadTrustView.of(await this.trusts.create(caller, body.toOrder(), use));
+  }
+
+  /** Says which trusts would accept a token with these claims, and why others would not. */
+  @Post('try')
+  @HttpCode(200)
+  @Needs('settings:read')
+  async tryWorkloadTrusts(@Body() { claims }: TriedClaimsBody): Promise<TriedTrustsView> {
+    return TriedTrustsView.of(await this.trials.try(claims));
   }
 
   /** Lists workload trusts, newest first. */

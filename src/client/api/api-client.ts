@@ -33,21 +33,24 @@ interface Problem {
 /** Calls the service over HTTP. What may be repeated is, when the service is busy or away for a moment. */
 export class ApiClient {
   private constructor(
-    private credentials: StoredCredentials,
+    private credentials: Omit<StoredCredentials, 'token'> & { readonly token?: string },
     private readonly environment: ClientEnvironment,
   ) {}
 
   /** `url` comes from the command line. ClientError when there is no address or no credential. */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
-    const address = url ?? environment.url ?? kept?.url;
-    if (address === undefined)
-      throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
-    const safe = serviceAddress(address, environment.allowsHttp);
+    const safe = addressOf(environment, url ?? environment.url ?? kept?.url);
     const token = environment.token ?? (kept?.url === safe ? kept.token : undefined);
     if (token === undefined)
       throw new ClientError(EXIT.authentication, 'Log in first (sealwright login), or set SEALWRIGHT_TOKEN.');
     return new ApiClient({ ...kept, url: safe, token }, environment);
+  }
+
+  /** For calls that prove by themselves who makes them. ClientError when there is no address. */
+  static async withoutCredential(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
+    const given = url ?? environment.url ?? (await readStoredCredentials(environment.credentialsFile))?.url;
+    return new ApiClient({ url: addressOf(environment, given) }, environment);
   }
 
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are of every shape; commands read what the API describes
@@ -85,11 +88,12 @@ export class ApiClient {
 
   private send(method: string, path: string, options: CallOptions): Promise<Response> {
     const { body, json, headers, limitMs = CALL_MS, signal } = options;
+    const { token } = this.credentials;
     const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
     return fetch(`${this.credentials.url}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.credentials.token}`,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(text === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -128,6 +132,11 @@ export class ApiClient {
     await writeCredentials(this.environment.credentialsFile, this.credentials);
     return true;
   }
+}
+
+function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefined): string {
+  if (address !== undefined) return serviceAddress(address, allowsHttp);
+  throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
 }
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };

@@ -26,26 +26,33 @@ interface Tried {
 
 export const policy: ClientCommand = {
   name: 'policy',
-  usage: 'test [--policy FILE] (--key NAME [--claims FILE] [--metadata FILE] | --request ID)',
+  usage:
+    'test [--policy FILE] (--key NAME [--principals A,B] [--claims FILE] [--metadata FILE] | --request ID | --certificate ID)',
   meaning:
-    'says whether a use of a key, or a past request, would need approval and why; with --policy by that policy alone, which need not exist',
+    'says whether a use of a key, an SSH certificate (--principals), or a past one would need approval and why; with --policy by that policy alone, which need not exist',
   options: {
     policy: { type: 'string' },
     key: { type: 'string' },
     claims: { type: 'string' },
     metadata: { type: 'string' },
     request: { type: 'string' },
+    principals: { type: 'string' },
+    certificate: { type: 'string' },
   },
   async run({ options, positionals, api, print }) {
     if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('policy takes: test.');
-    const [key, request] = [text(options, 'key'), text(options, 'request')];
-    if ((key === undefined) === (request === undefined)) throw usageError('policy test takes --key or --request.');
+    const [key, request, certificate] = ['key', 'request', 'certificate'].map((name) => text(options, name));
+    if ([key, request, certificate].filter((one) => one !== undefined).length !== 1)
+      throw usageError('policy test takes one of --key, --request and --certificate.');
+    const principals = text(options, 'principals')?.split(',');
     const [draft, claims, metadata] = await Promise.all(
       ['policy', 'claims', 'metadata'].map((name) => objectIn(text(options, name))),
     );
     const body = {
       ...(draft === undefined ? {} : { policy: draft }),
-      ...(request === undefined ? { uses: [{ key, claims, metadata }] } : { requestIds: [request] }),
+      ...(request === undefined ? {} : { requestIds: [request] }),
+      ...(certificate === undefined ? {} : { certificateIds: [certificate] }),
+      ...(key === undefined ? {} : { uses: [{ key, claims, metadata, certificate: principals && { principals } }] }),
     };
     const client = await api();
     const { results } = (await client.call('POST', '/api/v1/approval-policies/test', { body })) as { results: Tried[] };

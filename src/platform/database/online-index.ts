@@ -11,12 +11,13 @@ export async function createIndexConcurrently(
   name: string,
   table: string,
   columns: string,
+  kind: 'INDEX' | 'UNIQUE INDEX' = 'INDEX',
 ): Promise<void> {
   // It waits for transactions that are open, and nobody waits for it.
   await on.query('SET lock_timeout = 0');
   try {
     await on.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
-    await on.query(`CREATE INDEX CONCURRENTLY "${name}" ON "${table}" ${columns}`);
+    await on.query(`CREATE ${kind} CONCURRENTLY "${name}" ON "${table}" ${columns}`);
   } finally {
     await on.query('RESET lock_timeout');
   }

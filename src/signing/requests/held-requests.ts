@@ -39,13 +39,13 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
   }
 
   /** Problem `signing-request.missing` for what the caller may not see. */
-  async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[]> {
+  async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SigningRequest, { id: In(ids) });
     const known = new Map(found.map((request) => [request.id, request]));
     return ids.map((id) => {
       const request = known.get(id.toLowerCase());
       if (request !== undefined && (isOwn(caller, request) || mayDo(caller.scopes, 'audit:read')))
-        return { key: request.keyName, facts: policyFactsOf(request) };
+        return [{ key: request.keyName, facts: policyFactsOf(request) }];
       throw new Problem('missing', 'signing-request.missing', `There is no signing request ${id} among yours.`);
     });
   }

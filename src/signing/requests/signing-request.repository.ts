@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { identitySha256, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
+import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
@@ -196,17 +196,10 @@ function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): 
       ...keyFacts,
       owner: row.ownerId,
       metadataSha256: metadataSha256(metadata),
-      ...identityDetail(row.identity),
+      ...loggedIdentity(row.identity),
       composed: composed || undefined,
     },
   };
-}
-
-/** What the log has of a verified identity; nothing of callers that are no workloads. */
-function identityDetail(identity: VerifiedIdentity | null): Record<string, unknown> {
-  if (identity === null) return {};
-  const { iss: issuer, sub: subject } = identity.claims;
-  return { issuer, subject, trust: identity.trust.name, identitySha256: identitySha256(identity) };
 }
 
 /** SHA-256 of the canonical JSON, base64. */

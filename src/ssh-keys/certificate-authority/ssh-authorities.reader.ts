@@ -52,8 +52,16 @@ export class SshAuthoritiesReader {
     return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
   }
 
+  /** Whether the lists of hosts take a certificate of this authority back. */
+  async isRevoked(authority: SshAuthority, certificate: Pick<SshCertificate, 'id'>): Promise<boolean> {
+    return (await this.revokedOf(authority, [certificate])).has(certificate.id);
+  }
+
   /** Ids of those that the lists of hosts take back: a key is taken back whichever authority of the kind has certified it. */
-  private async revokedOf(authority: SshAuthority, certificates: readonly SshCertificate[]): Promise<Set<string>> {
+  private async revokedOf(
+    authority: SshAuthority,
+    certificates: readonly Pick<SshCertificate, 'id'>[],
+  ): Promise<Set<string>> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT c.id FROM ssh_certificate c WHERE c.id = ANY($1) AND (
          EXISTS (SELECT FROM ssh_revocation r WHERE r.authority_id = $2

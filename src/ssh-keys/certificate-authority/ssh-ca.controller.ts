@@ -113,11 +113,11 @@ export class SshCaController {
   async issueSshCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
-    @Body() { extensions = ['permit-pty'], ...order }: IssueSshCertificateBody,
+    @Body() body: IssueSshCertificateBody,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Repeatable() use?: IdempotentUse,
   ): Promise<SshCertificateView> {
-    const certificate = await this.certificates.issue(caller, id, { ...order, extensions }, use);
+    const certificate = await this.certificates.issue(caller, id, body.toOrder(), use);
     void reply.header('location', `/v1/ssh-ca/${id}/certificates/${certificate.id}`);
     if (certificate.status === 'PENDING_APPROVAL') void reply.status(202);
     return SshCertificateView.of(certificate);

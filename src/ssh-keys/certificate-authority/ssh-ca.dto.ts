@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -10,14 +11,19 @@ import {
   Matches,
   MaxLength,
   MinDate,
+  ValidateBy,
+  ValidateNested,
 } from 'class-validator';
+import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
+import { parseNetwork } from '../../formats/addresses/address.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
 import type { AuthorityOrder } from './ssh-authorities.service.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
-import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';
+import type { CertificateOrder } from './ssh-certificates.service.js';
+import { CERTIFICATE_STATUSES, type RenewalTerms, type SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
 import {
   AUTHORITY_STATES,
@@ -102,6 +108,30 @@ export class RetireSshAuthorityBody {
   state: 'RETIRING' | 'RETIRED';
 }
 
+const areNetworks = (text: unknown) =>
+  typeof text === 'string' && text.split(',').every((network) => parseNetwork(network) !== undefined);
+
+/** What a host may do about its certificate without anybody. */
+export class SshRenewalTermsBody {
+  /** No certificate by renewal lasts longer. @example 2028-01-01T00:00:00Z */
+  @IsDateTime()
+  @MinDate(new Date(0))
+  until: Date;
+
+  /** Addresses that a renewal may come from. Absent: any. @example 192.0.2.7 */
+  @IsOptional()
+  @MaxLength(1000)
+  @ValidateBy({
+    name: 'networks',
+    validator: { validate: areNetworks, defaultMessage: () => 'must be addresses or CIDRs, separated by commas' },
+  })
+  sourceAddress?: string;
+
+  toTerms(): RenewalTerms {
+    return { until: this.until.toISOString(), sourceAddress: this.sourceAddress ?? null };
+  }
+}
+
 export class IssueSshCertificateBody {
   /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @IsString()
@@ -151,6 +181,17 @@ export class IssueSshCertificateBody {
   @ArrayMaxSize(EXTENSIONS.length)
   @IsIn(EXTENSIONS, { each: true })
   extensions?: Extension[];
+
+  /** Hosts: lets the host renew the certificate itself, with the same names and life. Absent: it cannot. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => SshRenewalTermsBody)
+  renewal?: SshRenewalTermsBody;
+
+  toOrder(): CertificateOrder {
+    const { extensions = ['permit-pty'], renewal, ...order } = this;
+    return { ...order, extensions, ...(renewal === undefined ? {} : { renewal: renewal.toTerms() }) };
+  }
 }
 
 const SHOWN_STATUSES = ['ISSUED', ...CERTIFICATE_STATUSES] as const;
@@ -185,12 +226,18 @@ export class SshCertificateView {
   status: ShownStatus;
   /** The approval that it needs, where a policy asks for one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
+  /** Of hosts: until when the host may renew it itself. @example 2028-01-01T00:00:00.000Z */
+  renewableUntil?: string;
+  /** The certificate in whose place it came. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  renews?: string;
+  /** What the issuer of a workload's token proved about who asked. */
+  verified?: VerifiedIdentityView;
   /** Why it is never signed. */
   failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
     const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate, approvalId } = row;
-    const { failureCode: code, failureDetail: detail } = row;
+    const { failureCode: code, failureDetail: detail, renews, request } = row;
     return {
       id,
       serial,
@@ -202,6 +249,9 @@ export class SshCertificateView {
       certificate: certificate ?? '',
       status: certificate === null ? row.status : 'ISSUED',
       approvalId: approvalId ?? undefined,
+      renewableUntil: request?.renewal?.until,
+      renews: renews ?? undefined,
+      verified: request?.identity && VerifiedIdentityView.of(request.identity),
       failure: code === null ? undefined : { code, detail: detail ?? '' },
     };
   }

@@ -6,23 +6,20 @@ import {
   ApprovalsService,
   type Judgement,
 } from '../../approvals/approvals.service.js';
+import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
-import type { SshCertificate } from './ssh-certificate.entity.js';
+import type { CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 
 const MAX_TITLE_LENGTH = 200;
 
-/** The facts about a certificate that the policies are evaluated with. */
-export interface CertificateUse {
-  /** `ssh-ed25519`, … of the key that is certified. */
-  readonly keyType: string;
-  readonly keyId: string;
-  readonly principals: readonly string[];
-  /** Ids of the caller and of the person behind it. */
-  readonly callers: readonly string[];
+/** What decides whether a certificate needs approval: columns of its row. */
+export interface JudgedCertificate extends Pick<SshCertificate, 'keyId' | 'principals' | 'renews'> {
+  readonly request: Pick<CertificateRequest, 'publicKey' | 'requestedBy' | 'identity'>;
 }
 
 /** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
@@ -31,27 +28,12 @@ export class SshCertificateApprovals {
   constructor(
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
+    private readonly vouched: VouchedEntries,
   ) {}
 
-  /**
-   * The approval that issuing needs. Each principal is judged by itself and all demands must be met, so that a harmless principal beside
-   * a guarded one changes nothing.
-   */
-  async judge(
-    { name, kind }: SshAuthority,
-    { keyType, keyId, principals, callers }: CertificateUse,
-  ): Promise<Judgement> {
-    const common = {
-      algorithm: [keyType],
-      caller: callers,
-      'metadata.kind': [kind],
-      'metadata.keyId': [keyId],
-    };
-    const uses = principals.map((principal) => ({
-      key: name,
-      facts: { ...common, 'metadata.principal': [principal] },
-    }));
-    return this.approvals.judgeAll('ssh-certificate', uses);
+  /** The approval that issuing needs: the demands for all its principals must be met. */
+  judge(authority: Pick<SshAuthority, 'name' | 'kind'>, certificate: JudgedCertificate): Promise<Judgement> {
+    return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate));
   }
 
   /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
@@ -80,26 +62,66 @@ export class SshCertificateApprovals {
 
   /** Whether the row may be signed now: an approval covers exactly this row, or none is needed by the policies of this moment. */
   async covers(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
-    const { id, approvalId, request, keyId, principals } = certificate;
+    const { id, approvalId, request } = certificate;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-certificate', [id]);
     if (granted !== undefined || approvalId !== null) {
       const isGiven = granted?.granted === true && granted.id === approvalId;
       return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));
     }
     if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
-    const { requestedBy, publicKey } = request;
-    const [keyType = ''] = publicKey.split(' ');
-    const callers = [requestedBy.id, requestedBy.ownerId];
-    const { demand } = await this.judge(authority, { keyId, principals, keyType, callers });
+    if (isByFacts(certificate) && !(await this.isLogged(authority, certificate))) return false;
+    const { demand } = await this.judge(authority, { ...certificate, request });
     return demand === undefined;
   }
+
+  /** Whether the log says that the row is as it was when it was asked for. */
+  private async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
+    const { detail, ...wanted } = contentEntry(authority, certificate);
+    const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
+    return entries.length === 1 && entries[0]?.detail['sha256'] === detail.sha256;
+  }
+}
+
+/**
+ * Whether a row tells facts that can spare it an approval: what an issuer proved, or that a host renews. They count only as the log has them,
+ * so that nobody can write them into a row.
+ */
+export function isByFacts({ request, renews }: Pick<SshCertificate, 'request' | 'renews'>): boolean {
+  return request?.identity !== undefined || renews !== null;
+}
+
+/** The entry of the log that the row of such a certificate is compared with before it is signed. */
+export function contentEntry(authority: SshAuthority, certificate: SshCertificate) {
+  const sha256 = approvalHash(documentOf(authority, certificate)).toString('base64');
+  const target = { kind: 'ssh-certificate', id: certificate.id };
+  return { action: 'ssh-ca.certificate-described', target, detail: { sha256 } };
+}
+
+/** What policies judge of a certificate, made of its row: the same when it is asked for, before it is signed, and in trials. */
+export function usesOfRow(
+  { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
+  { keyId, principals, renews, request }: JudgedCertificate,
+): KeyUseToApprove[] {
+  const { publicKey, requestedBy, identity } = request;
+  const [keyType = ''] = publicKey.split(' ');
+  const callers = [requestedBy.id, requestedBy.ownerId];
+  return usesOfCertificate({
+    authority: name,
+    kind,
+    keyType,
+    keyId,
+    principals,
+    isRenewal: renews !== null,
+    callers,
+    identity: identity ?? null,
+  });
 }
 
 /** The document that approvers see: the whole content of the certificate, built from its rows alone. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
-  const { id, serial, keyId, principals, validAfter, validBefore, request } = certificate;
+  const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
   if (request === null) throw new Error('a certificate that waits for approval has its request');
-  const { publicKey, sourceAddress, forceCommand, extensions, requestedBy } = request;
+  const { publicKey, sourceAddress, forceCommand, extensions, requestedBy, identity, renewal } = request;
   const authorityKey = sshPublicKeyOfSpki(authority.publicKey);
   return {
     operation: 'ssh-certificate',
@@ -121,5 +143,9 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     forceCommand,
     extensions: [...extensions],
     requestedBy: { ...requestedBy },
+    // Absent where there is none, so that the documents of the version before stay as they were.
+    renewal: renewal === undefined ? undefined : { ...renewal },
+    renews: renews ?? undefined,
+    verified: identity,
   };
 }

@@ -1,10 +1,14 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { SshAuthority } from './ssh-authority.entity.js';
+import { usesOfRow } from './ssh-certificate-approvals.js';
 import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
@@ -31,6 +35,21 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     return names.filter((name) => !found.has(name));
   }
 
+  /** Problem `ssh-ca.no-certificate` for what the caller may not see. */
+  async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
+    const found = ids.length === 0 ? [] : await tx.findBy(SshCertificate, { id: In([...ids]) });
+    const authorities = await tx.findBy(SshAuthority, { id: In(found.map(({ authorityId }) => authorityId)) });
+    return ids.map((id) => {
+      const certificate = found.find((one) => one.id === id.toLowerCase());
+      const authority = authorities.find((one) => one.id === certificate?.authorityId);
+      const request = certificate?.request ?? undefined;
+      const maySee = request?.requestedBy.ownerId === caller.ownerId || mayDo(caller.scopes, 'audit:read');
+      if (authority !== undefined && certificate !== undefined && request !== undefined && maySee)
+        return usesOfRow(authority, { ...certificate, request });
+      throw new Problem('missing', 'ssh-ca.no-certificate', `There is no SSH certificate ${id} among yours.`);
+    });
+  }
+
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     if (!(await this.move(tx, approval, { status: 'READY' })))
       throw new Problem('conflict', 'approval.subject-gone', 'The certificate does not wait for this approval.');
@@ -52,7 +71,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   private async move(
     tx: EntityManager,
     { approvalId, subjectId, correlation }: SubjectApproval,
-    to: Pick<SshCertificate, 'status'> & Partial<SshCertificate>,
+    to: Pick<SshCertificate, 'status'> & Partial<Pick<SshCertificate, 'failureCode' | 'failureDetail'>>,
   ): Promise<boolean> {
     const { affected } = await tx.update(SshCertificate, { id: subjectId, status: 'PENDING_APPROVAL', approvalId }, to);
     if (affected !== 1) return false;

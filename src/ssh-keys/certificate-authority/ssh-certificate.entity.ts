@@ -1,9 +1,18 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
+import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /** READY: may be signed, or is. PENDING_APPROVAL: people are asked. FAILED: is never signed. */
 export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
+
+/** What a host may do about its own certificate. */
+export interface RenewalTerms {
+  /** No certificate by renewal lasts longer; RFC 3339. */
+  readonly until: string;
+  /** Addresses and CIDRs that a renewal may come from, separated by commas; null: any. */
+  readonly sourceAddress: string | null;
+}
 
 /** The request beyond the columns, and the requester: everything that is needed to sign later. */
 export interface CertificateRequest {
@@ -15,6 +24,10 @@ export interface CertificateRequest {
   readonly requestedBy: Actor & { readonly ownerId: string };
   /** X-Request-Id of the call. */
   readonly correlation: string;
+  /** What an issuer proved of the requester; absent for callers that are no workloads. */
+  readonly identity?: VerifiedIdentity;
+  /** Of host certificates that the host may renew; absent: it may not. */
+  readonly renewal?: RenewalTerms;
 }
 
 /** A requested certificate. Its row is committed before it is signed; only a READY row can contain a certificate (CHECK). */
@@ -24,6 +37,7 @@ export interface CertificateRequest {
 @Index('ssh_certificate_unsigned', ['createdAt'], {
   where: "certificate IS NULL AND status = 'READY' AND request IS NOT NULL",
 })
+@Index('ssh_certificate_renewed', ['renews'], { unique: true, where: 'renews IS NOT NULL' })
 @Check('ssh_certificate_ready', "certificate IS NULL OR status = 'READY'")
 export class SshCertificate {
   @PrimaryColumn('uuid')
@@ -60,6 +74,10 @@ export class SshCertificate {
   /** null in rows from before certificates could wait for approval. */
   @Column('jsonb', { nullable: true })
   request: CertificateRequest | null;
+
+  /** The certificate in whose place the host asked for this one; each is renewed once. */
+  @Column('uuid', { nullable: true })
+  renews: string | null;
 
   /** null: no policy asked for an approval. */
   @Column('uuid', { nullable: true })

@@ -2,20 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { contentEntry, isByFacts, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
-import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
+import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
 
 export interface CertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
   /** `TYPE BASE64 [COMMENT]` */
   readonly publicKey: string;
+  /** Hosts only: what the host may do about its certificate by itself; absent: nothing. */
+  readonly renewal?: RenewalTerms;
+  /** The certificate in whose place this one is asked for. */
+  readonly renews?: string;
 }
 
 /** The certificates that authorities issue: asked for, approved where a policy demands it, signed. */
@@ -48,8 +53,7 @@ export class SshCertificatesService {
     }
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
     if (authority === null) throw await refusalOf(this.db.manager, authorityId);
-    const callers = [caller.id, caller.ownerId];
-    const judged = await this.approvals.judge(authority, { keyType: key.type, keyId, principals, callers });
+    if (order.renewal !== undefined) assertTerms(authority, order.renewal, validBefore);
     const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
     const content = {
       keyId,
@@ -57,7 +61,9 @@ export class SshCertificatesService {
       principals: [...principals],
       validAfter,
       validBefore,
+      renews: order.renews ?? null,
     };
+    const judged = await this.approvals.judge(authority, { ...content, request });
     const written = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
       const earlier = await this.idempotency.earlier(tx, use);
@@ -65,7 +71,8 @@ export class SshCertificatesService {
       await this.approvals.assertCurrent(tx, judged);
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
-      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request });
+      // TypeORM's type for what is inserted knows no claims of any name.
+      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request: request as never });
       const certificate = await tx.findOneByOrFail(SshCertificate, { id });
       if (judged.demand !== undefined) {
         const approvalId = await this.approvals.ask(tx, caller, { authority, certificate, demand: judged.demand });
@@ -73,6 +80,7 @@ export class SshCertificatesService {
         certificate.approvalId = approvalId;
       }
       await this.audit.appendBy(tx, caller, certificateEntry(certificate));
+      if (isByFacts(certificate)) await this.audit.appendBy(tx, caller, contentEntry(authority, certificate));
       return id;
     });
     return this.signer.sign(written, request);
@@ -90,6 +98,7 @@ export class SshCertificatesService {
 /** The audit entry of a certificate: what will be certified when it waits for approval, else what is. */
 export function certificateEntry(certificate: SshCertificate) {
   const { id, authorityId, serial, keyId, fingerprint, principals, validAfter, validBefore, approvalId } = certificate;
+  const { renews, request } = certificate;
   const action = certificate.status === 'READY' ? 'ssh-ca.certified' : 'ssh-ca.certificate-requested';
   return entry(action, authorityId, {
     certificateId: id,
@@ -100,6 +109,8 @@ export function certificateEntry(certificate: SshCertificate) {
     validAfter: validAfter.toISOString(),
     validBefore: validBefore.toISOString(),
     ...(approvalId === null ? {} : { approval: approvalId }),
+    ...(renews === null ? {} : { renews }),
+    ...loggedIdentity(request?.identity ?? null),
   });
 }
 
@@ -112,6 +123,8 @@ function requestOf(caller: Caller, order: CertificateOrder): CertificateRequest 
     extensions: [...order.extensions].sort(),
     requestedBy: { kind, id, name, ownerId },
     correlation: origin.requestId,
+    ...(caller.identity === undefined ? {} : { identity: caller.identity }),
+    ...(order.renewal === undefined ? {} : { renewal: order.renewal }),
   };
 }
 
@@ -122,6 +135,13 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
   );
   if (rows[0] !== undefined) return rows[0].serial;
   throw inactive();
+}
+
+function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefore: Date): void {
+  const fault = kind === 'user' ? ['', 'is for hosts'] : ['/until', 'must not be earlier than validBefore'];
+  if (kind === 'host' && new Date(until) >= validBefore) return;
+  const [pointer, detail] = [`/renewal${fault[0]}`, fault[1] ?? ''];
+  throw new Problem('malformed', 'ssh-ca.renewal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function uncertifiable(): Problem {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultOfPrincipal, principalsOf, ruleFor } from './login-principals.js';
+import { faultOfPrincipal, principalsOf, ruleFor, ruleVerdict } from './login-principals.js';
 
 const rule = (...principals: string[]) => ({ name: 'builds', principals });
 const CLAIMS = {
@@ -53,5 +53,37 @@ describe('the rule for a caller', () => {
     expect(() => ruleFor(rules, CLAIMS, undefined)).toThrow(/app, all/);
     expect(() => ruleFor(rules, { repository: 'org/b' }, 'app')).toThrow(/No rule/);
     expect(() => ruleFor(rules, {}, undefined)).toThrow(/No rule/);
+  });
+});
+
+describe('claims that are tried on a rule', () => {
+  const tried = {
+    id: '1',
+    name: 'builds',
+    enabled: true,
+    subject: 'workload' as const,
+    conditions: [{ claim: 'repository', values: ['org/app'] }],
+    principals: ['ci-{project_id}'],
+  };
+  const verdict = (change: object, claims: object = CLAIMS, subject: 'workload' | 'person' = 'workload') =>
+    ruleVerdict({ ...tried, ...change }, { subject, claims: claims as Record<string, unknown> });
+
+  it('say what would stand in the certificate', () => {
+    expect(verdict({})).toEqual({ rule: { id: '1', name: 'builds' }, accepted: true, principals: ['ci-17'] });
+  });
+
+  it('say why there would be none', () => {
+    expect(verdict({ enabled: false })).toMatchObject({ accepted: false, fault: 'disabled' });
+    expect(verdict({}, CLAIMS, 'person')).toMatchObject({ accepted: false, fault: 'subject' });
+    expect(verdict({}, { ...CLAIMS, repository: 'org/b' })).toMatchObject({
+      fault: 'claim',
+      claim: 'repository',
+      wanted: ['org/app'],
+      given: ['org/b'],
+    });
+    expect(verdict({ principals: ['{email}'] })).toMatchObject({
+      fault: 'principal',
+      detail: 'The rule "builds" cannot make a name of the claim email.',
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { claimValues, type Claims, unmetCondition } from '../../access/identity/verified-identity.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { SshLoginRule } from './ssh-login-rule.entity.js';
+import type { LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
 
 /** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: what stands before the @ of a claim. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
@@ -48,6 +48,47 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   const names = [met, ...more].map(({ name }) => name).join(', ');
   throw new Problem('conflict', 'ssh-login.which', `Several rules give you a certificate; name one of ${names}.`);
 }
+
+/** Why a rule gives a caller no certificate. */
+export const RULE_FAULTS = ['disabled', 'subject', 'claim', 'principal'] as const;
+
+/** What a rule makes of claims. */
+export interface RuleVerdict {
+  readonly rule: Pick<SshLoginRule, 'id' | 'name'>;
+  readonly accepted: boolean;
+  readonly fault?: (typeof RULE_FAULTS)[number];
+  /** Of the fault `claim`: the claim, what it must be, and what it is. */
+  readonly claim?: string;
+  readonly wanted?: readonly string[];
+  readonly given?: readonly string[];
+  /** Of the fault `principal`. */
+  readonly detail?: string;
+  /** What would stand in the certificate. */
+  readonly principals: readonly string[];
+}
+
+/** What one rule makes of the claims of a caller, and the first reason where it gives nothing. */
+export function ruleVerdict(
+  { id, name, enabled, subject, conditions, principals }: TriedRule,
+  caller: { readonly subject: LoginSubject; readonly claims: Claims },
+): RuleVerdict {
+  const told = { rule: { id, name }, accepted: false, principals: [] };
+  if (!enabled) return { ...told, fault: 'disabled' };
+  if (subject !== caller.subject) return { ...told, fault: 'subject' };
+  const unmet = unmetCondition(conditions, caller.claims);
+  if (unmet !== undefined) {
+    const { claim, values: wanted } = unmet;
+    return { ...told, fault: 'claim', claim, wanted, given: claimValues(caller.claims, claim) };
+  }
+  try {
+    return { ...told, accepted: true, principals: principalsOf({ name, principals }, caller.claims) };
+  } catch (error) {
+    if (error instanceof Problem) return { ...told, fault: 'principal', detail: error.message };
+    throw error;
+  }
+}
+
+type TriedRule = Pick<SshLoginRule, 'id' | 'name' | 'enabled' | 'subject' | 'conditions' | 'principals'>;
 
 function partOf(
   rule: Pick<SshLoginRule, 'name'>,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import type { Claims } from '../../access/identity/verified-identity.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -10,7 +11,12 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
-import { SshLoginRule } from './ssh-login-rule.entity.js';
+import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
+import { type RuleVerdict, ruleVerdict } from './login-principals.js';
+import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
+
+/** More rules than people can look at. */
+const MAX_TRIED = 1000;
 
 export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt'>;
 
@@ -70,18 +76,30 @@ export class SshLoginRulesService {
     return this.cursors.newest('ssh-login-rules', this.db.createQueryBuilder(SshLoginRule, 'rule'), page);
   }
 
-  /** Certificates of hosts are not for logging in. */
-  private write(
-    { name, authorityId }: SshLoginRuleOrder,
-    work: (tx: EntityManager) => Promise<SshLoginRule>,
-  ): Promise<SshLoginRule> {
-    const detail = `There is a rule "${name}" already.`;
+  /** What each rule makes of the claims of a caller: those that give a certificate first, then by name. Nothing is issued. */
+  async try(subject: LoginSubject, claims: Claims): Promise<RuleVerdict[]> {
+    const rules = await this.db.manager.find(SshLoginRule, { order: { name: 'ASC' }, take: MAX_TRIED });
+    const verdicts = rules.map((rule) => ruleVerdict(rule, { subject, claims }));
+    return verdicts.sort((a, b) => Number(b.accepted) - Number(a.accepted));
+  }
+
+  private write(order: SshLoginRuleOrder, work: (tx: EntityManager) => Promise<SshLoginRule>): Promise<SshLoginRule> {
+    const detail = `There is a rule "${order.name}" already.`;
     const checked = async (tx: EntityManager) => {
-      if (await tx.existsBy(SshAuthority, { id: authorityId, kind: 'user' })) return work(tx);
-      const errors = [{ pointer: '/authorityId', detail: 'there is no such authority for users' }];
-      const message = '/authorityId: there is no such authority for users.';
-      throw new Problem('refused', 'ssh-login-rule.authority', message, { errors });
+      const authority = await tx.findOneBy(SshAuthority, { id: order.authorityId });
+      const fault = authority === null ? 'there is no such authority' : faultOfRule(authority.kind, order);
+      if (fault === undefined) return work(tx);
+      const errors = [{ pointer: '/authorityId', detail: fault }];
+      throw new Problem('refused', 'ssh-login-rule.authority', `/authorityId: ${fault}.`, { errors });
     };
     return writeUnique(this.db, checked, () => new Problem('conflict', 'ssh-login-rule.name-taken', detail));
   }
+}
+
+/** People are no hosts, and a certificate of a host has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */
+function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | undefined {
+  if (kind === 'user') return undefined;
+  if (order.subject === 'person') return 'certifies hosts, and people are none';
+  const hasLimits = order.bindAddress || order.sourceAddress !== null || order.forceCommand !== null;
+  return hasLimits || order.extensions.length > 0 ? 'certifies hosts, which have no options and extensions' : undefined;
 }

@@ -22,6 +22,7 @@ import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SshCertificateView } from '../certificate-authority/ssh-ca.dto.js';
+import { TriedCallerBody, TriedRulesView } from './ssh-login-trial.dto.js';
 import { SshLoginBody, SshLoginRuleBody, SshLoginRulePage, SshLoginRuleView } from './ssh-login.dto.js';
 import { SshLoginRulesService } from './ssh-login-rules.service.js';
 import { SshLoginService } from './ssh-login.service.js';
@@ -37,11 +38,11 @@ export class SshLoginController {
   @ApiAcceptedResponse({ type: SshCertificateView })
   async loginBySsh(
     @TheCaller() caller: Caller,
-    @Body() { publicKey, rule }: SshLoginBody,
+    @Body() { publicKey, rule, kind = 'user' }: SshLoginBody,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Repeatable() use?: IdempotentUse,
   ): Promise<SshCertificateView> {
-    const certificate = await this.logins.login(caller, publicKey, rule, use);
+    const certificate = await this.logins.login(caller, { publicKey, kind, rule }, use);
     void reply.header('location', `/v1/ssh-login/${certificate.id}`);
     if (certificate.status === 'PENDING_APPROVAL') void reply.status(202);
     return SshCertificateView.of(certificate);
@@ -70,6 +71,14 @@ export class SshLoginRulesController {
     @Repeatable() use?: IdempotentUse,
   ): Promise<SshLoginRuleView> {
     return SshLoginRuleView.of(await this.rules.create(caller, body.toOrder(), use));
+  }
+
+  /** Says which rules would give a certificate to a caller with these claims, and why others would not. */
+  @Post('try')
+  @HttpCode(200)
+  @Needs('keys:read')
+  async trySshLoginRules(@Body() { subject, claims }: TriedCallerBody): Promise<TriedRulesView> {
+    return TriedRulesView.of(await this.rules.try(subject, claims));
   }
 
   /** Lists rules for SSH certificates, newest first. */

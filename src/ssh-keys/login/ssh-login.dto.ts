@@ -23,6 +23,7 @@ import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { EXTENSIONS } from '../certificate-authority/ssh-ca.dto.js';
+import { CERTIFICATE_KINDS, type CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { faultOfPrincipal } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject, type SshLoginRule } from './ssh-login-rule.entity.js';
 import type { SshLoginRuleOrder } from './ssh-login-rules.service.js';
@@ -38,7 +39,7 @@ export class SshLoginRuleBody {
   @Matches(/^[^\p{C}]+$/u)
   name: string;
 
-  /** The authority that certifies. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IsUUID()
   authorityId: string;
 
@@ -165,4 +166,10 @@ export class SshLoginBody {
   @IsString()
   @Length(1, 100)
   rule?: string;
+
+  /** What the certificate is for: to log in, or to be known by as a host. */
+  @ApiProperty({ enum: CERTIFICATE_KINDS, required: false, default: 'user' })
+  @IsOptional()
+  @IsIn(CERTIFICATE_KINDS)
+  kind?: CertificateKind = 'user';
 }

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
-import type { Claims } from '../../access/identity/verified-identity.js';
+import { DataSource, In } from 'typeorm';
+import { type Caller, isOwn } from '../../access/caller.js';
+import type { Claims, VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { Clock } from '../../platform/time/clock.js';
-import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
+import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { type CertificateRequest, SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
+import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
 import { principalsOf, ruleFor } from './login-principals.js';
 import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
@@ -14,6 +16,13 @@ import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
 /** The clocks of hosts may be behind by so much. */
 const EARLIER_MS = 60_000;
 const MAX_KEY_ID_LENGTH = 200;
+
+export interface SshLoginOrder {
+  readonly publicKey: string;
+  readonly kind: CertificateKind;
+  /** Name or id; where several rules are about the caller. */
+  readonly rule: string | undefined;
+}
 
 /** Issues SSH certificates to people and workloads by rule: principals, life and limits follow from who they are, and nobody types them. */
 @Injectable()
@@ -24,20 +33,16 @@ export class SshLoginService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * A certificate for the caller's key, or one that waits for the approval that a policy demands.
-   *
-   * @param ruleName where several rules are about the caller
-   */
+  /** A certificate for the caller's key, or one that waits for the approval that a policy demands. */
   async login(
     caller: Caller,
-    publicKey: string,
-    ruleName: string | undefined,
+    { publicKey, kind, rule: named }: SshLoginOrder,
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
     const { subject, claims } = standingOf(caller);
-    const rules = await this.db.manager.findBy(SshLoginRule, { subject, enabled: true });
-    const rule = ruleFor(rules, claims, ruleName);
+    const authorities = await this.db.manager.findBy(SshAuthority, { kind });
+    const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
+    const rule = ruleFor(await this.db.manager.findBy(SshLoginRule, about), claims, named);
     const now = this.clock.now().getTime();
     const { sourceAddress, forceCommand, bindAddress, extensions } = rule;
     const from = bindAddress ? caller.origin.address : sourceAddress;
@@ -57,7 +62,10 @@ export class SshLoginService {
   /** A certificate that the caller asked for; others count as missing. */
   async find(caller: Caller, id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
-    if (row !== null && row.request?.requestedBy.id === caller.id) return row;
+    const request = row?.request ?? undefined;
+    // Another run of the same workload goes on with what the first one asked for.
+    const isFromRun = caller.kind === 'workload' && request !== undefined && isOwn(caller, ownedBy(request));
+    if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
   }
 }
@@ -68,6 +76,13 @@ function standingOf(caller: Caller): { subject: LoginSubject; claims: Claims } {
   if (caller.kind === 'user') return { subject: 'person', claims: { email: caller.name, sub: caller.id } };
   const detail = 'SSH certificates by rule are for people and workloads.';
   throw new Problem('forbidden', 'ssh-login.nobody', detail);
+}
+
+function ownedBy({ requestedBy, identity }: CertificateRequest): {
+  ownerId: string;
+  identity: VerifiedIdentity | null;
+} {
+  return { ownerId: requestedBy.ownerId, identity: identity ?? null };
 }
 
 /** What sshd writes into its log at each login: the caller and the rule, as printable ASCII. */

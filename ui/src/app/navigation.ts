@@ -52,6 +52,7 @@ export const AREAS: readonly Area[] = [
       { path: '/hosts', name: 'nav.hosts', scope: 'hosts:read' },
       { path: '/ssh-keys', name: 'nav.sshKeys', scope: 'keys:read' },
       { path: '/ssh-authorities', name: 'nav.sshAuthorities', scope: 'keys:read' },
+      { path: '/ssh-login-rules', name: 'nav.sshLoginRules', scope: 'keys:read' },
       { path: '/host-authorities', name: 'nav.hostAuthorities', scope: 'hosts:read' },
       { path: '/rotations', name: 'nav.rotations', scope: 'keys:read' },
       { path: '/rotation-policies', name: 'nav.rotationPolicies', scope: 'keys:read' },
@@ -79,6 +80,8 @@ export const AREAS: readonly Area[] = [
     destinations: [
       { path: '/settings/api-keys', name: 'nav.apiKeys', scope: 'settings:read' },
       { path: '/settings/oauth-clients', name: 'nav.oauthClients', scope: 'settings:read' },
+      { path: '/settings/workload-issuers', name: 'nav.workloadIssuers', scope: 'settings:read' },
+      { path: '/settings/workload-trusts', name: 'nav.workloadTrusts', scope: 'settings:read' },
       { path: '/settings/users', name: 'nav.users', scope: 'users:read' },
       { path: '/settings/sign-in', name: 'nav.sso', scope: 'settings:read' },
       { path: '/settings/alert-rules', name: 'nav.alertRules', scope: 'alerts:read' },

@@ -15,11 +15,11 @@ interface Common {
   readonly when?: (values: Values) => boolean;
 }
 
-/** A cell of each row: text, a number, or one of several. */
+/** A cell of each row: text, a number, texts one a line, or one of several. */
 export interface RowColumn {
   readonly name: string;
   readonly label: string;
-  readonly kind?: 'text' | 'number';
+  readonly kind?: 'text' | 'number' | 'lines';
   readonly options?: readonly Option[];
   readonly placeholder?: string;
   readonly isOptional?: boolean;
@@ -78,10 +78,7 @@ export function firstOf(field: Field): FieldValue {
 /** Value of a field as sent: empty texts are left out, lines become a list, a day becomes its last second. */
 export function sendable(field: Field, value: FieldValue): FieldValue {
   if (field.kind === 'lines' && typeof value === 'string') {
-    const lines = value
-      .split('\n')
-      .map((line) => line.trim())
-      .filter(Boolean);
+    const lines = linesIn(value);
     return lines.length === 0 && !field.isRequired ? undefined : lines;
   }
   if (field.kind === 'rows') return rowsFrom(field, value as readonly Row[]);
@@ -98,9 +95,21 @@ function rowsFrom({ columns }: RowsField, rows: readonly Row[]): object[] {
       columns
         .map(({ name, kind }) => [name, (row[name] ?? '').trim(), kind] as const)
         .filter(([, text]) => text !== '')
-        .map(([name, text, kind]) => [name, kind === 'number' ? Number(text) : text]),
+        .map(([name, text, kind]) => [name, cellFrom(text, kind)]),
     ),
   );
+}
+
+function cellFrom(text: string, kind: RowColumn['kind']): string | number | string[] {
+  if (kind === 'lines') return linesIn(text);
+  return kind === 'number' ? Number(text) : text;
+}
+
+function linesIn(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 function readObject(text: FieldValue): object | undefined {

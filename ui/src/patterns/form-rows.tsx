@@ -1,4 +1,4 @@
-import { Button, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
+import { Button, FormSelect, FormSelectOption, TextArea, TextInput } from '@patternfly/react-core';
 import PlusCircleIcon from '@patternfly/react-icons/dist/esm/icons/plus-circle-icon';
 import TimesIcon from '@patternfly/react-icons/dist/esm/icons/times-icon';
 import { useI18n } from '../i18n/i18n.js';
@@ -49,6 +49,9 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   );
 }
 
+/** A cell with more lines scrolls. */
+const MAX_LINES = 6;
+
 interface CellProps {
   readonly id: string;
   readonly column: RowColumn;
@@ -58,40 +61,57 @@ interface CellProps {
   readonly onChange: (text: string) => void;
 }
 
-function Cell({
-  id,
-  column: { name, label, kind, options, placeholder, isOptional = false },
-  isFirst,
-  text,
-  onChange,
-}: CellProps) {
+function Cell(props: CellProps) {
+  const { label, kind, options } = props.column;
   return (
     <div className={kind === 'number' && options === undefined ? 'sw-cell sw-cell--number' : 'sw-cell'}>
-      {isFirst && (
+      {props.isFirst && (
         <span className="sw-cell-label" aria-hidden="true">
           {label}
         </span>
       )}
-      {options === undefined ? (
-        <TextInput
-          id={id}
-          name={name}
-          aria-label={label}
-          type={kind ?? 'text'}
-          {...(kind === 'number' ? { min: 1 } : {})}
-          placeholder={placeholder ?? label}
-          isRequired={!isOptional}
-          autoComplete="off"
-          value={text}
-          onChange={(_event, written) => onChange(written)}
-        />
-      ) : (
-        <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>
-          {options.map(({ value, label: option }) => (
-            <FormSelectOption key={value} value={value} label={option} />
-          ))}
-        </FormSelect>
-      )}
+      <CellControl {...props} />
     </div>
+  );
+}
+
+function CellControl({ id, column, text, onChange }: CellProps) {
+  const { name, label, kind, options, placeholder = label, isOptional = false } = column;
+  if (options !== undefined) {
+    return (
+      <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>
+        {options.map(({ value, label: option }) => (
+          <FormSelectOption key={value} value={value} label={option} />
+        ))}
+      </FormSelect>
+    );
+  }
+  const common = {
+    id,
+    name,
+    'aria-label': label,
+    placeholder,
+    isRequired: !isOptional,
+    autoComplete: 'off',
+    value: text,
+  };
+  if (kind === 'lines') {
+    return (
+      <TextArea
+        {...common}
+        rows={Math.min(MAX_LINES, text.split('\n').length)}
+        resizeOrientation="vertical"
+        spellCheck={false}
+        onChange={(_event, written) => onChange(written)}
+      />
+    );
+  }
+  return (
+    <TextInput
+      {...common}
+      type={kind ?? 'text'}
+      {...(kind === 'number' ? { min: 1 } : {})}
+      onChange={(_event, written) => onChange(written)}
+    />
   );
 }

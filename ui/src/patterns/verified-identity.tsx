@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/i18n.js';
+import { VerifiedLabel } from './claim-conditions.js';
 import { Facts } from './facts.js';
 
 /** What the issuer of a workload's token proved, as the API shows it and as the hash of an approval covers it. */
@@ -44,6 +45,18 @@ export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Ve
       ]}
     />
   );
+}
+
+/** What names the source of a run, as far as its token has it. */
+const SOURCES = ['repository', 'project_path', 'pipeline_slug', 'sub'];
+const MOMENTS = ['ref', 'ref_path', 'branch'];
+
+/** One line for lists: where a run comes from, set apart as verified. */
+export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
+  const { t } = useI18n();
+  const first = (names: readonly string[]) => names.map((name) => claims[name]).find((one) => typeof one === 'string');
+  const shown = [first(SOURCES), first(MOMENTS)].filter((one) => one !== undefined).join(' ');
+  return <VerifiedLabel>{t('verified.line', { shown })}</VerifiedLabel>;
 }
 
 function ClaimText({ value }: { value: unknown }) {

@@ -67,6 +67,7 @@ import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js'
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
+import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
 import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
@@ -149,4 +150,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RestoredDatabase1798000039400,
   AuditStreams1798000039300,
   TraceParents1798000039301,
+  SshHostRenewals1798000042300,
 ];

@@ -166,6 +166,7 @@ export const inventory: Record<keyof typeof english, string> = {
 
   'names.at': 'Festgelegt am',
   'names.forget': 'Entfernen',
+  'names.forget.lead': 'Assets mit dem Namen „{name}“ werden neu bewertet, als wäre er nie beigebracht worden.',
   'names.forgotten': 'Entfernt. Alle Assets werden neu bewertet.',
   'names.lead': 'Algorithmennamen, die kein Register enthält, und ihre Bedeutung. Sie gelten für alle Assets.',
   'names.means': 'Steht für',

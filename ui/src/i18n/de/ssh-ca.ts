@@ -1,5 +1,33 @@
 /** SSH CAs. */
 export const sshCa = {
+  'loginRules.authority.hint': 'Eine CA für Hosts zertifiziert Maschinen anhand ihres Tokens.',
+  'loginRules.bind': 'Nur von der anfragenden Adresse gültig',
+  'loginRules.bind.hint': 'Ein kopiertes Zertifikat ist anderswo wertlos.',
+  'loginRules.bind.yes': 'nur von der anfragenden Adresse',
+  'loginRules.command': 'führt aus',
+  'loginRules.create': 'Regel anlegen',
+  'loginRules.edit.lead':
+    'Niemand tippt den Inhalt eines Zertifikats: Er folgt aus dieser Regel und daraus, wer fragt.',
+  'loginRules.from': 'von',
+  'loginRules.gives': 'Zertifikat für {principals}.',
+  'loginRules.lead': 'Wer mit „sealwright ssh login“ ein kurzlebiges SSH-Zertifikat erhält, und was darin steht.',
+  'loginRules.life': 'Gültigkeit (Minuten)',
+  'loginRules.limits': 'Grenzen',
+  'loginRules.minutes': '{count} Minuten',
+  'loginRules.minutes.one': 'eine Minute',
+  'loginRules.none': 'Noch keine SSH-Anmelderegeln',
+  'loginRules.none.authority': 'Legen Sie zuerst eine SSH-CA an: Eine Regel nennt die CA, die zertifiziert.',
+  'loginRules.none.body': 'Ohne Regel stellen Berechtigte jedes Zertifikat von Hand aus.',
+  'loginRules.one': 'Regel',
+  'loginRules.principals.hint':
+    'Anmelde- oder Hostnamen, einer pro Zeile. Ein Claim in geschweiften Klammern wird Teil des Namens: ci-{project_id}, {email:local}.',
+  'loginRules.remove.lead':
+    'Niemand erhält mehr ein Zertifikat nach „{name}“. Ausgestellte Zertifikate gelten bis zu ihrem Ende.',
+  'loginRules.subject.hint': 'Personen sind an den Claims email und sub erkennbar, der ID ihres Kontos.',
+  'loginRules.try.lead':
+    'Zeigt, welche Regeln für einen Aufrufer gelten und was in seinem Zertifikat stünde. Nichts wird ausgestellt.',
+  'loginSubject.person': 'Person',
+  'loginSubject.workload': 'Workload (Token)',
   'sshCa.certificates': 'Zertifikate',
   'sshCa.certificates.none': 'Noch keine Zertifikate ausgestellt.',
   'sshCa.certifies': 'Zertifikate für',
@@ -36,6 +64,12 @@ export const sshCa = {
   'sshCa.pushed': '{count} Hosts haben die Liste erhalten',
   'sshCa.pushed.one': 'Ein Host hat die Liste erhalten',
   'sshCa.reason': 'Grund',
+  'sshCa.renewal': 'Vom Host erneuerbar bis',
+  'sshCa.renewal.from': 'Erneuerbar von',
+  'sshCa.renewal.from.hint': 'Adressen oder Netze, durch Kommas getrennt. Leer: alle Adressen.',
+  'sshCa.renewal.hint':
+    'Der Host erneuert das Zertifikat dann mit seinem Schlüssel (sealwright ssh renew), mit denselben Namen. Leer: er darf es nicht.',
+  'sshCa.renewal.until': 'erneuerbar bis',
   'sshCa.retire': 'Außer Betrieb nehmen',
   'sshCa.retire.last':
     'Hosts müssen „{name}“ nicht mehr vertrauen. Alle von ihr ausgestellten Zertifikate werden ungültig.',

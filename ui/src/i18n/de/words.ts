@@ -11,6 +11,7 @@ export const words: Record<keyof typeof english, string> = {
   breadcrumb: 'Pfad',
   busy: 'Wird geladen',
   cancel: 'Abbrechen',
+  close: 'Schließen',
   continue: 'Weiter',
   copied: 'Kopiert',
   copy: 'Kopieren',

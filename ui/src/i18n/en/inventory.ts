@@ -165,6 +165,7 @@ export const inventory = {
 
   'names.at': 'Taught',
   'names.forget': 'Forget',
+  'names.forget.lead': 'Assets with the name “{name}” are reassessed as if nobody had taught it.',
   'names.forgotten': 'Forgotten. All assets are being reassessed.',
   'names.lead': 'Names of algorithms that no registry has, and what they stand for. They apply to all assets.',
   'names.means': 'Stands for',

@@ -10,6 +10,7 @@ export const words = {
   breadcrumb: 'Breadcrumb',
   busy: 'Loading',
   cancel: 'Cancel',
+  close: 'Close',
   continue: 'Continue',
   copied: 'Copied',
   copy: 'Copy',

@@ -219,7 +219,7 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
 /** What the caller says, in contrast to what was verified. */
 const SAID_BY_CLIENT = ['metadata', 'reference'];
 
-const CALLERS = ['person', 'caller', 'callerId'];
+const CALLERS = ['person', 'caller', 'callerId', 'ownerId'];
 
 /** The text as the hash covers it; beside the id of a user stands the name. */
 function ShownText({ name, text }: { name: string; text: string }) {

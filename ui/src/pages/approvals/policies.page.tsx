@@ -151,7 +151,9 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
       const body = {
         ...rest,
         ...(hours === undefined ? {} : { expiresInSeconds: secondsOf(Number(hours), of?.expiresInSeconds) }),
-        ...(of === undefined ? {} : { conditions: of.conditions, rejectThreshold: of.rejectThreshold }),
+        ...(of === undefined
+          ? {}
+          : { conditions: of.conditions, unless: of.unless, rejectThreshold: of.rejectThreshold }),
       } as never;
       return of === undefined
         ? createApprovalPolicy({ body, headers: once })

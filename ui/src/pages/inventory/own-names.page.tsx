@@ -7,9 +7,12 @@ import { forgetName } from '../../api/generated/sdk.gen.js';
 import type { OwnNameView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
+import { Confirm } from '../../patterns/confirm.js';
 import { DataTable } from '../../patterns/data-table.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 import { TeachNameDialog } from './teach-name-dialog.js';
 
@@ -19,10 +22,7 @@ export function OwnNamesPage() {
   const { may } = useSession();
   const [isTeaching, setTeaching] = useState(false);
   const query = useQuery(listOwnNamesOptions());
-  const forget = useAction((name: string) => forgetName({ query: { name } }), {
-    changes: ['listOwnNames', 'getAsset', 'listAssets', 'getSummary', 'listRiskRules'],
-    done: t('names.forgotten'),
-  });
+  const [forgotten, setForgotten] = useState<string>();
   const mayWrite = may('inventory:write');
   return (
     <PageFrame
@@ -41,17 +41,31 @@ export function OwnNamesPage() {
           { name: t('names.reason'), width: 40, cell: ({ reason }) => reason },
           { name: t('names.at'), cell: ({ at }) => <Day at={at} /> },
           {
-            name: '',
+            name: t('actions'),
+            isAction: true,
             cell: ({ name }) =>
               mayWrite && (
-                <Button variant="link" isDanger isDisabled={forget.isPending} onClick={() => forget.mutate(name)}>
-                  {t('names.forget')}
-                </Button>
+                <RowActions
+                  of={name}
+                  actions={[{ name: t('names.forget'), run: () => setForgotten(name), isDanger: true }]}
+                />
               ),
           },
         ]}
       />
+      {forgotten !== undefined && <ForgetName name={forgotten} onClose={() => setForgotten(undefined)} />}
       {isTeaching && <TeachNameDialog onClose={() => setTeaching(false)} />}
     </PageFrame>
   );
+}
+
+/** All assets are judged anew, so it is asked first. */
+function ForgetName({ name, onClose }: { name: string; onClose: () => void }) {
+  const { t } = useI18n();
+  const action = useAction((_values: Values) => forgetName({ query: { name } }), {
+    changes: ['listOwnNames', 'getAsset', 'listAssets', 'getSummary', 'listRiskRules'],
+    done: t('names.forgotten'),
+  });
+  const lead = t('names.forget.lead', { name });
+  return <Confirm title={t('names.forget')} lead={lead} submit={t('names.forget')} action={action} onClose={onClose} />;
 }

@@ -4,6 +4,7 @@ import type { Column } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
+import { VerifiedLine } from '../../patterns/verified-identity.js';
 import { fileNameOf } from './signing-request.js';
 
 /** Signing requests as lists show them. */
@@ -14,9 +15,16 @@ export function useRequestColumns(): Column<SigningRequestView>[] {
       name: t('requests.file'),
       width: 35,
       cell: (row) => (
-        <Go to={`/requests/${row.requestId}`} className="sw-row-link">
-          {fileNameOf(row) ?? <span className="sw-mono">{row.requestId}</span>}
-        </Go>
+        <>
+          <Go to={`/requests/${row.requestId}`} className="sw-row-link">
+            {fileNameOf(row) ?? <span className="sw-mono">{row.requestId}</span>}
+          </Go>
+          {row.verified !== undefined && (
+            <div>
+              <VerifiedLine identity={row.verified} />
+            </div>
+          )}
+        </>
       ),
     },
     { name: t('status'), cell: ({ status }) => <StatusLabel status={status} /> },

@@ -2,9 +2,10 @@ import { issueSshCertificate } from '../../api/generated/sdk.gen.js';
 import type { SshAuthorityView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Field, Values } from '../../patterns/form-fields.js';
+import { type Field, textOf, type Values } from '../../patterns/form-fields.js';
 import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
+import { useLimitFields } from './certificate-limits.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,18 +13,12 @@ const HOUR = 60 * MINUTE;
 const CLOCK_SKEW_MS = 5 * MINUTE;
 const WORKING_DAY = 8;
 const YEAR = 365 * 24;
-const EXTENSIONS = [
-  'permit-pty',
-  'permit-agent-forwarding',
-  'permit-port-forwarding',
-  'permit-X11-forwarding',
-  'permit-user-rc',
-];
 
 /** Body of the API call; the certificate is valid for some hours from `now`. */
-function orderOf({ hours, ...values }: Values, now: number) {
+function orderOf({ hours, renewUntil, renewFrom, ...values }: Values, now: number) {
   return {
     ...values,
+    ...(renewUntil === undefined ? {} : { renewal: { until: renewUntil, sourceAddress: renewFrom } }),
     validAfter: new Date(now - CLOCK_SKEW_MS).toISOString(),
     validBefore: new Date(now + Number(hours) * HOUR).toISOString(),
   } as never;
@@ -41,15 +36,14 @@ export function IssueCertificate({ authority, onClose }: { authority: SshAuthori
     },
   );
   const isForHost = kind === 'host';
-  const ofUsers: Field[] = [
-    { name: 'sourceAddress', label: t('sshCa.sourceAddress'), hint: t('sshCa.sourceAddress.hint') },
-    { name: 'forceCommand', label: t('sshCa.forceCommand'), hint: t('sshCa.forceCommand.hint') },
+  const ofUsers = useLimitFields(undefined);
+  const ofHosts: Field[] = [
+    { name: 'renewUntil', kind: 'day', label: t('sshCa.renewal'), hint: t('sshCa.renewal.hint') },
     {
-      name: 'extensions',
-      kind: 'choices',
-      label: t('sshCa.extensions'),
-      options: EXTENSIONS.map((value) => ({ value, label: value })),
-      value: ['permit-pty'],
+      name: 'renewFrom',
+      label: t('sshCa.renewal.from'),
+      hint: t('sshCa.renewal.from.hint'),
+      when: ({ renewUntil }) => textOf(renewUntil) !== '',
     },
   ];
   return (
@@ -83,7 +77,7 @@ export function IssueCertificate({ authority, onClose }: { authority: SshAuthori
           min: 1,
           value: isForHost ? YEAR : WORKING_DAY,
         },
-        ...(isForHost ? [] : ofUsers),
+        ...(isForHost ? ofHosts : ofUsers),
       ]}
     />
   );

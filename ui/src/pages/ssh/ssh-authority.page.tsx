@@ -12,9 +12,10 @@ import { useI18n } from '../../i18n/i18n.js';
 import { Command, Copyable, CopyButton } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { StatusLabel } from '../../patterns/labels.js';
-import { Moment } from '../../patterns/moment.js';
+import { Day, Moment } from '../../patterns/moment.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { VerifiedLine } from '../../patterns/verified-identity.js';
 import { AuthorityActions } from './ssh-authority-actions.js';
 import { RevokeCertificate } from './revoke-certificate.js';
 
@@ -105,10 +106,10 @@ function Certificates({ authority: { id } }: { authority: SshAuthorityView }) {
           emptyTitle={t('sshCa.certificates.none')}
           columns={[
             { name: t('sshCa.serial'), cell: ({ serial }) => serial },
-            { name: t('sshCa.keyId'), width: 20, cell: ({ keyId }) => <strong>{keyId}</strong> },
+            { name: t('sshCa.keyId'), width: 20, cell: (row) => <Holder certificate={row} /> },
             { name: t('sshCa.principals'), width: 20, cell: ({ principals }) => principals.join(', ') },
             { name: t('sshCa.from'), cell: ({ validAfter }) => <Moment at={validAfter} /> },
-            { name: t('sshCa.until'), cell: ({ validBefore }) => <Moment at={validBefore} /> },
+            { name: t('sshCa.until'), cell: (row) => <Until certificate={row} /> },
             { name: t('status'), cell: (row) => <StatusLabel status={statusOf(row)} /> },
             {
               name: t('actions'),
@@ -133,6 +134,35 @@ function Certificates({ authority: { id } }: { authority: SshAuthorityView }) {
         <RevokeCertificate id={id} certificate={revoked} onClose={() => setRevoked(undefined)} />
       )}
     </Card>
+  );
+}
+
+/** The key id, and who was proved to ask. */
+function Holder({ certificate: { keyId, verified } }: { certificate: IssuedSshCertificateView }) {
+  return (
+    <>
+      <strong>{keyId}</strong>
+      {verified !== undefined && (
+        <div>
+          <VerifiedLine identity={verified} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The end, and until when the host renews the certificate by itself. */
+function Until({ certificate: { validBefore, renewableUntil } }: { certificate: IssuedSshCertificateView }) {
+  const { t } = useI18n();
+  return (
+    <>
+      <Moment at={validBefore} />
+      {renewableUntil !== undefined && (
+        <div className="sw-muted">
+          {t('sshCa.renewal.until')} <Day at={renewableUntil} />
+        </div>
+      )}
+    </>
   );
 }
 

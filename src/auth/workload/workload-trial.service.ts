@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import {
+  claimValues,
+  type Claims,
+  type ClaimCondition,
+  unmetCondition,
+} from '../../access/identity/verified-identity.js';
+import { isForPullRequest } from './trust-match.js';
+import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+
+/** Why a trust does not accept the claims of a token, in the order in which it is looked at. */
+export const TRUST_FAULTS = ['disabled', 'issuer-disabled', 'issuer', 'audience', 'claim', 'pull-request'] as const;
+type TrustFault = (typeof TRUST_FAULTS)[number];
+
+/** What a trust makes of claims. */
+export interface TrustVerdict {
+  readonly trust: Pick<WorkloadTrust, 'id' | 'name'>;
+  readonly accepted: boolean;
+  readonly fault?: TrustFault;
+  /** Of the faults `issuer`, `audience` and `claim`: the claim, what it must be, and what it is. */
+  readonly claim?: string;
+  readonly wanted?: readonly string[];
+  readonly given?: readonly string[];
+}
+
+type TriedTrust = Pick<WorkloadTrust, 'id' | 'name' | 'enabled' | 'audience' | 'conditions' | 'pullRequests'>;
+
+/** More trusts than people can look at. */
+const MAX_TRIED = 1000;
+
+/** Tries claims on the trusts by the rules of the exchange. Nothing is verified, kept or given. */
+@Injectable()
+export class WorkloadTrialService {
+  constructor(private readonly db: DataSource) {}
+
+  /** Those that accept the claims first, then by name. */
+  async try(claims: Claims): Promise<TrustVerdict[]> {
+    const [trusts, issuers] = await Promise.all([
+      this.db.manager.find(WorkloadTrust, { order: { name: 'ASC' }, take: MAX_TRIED }),
+      this.db.manager.find(WorkloadIssuer, { take: MAX_TRIED }),
+    ]);
+    const verdicts = trusts.flatMap((trust) => {
+      const issuer = issuers.find(({ id }) => id === trust.issuerId);
+      return issuer === undefined ? [] : [trustVerdict(trust, issuer, claims)];
+    });
+    return verdicts.sort((a, b) => Number(b.accepted) - Number(a.accepted));
+  }
+}
+
+/** What one trust makes of claims, and the first reason where it does not accept them. */
+export function trustVerdict(
+  { id, name, enabled, audience, conditions, pullRequests }: TriedTrust,
+  issuer: Pick<WorkloadIssuer, 'issuer' | 'enabled'>,
+  claims: Claims,
+): TrustVerdict {
+  const trust = { id, name };
+  const refused = (fault: TrustFault, by: Partial<TrustVerdict> = {}) => ({ trust, accepted: false, fault, ...by });
+  if (!enabled) return refused('disabled');
+  if (!issuer.enabled) return refused('issuer-disabled');
+  const wrong = (fault: TrustFault, { claim, values }: ClaimCondition) =>
+    refused(fault, { claim, wanted: values, given: claimValues(claims, claim) });
+  if (claims['iss'] !== issuer.issuer) return wrong('issuer', { claim: 'iss', values: [issuer.issuer] });
+  const audiences = claimValues(claims, 'aud');
+  if (audiences.length !== 1 || audiences[0] !== audience)
+    return wrong('audience', { claim: 'aud', values: [audience] });
+  const unmet = unmetCondition(conditions, claims);
+  if (unmet !== undefined) return wrong('claim', unmet);
+  if (!pullRequests && isForPullRequest(claims)) return refused('pull-request');
+  return { trust, accepted: true };
+}

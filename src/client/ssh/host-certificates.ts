@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
+import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/host-renewal.js';
+import type { ApiClient } from '../api/api-client.js';
+import { ClientError, EXIT } from '../api/exit-codes.js';
+
+const HOST_KEYS = '/etc/ssh';
+/** A certificate is renewed when this part of its life is over: what is left is for a service that is away, and for approvers. */
+const DUE_AFTER = 2 / 3;
+
+/** A certificate of SSH as the API shows it. */
+export interface Certificate {
+  readonly id: string;
+  readonly status: string;
+  readonly certificate: string;
+  readonly principals: readonly string[];
+  readonly validBefore: string;
+  readonly failure?: { readonly code: string; readonly detail: string };
+}
+
+/** Paths of the host keys of this machine that have a certificate beside them. */
+export async function certifiedHostKeys(): Promise<string[]> {
+  const files = await readdir(HOST_KEYS).catch(() => []);
+  return files
+    .filter((file) => /^ssh_host_[a-z0-9]+_key-cert\.pub$/.test(file))
+    .map((file) => join(HOST_KEYS, file.replace(/-cert\.pub$/, '')));
+}
+
+/** The certificate of a key, and when it is due. ClientError when there is none. */
+export async function certificateOf(key: string): Promise<{ content: SshCertificateContent; line: string; due: Date }> {
+  const line = (await readText(certificateFile(key))).trim();
+  const content = readCertificateLine(line);
+  if (content?.kind !== 'host')
+    throw new ClientError(EXIT.failed, `${certificateFile(key)} is no certificate of a host.`);
+  const [from, until] = [content.validAfter.getTime(), content.validBefore.getTime()];
+  return { content, line, due: new Date(from + DUE_AFTER * (until - from)) };
+}
+
+/** Asks for the next certificate with nothing but the key: the answer may wait for an approval, or have failed. */
+export async function renewed(api: ApiClient, key: string): Promise<Certificate> {
+  const { content, line } = await certificateOf(key);
+  const signedAt = new Date();
+  const signature = await signedBy(key, renewalMessage(content.blob, signedAt));
+  const body = { certificate: line, signedAt: signedAt.toISOString(), signature };
+  return (await api.call('POST', '/v1/ssh-host-renewals', { body, repeatable: true })) as Certificate;
+}
+
+/** Puts a certificate beside its key, where ssh and sshd look for it: the old one is there until the new one is whole. */
+export async function keepCertificate(key: string, { certificate }: Certificate): Promise<string> {
+  const file = certificateFile(key);
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, `${certificate}\n`, { mode: 0o644 });
+  await rename(fresh, file);
+  return file;
+}
+
+/** `KEY.pub`, one line. */
+export async function publicKeyOf(key: string): Promise<string> {
+  return (await readText(`${key}.pub`)).trim();
+}
+
+const certificateFile = (key: string) => `${key}-cert.pub`;
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** OpenSSH reads the private key, in whatever form it is; this program never does. */
+function signedBy(key: string, message: string): Promise<string> {
+  return new Promise((done, fail) => {
+    const signing = execFile(
+      'ssh-keygen',
+      ['-q', '-Y', 'sign', '-n', RENEWAL_NAMESPACE, '-f', key],
+      (error, out, told) =>
+        error === null
+          ? done(out)
+          : fail(new ClientError(EXIT.failed, `ssh-keygen cannot sign with ${key}: ${told.trim()}`)),
+    );
+    signing.stdin?.on('error', () => undefined); // it says itself why it did not read
+    signing.stdin?.end(message);
+  });
+}

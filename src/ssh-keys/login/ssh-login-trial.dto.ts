@@ -1,0 +1,58 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsObject } from 'class-validator';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
+import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';
+
+/** A caller as a rule sees one. */
+export class TriedCallerBody {
+  @ApiProperty({ enum: LOGIN_SUBJECTS })
+  @IsIn(LOGIN_SUBJECTS)
+  subject: LoginSubject;
+
+  /** The claims of a workload's token, or `email` and `sub` of a person. They are not kept. */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { email: 'ann@example.org' } })
+  @IsObject()
+  @JsonAtMost(12_288)
+  claims: Record<string, unknown>;
+}
+
+export class TriedRuleView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'deploy jobs' */
+  name: string;
+}
+
+export class RuleVerdictView {
+  rule: TriedRuleView;
+  accepted: boolean;
+  /** The first reason where it gives nothing. */
+  @ApiProperty({ enum: RULE_FAULTS, required: false })
+  fault?: (typeof RULE_FAULTS)[number];
+  /** The claim that does not fit. @example ref */
+  claim?: string;
+  /** What the rule wants of it. @example ["refs/tags/v*"] */
+  wanted?: string[];
+  /** What it is; empty: it is absent. @example ["refs/heads/main"] */
+  given?: string[];
+  /** Why no principal can be made. @example 'The rule "deploy jobs" needs one value of the claim team.' */
+  detail?: string;
+  /** What would stand in the certificate. @example ["deploy"] */
+  principals: string[];
+}
+
+export class TriedRulesView {
+  items: RuleVerdictView[];
+
+  static of(verdicts: readonly RuleVerdict[]): TriedRulesView {
+    return {
+      items: verdicts.map(({ wanted, given, principals, ...rest }) => ({
+        ...rest,
+        ...(wanted === undefined ? {} : { wanted: [...wanted] }),
+        ...(given === undefined ? {} : { given: [...given] }),
+        principals: [...principals],
+      })),
+    };
+  }
+}

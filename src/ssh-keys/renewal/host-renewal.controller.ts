@@ -1,0 +1,31 @@
+import { Body, Controller, Post, Req, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../../access/access.js';
+import { originOf } from '../../platform/http/origin.js';
+import { SshCertificateView } from '../certificate-authority/ssh-ca.dto.js';
+import { SshHostRenewalBody } from './host-renewal.dto.js';
+import { HostRenewalService } from './host-renewal.service.js';
+
+@ApiTags('SSH authorities')
+@Controller('v1/ssh-host-renewals')
+export class HostRenewalController {
+  constructor(private readonly renewals: HostRenewalService) {}
+
+  /**
+   * Renews the certificate of a host that shows the present one and a signature with its key; no other credential is needed. 202 with
+   * `status: PENDING_APPROVAL` when a policy asks for approval: the same call gets the certificate later.
+   */
+  @Post()
+  @Public()
+  @ApiAcceptedResponse({ type: SshCertificateView })
+  async renewSshHostCertificate(
+    @Req() request: FastifyRequest,
+    @Body() { certificate, signedAt, signature }: SshHostRenewalBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SshCertificateView> {
+    const renewed = await this.renewals.renew(originOf(request), { certificate, signedAt, signature });
+    if (renewed.status === 'PENDING_APPROVAL') void reply.status(202);
+    return SshCertificateView.of(renewed);
+  }
+}

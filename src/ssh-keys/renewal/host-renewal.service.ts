@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
+import { fingerprintOf, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Clock } from '../../platform/time/clock.js';
+import { SshAuthoritiesReader } from '../certificate-authority/ssh-authorities.reader.js';
+import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
+import { SshCertificateSigner } from '../certificate-authority/ssh-certificate-signer.js';
+import { type CertificateOrder, SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
+import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
+
+/** A certificate that a host showed, as it stands in its row. */
+interface Shown {
+  readonly authority: SshAuthority;
+  readonly row: SshCertificate;
+}
+
+/**
+ * Renews certificates of hosts: a host shows the present one, proves that it has the key in it, and gets the next with the same names.
+ * Nobody is asked, unless a policy says so. Each certificate is renewed once; a host that asks again gets the same one.
+ */
+@Injectable()
+export class HostRenewalService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly clock: Clock,
+    private readonly reader: SshAuthoritiesReader,
+    private readonly certificates: SshCertificatesService,
+    private readonly signer: SshCertificateSigner,
+  ) {}
+
+  async renew(origin: Origin, proof: RenewalProof): Promise<SshCertificate> {
+    const now = this.clock.now();
+    const content = readCertificateLine(proof.certificate);
+    if (content === undefined || content.kind !== 'host') throw unreadable();
+    assertProven(content, proof, now);
+    const { authority, row } = await this.find(content);
+    const terms = row.request?.renewal;
+    assertRenewable(row, terms, { address: origin.address, now });
+    if (await this.reader.isRevoked(authority, row))
+      throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
+    const earlier = await this.successorOf(row.id);
+    if (earlier !== undefined) return earlier;
+    const { keyId, principals, request } = row;
+    const order: CertificateOrder = {
+      publicKey: request?.publicKey ?? '',
+      keyId,
+      principals,
+      ...nextTimes(row, terms, now),
+      extensions: [],
+      renewal: terms,
+      renews: row.id,
+    };
+    return this.issue({ authority, row }, order, origin);
+  }
+
+  private async issue({ authority, row }: Shown, order: CertificateOrder, origin: Origin): Promise<SshCertificate> {
+    try {
+      return await this.certificates.issue(hostOf(row, origin), authority.id, order);
+    } catch (error) {
+      const other = isUniqueViolation(error) ? await this.successorOf(row.id) : undefined;
+      if (other !== undefined) return other; // the host asked twice at once
+      throw error;
+    }
+  }
+
+  private async successorOf(id: string): Promise<SshCertificate | undefined> {
+    const next = await this.db.manager.findOneBy(SshCertificate, { renews: id });
+    return next === null ? undefined : this.signer.sign(next.id);
+  }
+
+  /** The row must hold the very certificate: one that another authority made in the name of ours is none of them. */
+  private async find({ authority: fingerprint, serial, blob }: SshCertificateContent): Promise<Shown> {
+    const authorities = await this.db.manager.findBy(SshAuthority, { kind: 'host' });
+    const authority = authorities.find(
+      ({ publicKey }) => fingerprintOf(sshPublicKeyOfSpki(publicKey).blob) === fingerprint,
+    );
+    if (authority !== undefined) {
+      const where = { authorityId: authority.id, serial: String(serial) };
+      const row = await this.db.manager.findOneBy(SshCertificate, where);
+      if (row?.certificate?.split(' ')[1] === blob.toString('base64')) return { authority, row };
+    }
+    throw new Problem('forbidden', 'ssh-renewal.unknown', 'No authority of this service has issued the certificate.');
+  }
+}
+
+/** Whoever asked for the first certificate stands behind its renewals, and never approves one. */
+function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
+  const ownerId = request?.requestedBy.ownerId ?? '';
+  return { kind: 'anonymous', id: `ssh-host:${fingerprint}`, name: keyId, ownerId, scopes: new Set(), origin };
+}
+
+function unreadable(): Problem {
+  const detail = 'must be a certificate of a host, as in a -cert.pub file';
+  const errors = [{ pointer: '/certificate', detail }];
+  return new Problem('malformed', 'ssh-renewal.unreadable', `/certificate: ${detail}.`, { errors });
+}

@@ -1,0 +1,110 @@
+import { ifMatch } from '../../api/client.js';
+import { changeWorkloadTrust, createWorkloadTrust } from '../../api/generated/sdk.gen.js';
+import type { WorkloadIssuerView, WorkloadTrustBody, WorkloadTrustView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { conditionsIn, useConditionsField } from '../../patterns/claim-conditions.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
+import { useAction } from '../../patterns/use-action.js';
+
+/** What the token of a workload can give: the API takes no others. */
+const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
+  'sign:digest',
+  'sign:read',
+  'signing-keys:read',
+  'timestamps:issue',
+  'ssh-ca:login',
+];
+const MIN_LIFE_SECONDS = 60;
+const MAX_LIFE_SECONDS = 900;
+
+/** The trust as the API takes it back when one thing of it is changed. */
+export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
+  const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
+  return { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+}
+
+interface EditTrustProps {
+  readonly of?: WorkloadTrustView;
+  readonly issuers: readonly WorkloadIssuerView[];
+  readonly onClose: () => void;
+}
+
+export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
+  const { t, named } = useI18n();
+  const { may } = useSession();
+  const conditions = useConditionsField(of?.conditions);
+  const action = useAction(
+    async ({ keys = [], ...values }: Values, once): Promise<{ data: unknown }> => {
+      const body = {
+        ...values,
+        keys,
+        conditions: conditionsIn(values['conditions']),
+        ...(of === undefined ? {} : { enabled: of.enabled }),
+      } as never;
+      return of === undefined
+        ? createWorkloadTrust({ body, headers: once })
+        : changeWorkloadTrust({ path: { id: of.id }, body, headers: ifMatch(of.version) });
+    },
+    { changes: ['listWorkloadTrusts'], done: t('saved') },
+  );
+  const options = SCOPES.filter((scope) => may(scope)).map((value) => ({
+    value,
+    label: value,
+    hint: named('scope', value, ''),
+  }));
+  return (
+    <FormDialog
+      title={of?.name ?? t('trusts.create')}
+      lead={t('trusts.edit.lead')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '', placeholder: 'app releases' },
+        {
+          name: 'issuerId',
+          kind: 'choice',
+          label: t('issuers.issuer'),
+          isRequired: true,
+          options: issuers.map(({ id, name, issuer }) => ({ value: id, label: `${name} (${issuer})` })),
+          ...(of === undefined ? {} : { value: of.issuerId }),
+        },
+        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: of?.audience ?? '' },
+        conditions,
+        {
+          name: 'pullRequests',
+          kind: 'yes',
+          label: t('trusts.pullRequests'),
+          hint: t('trusts.pullRequests.hint'),
+          value: of?.pullRequests ?? false,
+        },
+        {
+          name: 'scopes',
+          kind: 'choices',
+          label: t('scopes'),
+          isRequired: true,
+          options,
+          value: of?.scopes ?? ['sign:digest', 'sign:read'],
+        },
+        {
+          name: 'keys',
+          kind: 'lines',
+          label: t('policies.keys'),
+          hint: t('policies.keys.hint'),
+          value: of?.keys.join('\n') ?? '',
+        },
+        {
+          name: 'lifeSeconds',
+          kind: 'number',
+          label: t('trusts.life'),
+          isRequired: true,
+          min: MIN_LIFE_SECONDS,
+          max: MAX_LIFE_SECONDS,
+          value: of?.lifeSeconds ?? MAX_LIFE_SECONDS,
+        },
+      ]}
+    />
+  );
+}
