@@ -86,6 +86,7 @@ export class ApiClient {
   private send(method: string, path: string, options: CallOptions): Promise<Response> {
     const { body, json, headers, limitMs = CALL_MS, signal } = options;
     const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    const timeout = AbortSignal.timeout(limitMs);
     return fetch(`${this.credentials.url}${path}`, {
       method,
       headers: {
@@ -94,7 +95,7 @@ export class ApiClient {
         ...headers,
       },
       body: text ?? null,
-      signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(signal === undefined ? [] : [signal])]),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       redirect: 'error',
     });
   }
