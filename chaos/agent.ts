@@ -1,97 +1,52 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { vote } from '../test/approvals/approvers.js';
-import { login } from '../test/auth/people.js';
-import { guard } from '../test/client/agent/approving.js';
-import { sendMutated } from '../test/client/agent/mutated-frames.js';
-import { agentKey, softwareToken } from '../test/client/agent/software-token.js';
-import { ToolBench } from '../test/client/agent/tool-bench.js';
-import { ask } from '../test/support/authority.js';
-import { certifiedKey } from '../test/support/certified-keys.js';
-import { openCertifiedStage } from '../test/support/certified-stage.js';
-import { until } from '../test/support/signing.js';
+import { type FuzzResult, sendMutated } from '../test/client/agent/mutated-frames.js';
+import { heldMemory, megabytes } from './support/memory.js';
+import { agentKey, type SoftwareToken, softwareToken } from '../test/client/agent/software-token.js';
 
 /**
- * npm run proof -- agent [--frames 1000000] [--seed 1] [--wait 600]
- * Sends mutated messages to the PKCS #11 server of the agent: no crash, no growth, no signature that was not asked for. Then lets
- * jarsigner wait so many seconds for a person, and verifies the jar. Either part is left out with 0.
+ * `npm run proof -- agent [--frames 1000000] [--seed 1]`: sends mutated messages to the PKCS #11 server of the agent. It must answer or
+ * close each connection, keep nothing, and ask for no signature whose digest was not in a message. `agent-waiting` lets tools wait for people.
  */
 const { values } = parseArgs({
   options: {
     frames: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: '1' },
-    wait: { type: 'string', default: '600' },
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-/** In each of which memory is looked at. */
-const ROUNDS = 10;
-const MAX_GROWTH_BYTES = 32 << 20;
+/** After each of which memory is looked at. */
+const ROUNDS = 20;
+/** Conversations at a time, each with a server of its own, so that every order is compared with what this conversation said. */
+const LANES = 16;
+const MAX_GROWTH_BYTES = 16 << 20;
 
-const faults = [
-  ...(await mutations(Number(values.frames), Number(values.seed))),
-  ...(await waiting(Number(values.wait))),
-];
+const keys = [agentKey('rsa', 'rsa-2048'), agentKey('ec', 'ec-p256')];
+const lanes = await Promise.all(Array.from({ length: LANES }, () => softwareToken(keys)));
+const faults = await mutations(lanes, Number(values.frames), Number(values.seed));
+await Promise.all(lanes.map((lane) => lane.close()));
 for (const fault of faults) say(`FAULT: ${fault}`);
 say(faults.length === 0 ? 'Proven.' : 'Not proven.');
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-async function mutations(frames: number, seed: number): Promise<string[]> {
-  if (frames === 0) return [];
-  const token = await softwareToken([agentKey('rsa', 'rsa-2048'), agentKey('ec', 'ec-p256')]);
+async function mutations(tokens: readonly SoftwareToken[], frames: number, seed: number): Promise<string[]> {
   const memory: number[] = [];
-  let sent = 0;
-  let orders = 0;
-  let unasked = 0;
+  const all: FuzzResult[] = [];
+  const sum = (count: (result: FuzzResult) => number) => all.reduce((total, result) => total + count(result), 0);
+  const started = performance.now();
   for (let round = 0; round < ROUNDS; round += 1) {
-    const result = await sendMutated(token, frames / ROUNDS, seed + round);
-    sent += result.frames;
-    orders += result.orders;
-    unasked += result.unasked.length;
-    memory.push(process.memoryUsage.rss());
-    say(`${sent} messages, ${orders} signatures, ${Math.round((memory.at(-1) ?? 0) / (1 << 20))} MB`);
+    const share = frames / ROUNDS / tokens.length;
+    const seedOf = (lane: number) => (seed * ROUNDS + round) * LANES + lane + 1;
+    all.push(...(await Promise.all(tokens.map((token, lane) => sendMutated(token, share, seedOf(lane))))));
+    memory.push(heldMemory());
+    const seconds = Math.round((performance.now() - started) / 1000);
+    say(`${sum((one) => one.frames)} messages, ${sum((one) => one.orders)} signatures, ${megabytes(memory.at(-1) ?? 0)} MB held, ${megabytes(process.memoryUsage.rss())} MB in all, ${seconds} s`); // prettier-ignore
   }
-  await token.close();
-  // The first round warms up: code is compiled, and heaps find their size.
-  const growth = Math.min(...memory.slice(-2)) - Math.max(...memory.slice(1, 3));
+  const unasked = sum((one) => one.unasked.length);
+  // The first rounds warm up: code is compiled.
+  const growth = Math.min(...memory.slice(-ROUNDS / 4)) - Math.max(...memory.slice(ROUNDS / 10, ROUNDS / 4));
   return [
     ...(unasked === 0 ? [] : [`${unasked} signatures were not asked for`]),
-    ...(orders > 0 ? [] : ['nothing was signed: the messages did not get past the door']),
-    ...(growth < MAX_GROWTH_BYTES ? [] : [`memory grew by ${Math.round(growth / (1 << 20))} MB`]),
+    ...(sum((one) => one.orders) > 0 ? [] : ['nothing was signed: the messages did not get past the door']),
+    ...(growth < MAX_GROWTH_BYTES ? [] : [`memory grew by ${megabytes(growth)} MB`]),
   ];
-}
-
-async function waiting(seconds: number): Promise<string[]> {
-  if (seconds === 0) return [];
-  const { service, apiKey, authority, stage, close } = await openCertifiedStage([]);
-  const bench = new ToolBench({ url: service.url, token: apiKey });
-  const place = { service, apiKey, stage };
-  try {
-    await certifiedKey(service, apiKey, authority, { name: 'release', type: 'rsa-3072', purpose: 'code-signing' });
-    const approver = await guard(place, ['release']);
-    bench.makeFiles();
-    const tool = bench.start(
-      `sealwright exec --key release -- jarsigner -keystore NONE -storetype PKCS11 -storepass any -addprovider SunPKCS11 -providerArg '{java}' app.jar release`,
-    );
-    await until('jarsigner waits', 60, () => Promise.resolve(tool.text().includes('waiting for')));
-    const began = performance.now();
-    await sleep(seconds * 1000);
-    // Votes are cast by people who have just signed in.
-    const { body: session } = await login(service, approver.email, approver.password);
-    const { access_token: accessToken } = session as { access_token: string };
-    const { body } = await service.call('GET', '/api/v1/approvals?waiting=me', { key: accessToken });
-    const { status } = await vote(service, body.items[0].id as string, { accessToken });
-    if (status !== 200) return [`the vote was answered ${status}`];
-    const { code } = await tool.ended;
-    const waited = Math.round((performance.now() - began) / 1000);
-    const { text } = ask('jarsigner', ['-verify', bench.at('app.jar')]);
-    say(
-      `jarsigner waited ${waited} s and ended with ${code}; ${readFileSync(bench.at('app.jar')).length} bytes: ${text.trim().split('\n')[0]}`,
-    );
-    return code === 0 && text.includes('jar verified') ? [] : [`jarsigner: ${tool.text()}`];
-  } finally {
-    bench.remove();
-    await close();
-  }
 }

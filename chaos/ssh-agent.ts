@@ -1,17 +1,28 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomInt } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { parseArgs } from 'node:util';
 import type { AgentKey } from '../src/client/agent/signer/agent-keys.js';
 import type { SignatureOrder, SignatureResult } from '../src/client/agent/signer/remote-signer.js';
 import { AGENT, agentFrame, AgentFrames } from '../src/client/agent/ssh/agent-frames.js';
 import { SshAgentConnection } from '../src/client/agent/ssh/ssh-agent.js';
 import { sshPublicKeyOf } from '../src/formats/ssh/public-key.js';
 import { wireString, wireUint32 } from '../src/formats/ssh/wire.js';
+import { heldMemory } from './support/memory.js';
+import { Dice } from '../test/client/agent/mutated-frames.js';
 
 /**
- * `npm run proof -- ssh-agent [FRAMES]`: sends mutated frames to the SSH agent, 1,000,000 unless told otherwise. It must answer each or close
- * the connection, keep nothing, and ask for a signature only over a whole message of which the approvers are shown every part.
+ * `npm run proof -- ssh-agent [--frames 1000000] [--seed 1]`: sends mutated frames to the SSH agent. It must answer each or close the
+ * connection, keep nothing, and ask for a signature only over a whole message of which the approvers are shown every part.
  */
-const FRAMES = Number(process.argv[2] ?? 1_000_000);
+const { values } = parseArgs({
+  options: {
+    frames: { type: 'string', default: '1000000' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const FRAMES = Number(values.frames);
 const MAX_GROWTH_MB = 40;
+const dice = new Dice(Number(values.seed));
+const someBytes = (length: number): Buffer => Buffer.from(Array.from({ length }, () => dice.next(256)));
 
 const strings = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map(wireString));
 const blobOf = (key: KeyObject): Buffer => sshPublicKeyOf(key).blob;
@@ -48,36 +59,28 @@ function login(session: Buffer, user: string, host?: Buffer): Buffer {
 
 const SEEDS = [
   agentFrame(AGENT.requestIdentities),
+  agentFrame(AGENT.signRequest, strings(blobOf(rsa.publicKey), sshsig('git', 'sha512', someBytes(64))), wireUint32(4)),
+  agentFrame(AGENT.signRequest, strings(blobOf(rsa.publicKey), sshsig('file', 'sha256', someBytes(32))), wireUint32(2)),
+  agentFrame(AGENT.signRequest, strings(blobOf(ec.publicKey), login(someBytes(32), 'deploy')), wireUint32(0)),
   agentFrame(
     AGENT.signRequest,
-    strings(blobOf(rsa.publicKey), sshsig('git', 'sha512', randomBytes(64))),
-    wireUint32(4),
-  ),
-  agentFrame(
-    AGENT.signRequest,
-    strings(blobOf(rsa.publicKey), sshsig('file', 'sha256', randomBytes(32))),
-    wireUint32(2),
-  ),
-  agentFrame(AGENT.signRequest, strings(blobOf(ec.publicKey), login(randomBytes(32), 'deploy')), wireUint32(0)),
-  agentFrame(
-    AGENT.signRequest,
-    strings(blobOf(ec.publicKey), login(randomBytes(64), 'root', randomBytes(51))),
+    strings(blobOf(ec.publicKey), login(someBytes(64), 'root', someBytes(51))),
     wireUint32(0),
   ),
-  agentFrame(17, randomBytes(40)),
+  agentFrame(17, someBytes(40)),
 ];
 
 /** Changes a frame: bits, bytes, lengths, its end, its middle; or joins two. */
 function mutated(): Buffer {
-  const bytes = Buffer.from(SEEDS[randomInt(SEEDS.length)] ?? Buffer.alloc(0));
-  for (let changes = randomInt(4); changes > 0; changes -= 1) {
-    const at = randomInt(bytes.length);
-    const kind = randomInt(4);
-    if (kind === 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << randomInt(8));
-    else if (kind === 1) bytes[at] = randomInt(256);
+  const bytes = Buffer.from(SEEDS[dice.next(SEEDS.length)] ?? Buffer.alloc(0));
+  for (let changes = dice.next(4); changes > 0; changes -= 1) {
+    const at = dice.next(bytes.length);
+    const kind = dice.next(4);
+    if (kind === 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << dice.next(8));
+    else if (kind === 1) bytes[at] = dice.next(256);
     else if (kind === 2 && at + 4 <= bytes.length)
-      bytes.writeUInt32BE([0, 1, 255, 65_536, 0x7fffffff, 0xffffffff][randomInt(6)] ?? 0, at);
-    else return Buffer.concat([bytes.subarray(0, at), randomBytes(randomInt(8)), bytes.subarray(at + randomInt(4))]);
+      bytes.writeUInt32BE([0, 1, 255, 65_536, 0x7fffffff, 0xffffffff][dice.next(6)] ?? 0, at);
+    else return Buffer.concat([bytes.subarray(0, at), someBytes(dice.next(8)), bytes.subarray(at + dice.next(4))]);
   }
   return bytes;
 }
@@ -109,7 +112,7 @@ async function send(bytes: Buffer): Promise<void> {
   counts.frames += 1;
   if (counts.frames % FRAMES_OF_A_CONNECTION === 0) connection = new SshAgentConnection(source, alive.signal);
   const frames = new AgentFrames();
-  const cut = randomInt(bytes.length + 1);
+  const cut = dice.next(bytes.length + 1);
   try {
     for (const piece of [bytes.subarray(0, cut), bytes.subarray(cut)])
       for (const message of frames.add(piece)) {
@@ -123,16 +126,11 @@ async function send(bytes: Buffer): Promise<void> {
   }
 }
 
-function heapMb(): number {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed / 1024 / 1024;
-}
-
 for (let i = 0; i < 20_000; i += 1) await send(mutated());
-const before = heapMb();
+const before = heldMemory();
 const started = performance.now();
 while (counts.frames < FRAMES) await send(mutated());
-const growthMb = heapMb() - before;
+const growthMb = (heldMemory() - before) / (1 << 20);
 const seconds = (performance.now() - started) / 1000;
 process.stdout.write(
   `${JSON.stringify({ ...counts, growthMb: Number(growthMb.toFixed(1)), seconds: Number(seconds.toFixed(1)) })}\n`,

@@ -6,6 +6,7 @@ import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.j
 import { bom } from './commands/bom.command.js';
 import { agent } from './commands/agent.command.js';
 import { attest } from './commands/attest.command.js';
+import { certify } from './commands/certify.command.js';
 import { evidence } from './commands/evidence.command.js';
 import { exec } from './commands/exec.command.js';
 import { keys } from './commands/keys.command.js';
@@ -29,6 +30,7 @@ const COMMANDS: readonly ClientCommand[] = [
   agent,
   wrappers,
   keys,
+  certify,
   request,
   log,
   evidence,

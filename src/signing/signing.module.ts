@@ -22,6 +22,7 @@ import { CertificatesController } from './certification/certificates.controller.
 import { CertificatesReader } from './certificates/certificates.reader.js';
 import { CertificatesService } from './certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification/certification-requests.service.js';
+import { SelfSignedCertificatesService } from './certification/self-signed-certificates.service.js';
 import { ApprovedRequests } from './evidence/approved-requests.js';
 import { JsonSignaturesService } from './documents/json-signatures.service.js';
 import { EvidenceController } from './evidence/evidence.controller.js';
@@ -139,6 +140,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     SigningBatchesReader,
     SigningBatchesService,
     SigningClaims,
+    SelfSignedCertificatesService,
     SigningExecutor,
     SignRequestValidator,
     SigningKeyDestroyer,

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unique, vote } from '../approvals/approvers.js';
+import { guard } from '../client/agent/approving.js';
 import { ask, Authority } from '../support/authority.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -17,7 +19,7 @@ let apiKey: string;
 let authority: Authority;
 
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStage({ shim: true });
   ({ apiKey } = await stage.seed());
   service = await stage.start();
   authority = new Authority();
@@ -214,6 +216,56 @@ it('a request for a certificate without a subject is refused', async () => {
   const refusal = { status: 400, code: 'request.invalid', pointer: '/subject' };
   for (const body of [{}, { subject: [] }, { subject: null }])
     assertProblem(await post(`${KEYS}/${id}/csr`, body), refusal);
+});
+
+describe('a certificate that a key signs for itself', () => {
+  const order = { subject: SUBJECT };
+  const made = (id: string, body: unknown = order) => post(`${KEYS}/${id}/self-signed-certificate`, body);
+
+  it.each(['rsa-2048', 'ec-p384'])(
+    '%s: openssl verifies it and what the key signs; the same call again makes no other',
+    async (type) => {
+      const key = await createKey(service, apiKey, { name: `own-${type}`, type, purpose: 'code-signing' });
+      const { status, body } = await made(key.id);
+      expect({ status, body }).toMatchObject({
+        status: 201,
+        body: { status: 'SIGNED', certificate: { keyId: key.id, keyVersion: 1, purposes: ['code-signing'] } },
+      });
+      const file = authority.keep(`own-${type}.pem`, body.certificate.chain.join(''));
+      expect(ask('openssl', ['verify', '-CAfile', file, file])).toMatchObject({ ok: true });
+      expect(await made(key.id)).toMatchObject({ status: 201, body });
+      expect((await get(`${KEYS}?limit=200`)).body.items.find(({ id }: PublishedKey) => id === key.id)).toMatchObject({
+        certificateId: body.certificate.id,
+      });
+      const rows = await stage.sql(`SELECT metadata FROM signing_request WHERE key_id = $1`, [key.id]);
+      expect(rows).toMatchObject([{ metadata: { purpose: 'self-signed certificate', subject: SUBJECT } }]);
+    },
+  );
+
+  it('is not signed before people approved it, and then by the same call', async () => {
+    const key = await createKey(service, apiKey, { name: 'own-guarded', type: 'ec-p256', purpose: 'code-signing' });
+    const approver = await guard({ stage, service, apiKey }, [key.name]);
+    const waiting = await made(key.id);
+    expect(waiting).toMatchObject({ status: 202, body: { status: 'PENDING_APPROVAL' } });
+    expect(await made(key.id)).toEqual(waiting);
+    const [{ digest }] = (await stage.sql(`SELECT digest FROM signing_request WHERE key_id = $1`, [key.id])) as [{ digest: Buffer }]; // prettier-ignore
+    expect(stage.operationsOn(digest.toString('base64'))).toBe(0);
+    await vote(service, waiting.body.approvalId as string, approver);
+    const { body: request } = await get(`/api/v1/sign/requests/${waiting.body.requestId}?wait=20`);
+    expect(request.status).toBe('SIGNED');
+    expect(await made(key.id)).toMatchObject({ status: 201, body: { certificate: { keyId: key.id } } });
+  });
+
+  it.each([
+    ['openpgp', order, 409, 'certificate.self-signed'],
+    ['timestamping', order, 409, 'certificate.self-signed'],
+    ['code-signing', { ...order, notAfter: '2020-01-01T00:00:00Z' }, 400, 'certificate.end'],
+    ['code-signing', {}, 400, 'request.invalid'],
+  ])('%s, %j: refused, and nothing is signed', async (purpose, body, status, code) => {
+    const key = await createKey(service, apiKey, { name: unique('own'), type: 'ec-p256', purpose });
+    assertProblem(await made(key.id, body), { status, code });
+    expect(await stage.sql(`SELECT id FROM signing_request WHERE key_id = $1`, [key.id])).toEqual([]);
+  });
 });
 
 describe('a key that is rotated', () => {

@@ -90,6 +90,7 @@ export class ApiClient {
     const { body, json, headers, limitMs = CALL_MS, signal } = options;
     const { token } = this.credentials;
     const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    const timeout = AbortSignal.timeout(limitMs);
     return fetch(`${this.credentials.url}${path}`, {
       method,
       headers: {
@@ -98,7 +99,7 @@ export class ApiClient {
         ...headers,
       },
       body: text ?? null,
-      signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(signal === undefined ? [] : [signal])]),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       redirect: 'error',
     });
   }

@@ -16,13 +16,7 @@ import type { ApiClient } from '../api/api-client.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
-
-interface Key {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly publicKey?: string;
-}
+import { type ListedKey, listSigningKeys } from '../api/signing-keys.js';
 
 export const bom: ClientCommand = {
   name: 'bom',
@@ -136,27 +130,20 @@ async function verify(
 /** Signatures of earlier versions are still valid. */
 async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   const { id } = await findKey(api, name);
-  const { items }: { items: Partial<Key>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
+  const { items }: { items: Partial<ListedKey>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
   return items.flatMap(({ publicKey }) => (publicKey === undefined ? [] : [createPublicKey(publicKey)]));
 }
 
-function signerOf({ name, type, publicKey = '' }: Key): JsfSigner {
+function signerOf({ name, type, publicKey = '' }: ListedKey): JsfSigner {
   const signer = jsfSignerOf(name, type, publicKey);
   if (signer === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
   return signer;
 }
 
-async function findKey(api: ApiClient, name: string): Promise<Key> {
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: Key[]; nextCursor: string | null } = await api.call(
-      'GET',
-      `/api/v1/signing-keys?limit=200${after}`,
-    );
-    const found = page.items.find((key) => key.name === name && key.publicKey !== undefined);
-    if (found !== undefined) return found;
-    cursor = page.nextCursor;
-  }
+async function findKey(api: ApiClient, name: string): Promise<ListedKey> {
+  const keys = await listSigningKeys(api);
+  const found = keys.find((key) => key.name === name && key.publicKey !== undefined);
+  if (found !== undefined) return found;
   throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
 }
 

@@ -1,20 +1,23 @@
 import { type ClientCommand, type OptionValues, text } from '../api/command.js';
-import { usageError } from '../api/exit-codes.js';
-import { endBySignal } from '../agent/exec/tool-process.js';
-import { runWithKeys } from '../agent/exec/tool-session.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { signNoted } from '../agent/collect/batch-signing.js';
+import { NotedOrders } from '../agent/collect/noted-orders.js';
+import { endBySignal, type ToolEnd } from '../agent/exec/tool-process.js';
+import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../agent/exec/tool-session.js';
 import { readAgentKeys } from '../agent/signer/agent-keys.js';
 import { askingProgramOf } from '../agent/signer/said-by-client.js';
 import { type Purpose, PURPOSES } from '../agent/signer/purposes.js';
 
 export const exec: ClientCommand = {
   name: 'exec',
-  usage: '--key NAME[,NAME] [--purpose PURPOSE] [--file-name NAME] [--pin] -- COMMAND [ARGUMENT …]',
+  usage: '--key NAME[,NAME] [--purpose PURPOSE] [--file-name NAME] [--pin] [--collect] -- COMMAND [ARGUMENT …]',
   meaning: 'runs a signing tool that finds the keys by PKCS #11, as long as it runs; ends as the tool ends',
   options: {
     key: { type: 'string', short: 'k' },
     purpose: { type: 'string' },
     'file-name': { type: 'string' },
     pin: { type: 'boolean' },
+    collect: { type: 'boolean' },
   },
   async run({ options, positionals, environment, api, note }) {
     const [command, ...args] = positionals;
@@ -23,15 +26,34 @@ export const exec: ClientCommand = {
     const purpose = purposeOf(options);
     const client = await api();
     const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names });
+    for (const { name, chain } of keys)
+      if (chain.length === 0 && purpose !== 'ssh-login')
+        note(
+          `sealwright: the key ${name} has no certificate: Java and others do not see it (sealwright certify ${name})`,
+        );
     const asking = askingProgramOf(command, args, text(options, 'file-name'));
-    const end = await runWithKeys(
-      { command, args, keys, purpose, asking, asksForPin: options['pin'] === true },
-      { api: client, environment: environment.variables, runtimeDirectory: environment.runtimeDirectory, note },
-    );
+    const order = { command, args, keys, purpose, asking, asksForPin: options['pin'] === true };
+    const { variables, runtimeDirectory } = environment;
+    const surroundings = { api: client, environment: variables, runtimeDirectory, note };
+    const end =
+      options['collect'] === true ? await runTwice(order, surroundings) : await runWithKeys(order, surroundings);
     endBySignal(end);
     return end.code;
   },
 };
+
+/** Runs the tool once to note which digests it asks for, has them signed together, and runs it again. */
+async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promise<ToolEnd> {
+  const { api, note } = surroundings;
+  const noted = new NotedOrders();
+  const first = await runWithKeys({ ...order, sign: (asked) => noted.note(asked) }, surroundings);
+  if (noted.all.length === 0 || first.signal !== null) return first;
+  note(`sealwright: ${order.command} asked for ${noted.all.length} signatures, which are now asked for together`);
+  const answered = await signNoted(api, noted.all, { asking: order.asking, note });
+  const failure = answered.firstFailure;
+  if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
+  return runWithKeys({ ...order, sign: (asked) => answered.answer(asked, note) }, surroundings);
+}
 
 /** Names of --key, which are separated by commas. */
 export function namesOf(options: OptionValues): string[] | undefined {

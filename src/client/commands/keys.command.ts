@@ -1,14 +1,6 @@
 import type { ClientCommand } from '../api/command.js';
 import { EXIT } from '../api/exit-codes.js';
-
-interface Key {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly purpose: string;
-  readonly version: number;
-  readonly state: string;
-}
+import { listSigningKeys } from '../api/signing-keys.js';
 
 export const keys: ClientCommand = {
   name: 'keys',
@@ -16,17 +8,7 @@ export const keys: ClientCommand = {
   meaning: 'lists the signing keys',
   options: {},
   async run({ api, print }) {
-    const client = await api();
-    const all: Key[] = [];
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: { items: Key[]; nextCursor: string | null } = await client.call(
-        'GET',
-        `/api/v1/signing-keys?limit=200${after}`,
-      );
-      all.push(...page.items);
-      cursor = page.nextCursor;
-    }
+    const all = await listSigningKeys(await api());
     const rows = all.map(({ name, type, purpose, version, state, id }) => [
       name,
       type,

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { readAgentKeys } from '../agent/signer/agent-keys.js';
-import { type FileTool, fileToolFor } from '../agent/tools/file-tool.js';
+import { signCollected } from '../agent/tools/collected-files.js';
+import type { FileTool } from '../agent/tools/file-tool.js';
+import { fileToolFor } from '../agent/tools/file-tools.js';
 import { signFile } from '../agent/tools/signed-file.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
@@ -13,7 +15,7 @@ import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/fil
 export const sign: ClientCommand = {
   name: 'sign',
   usage:
-    'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS] [--request ID] [--authorities FILE]',
+    'FILE|DIRECTORY … [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS] [--request ID] [--authorities FILE] [--collect]',
   meaning:
     'hashes the file here, has the digest signed, and writes the signature beside it; without --format it signs .exe, .jar and others in themselves, by the tool for them',
   options: {
@@ -27,36 +29,66 @@ export const sign: ClientCommand = {
     out: { type: 'string' },
     request: { type: 'string' },
     authorities: { type: 'string' },
+    collect: { type: 'boolean' },
   },
   async run(invocation) {
     const { options, positionals } = invocation;
-    const [file, ...more] = positionals;
-    if (file === undefined || more.length > 0) throw usageError('sign takes one file.');
     const id = text(options, 'request');
-    const tool = text(options, 'format') === undefined && id === undefined ? fileToolFor(file) : undefined;
-    if (tool !== undefined) return inItself(invocation, file, tool);
+    if (text(options, 'format') === undefined && id === undefined) {
+      const files = await filesIn(positionals);
+      if (files !== undefined) return inThemselves(invocation, files);
+    }
+    const [file, ...more] = positionals;
+    if (file === undefined || more.length > 0)
+      throw usageError('sign takes one file, unless all are signed in themselves.');
     const request = id === undefined ? await asked(invocation, file) : await askedBefore(invocation, file, id);
     return finish(invocation, request, file);
   },
 };
 
+interface KnownFile {
+  readonly file: string;
+  readonly tool: FileTool;
+}
+
+/** The files that were named, and those below the directories that were named; undefined when one that was named is signed by no tool. */
+async function filesIn(names: readonly string[]): Promise<KnownFile[] | undefined> {
+  const files: KnownFile[] = [];
+  for (const name of names) {
+    const isDirectory = (await stat(name).catch(() => undefined))?.isDirectory() ?? false;
+    const found = isDirectory ? (await readdir(name, { recursive: true })).toSorted().map((one) => join(name, one)) : [name]; // prettier-ignore
+    const known = found.flatMap((file) => {
+      const tool = fileToolFor(file);
+      return tool === undefined ? [] : [{ file, tool }];
+    });
+    if (!isDirectory && known.length === 0) return undefined;
+    if (known.length === 0) throw usageError(`${name} holds no file that is signed in itself.`);
+    files.push(...known);
+  }
+  return files.length === 0 ? undefined : files;
+}
+
 /** Files that hold their own signature are signed by the tool for their kind, under this key. */
-async function inItself(invocation: Invocation, file: string, tool: FileTool): Promise<ExitCode> {
+async function inThemselves(invocation: Invocation, files: readonly KnownFile[]): Promise<ExitCode> {
   const { options, environment, note, print } = invocation;
-  const name = text(options, 'key');
-  if (name === undefined) throw usageError(`${tool.program} signs by the key that you name: --key NAME.`);
+  const [name, out] = [text(options, 'key'), text(options, 'out')];
+  if (name === undefined) throw usageError(`${files[0]?.tool.program} signs by the key that you name: --key NAME.`);
+  if (out !== undefined && files.length > 1) throw usageError('--out is for one file.');
   const api = await invocation.api();
   const [key] = await readAgentKeys(api, { protocol: 'pkcs11', purpose: 'code-signing', names: [name] });
   if (key === undefined) throw usageError(`There is no key "${name}".`);
   const { variables, runtimeDirectory } = environment;
-  const signed = await signFile(
-    tool,
-    { file, out: text(options, 'out') ?? file, key, authorities: text(options, 'authorities') },
-    { api, environment: variables, runtimeDirectory, note },
-  );
-  if (!signed.verified)
-    note(`${tool.program} did not check it: name your certificate authority by --authorities FILE.`);
-  print({ status: 'SIGNED', key: { name: key.name, version: key.version }, ...signed }, [signed.file]);
+  const surroundings = { api, environment: variables, runtimeDirectory, note };
+  const authorities = text(options, 'authorities');
+  const work = files.map(({ file, tool }) => ({ tool, signing: { file, out: out ?? file, key, authorities } }));
+  const signed = options['collect'] === true ? await signCollected(work, surroundings) : [];
+  if (options['collect'] !== true)
+    for (const { tool, signing } of work) signed.push(await signFile(tool, signing, surroundings));
+  for (const { file, program, verified } of signed)
+    if (!verified) note(`${program} did not check ${file}: name your certificate authority by --authorities FILE.`);
+  const [first] = signed;
+  const shown = signed.length === 1 ? first : { files: signed };
+  print({ status: 'SIGNED', key: { name: key.name, version: key.version }, ...shown }, signed.map(({ file }) => file)); // prettier-ignore
   return EXIT.done;
 }
 

@@ -64,8 +64,9 @@ export function leafCertificateOf(certificates: readonly X509Certificate[]): X50
   return leaf;
 }
 
+/** Whether the key of a certificate signed it. It need not be an authority: a key may vouch for itself alone. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
-  return isIssuedBy(certificate, certificate);
+  return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
 }
 
 /** A distinguished name on one line; an empty one is undefined in Node. */

@@ -11,7 +11,7 @@ import {
 } from '@peculiar/x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
-import { bitString, integer, sequence, tagged } from '../../formats/asn1/der-writer.js';
+import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
 import { PURPOSES } from './certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */
@@ -39,6 +39,39 @@ const VERSION = 0;
 export function certificationRequestInfo({ subject, publicKey, purpose }: RequestedCertificate): Buffer {
   const attribute = new ExtensionsAttribute(extensionsFor(purpose, publicKey));
   return sequence(integer(VERSION), nameOf(subject), publicKey, tagged(0, Buffer.from(attribute.rawData)));
+}
+
+export interface SelfIssuedCertificate extends RequestedCertificate {
+  /** AlgorithmIdentifier of the signature, DER. */
+  readonly algorithm: Buffer;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** The value of version 3. */
+const VERSION_3 = 2;
+const SERIAL_NUMBER_BYTES = 16;
+
+/**
+ * TBSCertificate (RFC 5280 section 4.1.2) whose issuer is its subject, DER. Its serial number is a hash of everything else, so that the same
+ * contents always give the same bytes.
+ */
+export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
+  const { subject, publicKey, purpose, algorithm, notBefore, notAfter } = contents;
+  const name = nameOf(subject);
+  const extensions = extensionsFor(purpose, publicKey).map(({ rawData }) => Buffer.from(rawData));
+  const rest = [
+    algorithm,
+    name,
+    sequence(time(notBefore), time(notAfter)),
+    name,
+    publicKey,
+    tagged(3, sequence(...extensions)),
+  ];
+  const serialNumber = createHash('sha256').update(Buffer.concat(rest)).digest().subarray(0, SERIAL_NUMBER_BYTES);
+  // Positive, and never zero (RFC 5280 section 4.1.2.2).
+  serialNumber.writeUInt8((serialNumber.readUInt8() & 0x7f) | 0x40);
+  return sequence(tagged(0, integer(VERSION_3)), integer(serialNumber), ...rest);
 }
 
 /** CertificationRequest or Certificate, DER: what was signed, by which algorithm, and the signature. */

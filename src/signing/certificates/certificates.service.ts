@@ -48,6 +48,13 @@ export class CertificatesService {
     return stored;
   }
 
+  /** As `importForKey`; a certificate that is here already is answered as it is. */
+  async importOnce(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
+    const fingerprint = fingerprintOf(leafCertificateOf(readCertificateChain(pem)));
+    const known = await this.db.manager.findOneBy(Certificate, { fingerprint });
+    return known ?? this.importForKey(caller, keyId, pem);
+  }
+
   /** Onboards a certificate that is not of our keys, so that its dates are watched. */
   async onboard(caller: Caller, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificateChain(pem);
@@ -98,6 +105,10 @@ export class CertificatesService {
   }
 }
 
+function fingerprintOf({ raw }: X509Certificate): Buffer {
+  return createHash('sha256').update(raw).digest();
+}
+
 function without(certificates: X509Certificate[], leaf: X509Certificate): X509Certificate[] {
   return certificates.filter((one) => one !== leaf);
 }
@@ -111,7 +122,7 @@ function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefin
     subject: subjectNameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
     issuer: subjectNameOf(leaf.issuer),
     serialNumber: leaf.serialNumber.toLowerCase(),
-    fingerprint: createHash('sha256').update(leaf.raw).digest(),
+    fingerprint: fingerprintOf(leaf),
     notBefore: new Date(leaf.validFrom),
     notAfter: new Date(leaf.validTo),
     purposes: certificateFactsOf(leaf).purposes,

@@ -1,5 +1,6 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
@@ -16,6 +17,8 @@ import {
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { CertificatesService } from '../certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
+import { SelfSignedCertificateBody, SelfSignedCertificateView } from './self-signed-certificates.dto.js';
+import { SelfSignedCertificatesService } from './self-signed-certificates.service.js';
 
 @ApiTags('Certificates')
 @Controller('api/v1')
@@ -24,6 +27,7 @@ export class CertificatesController {
     private readonly certificates: CertificatesService,
     private readonly reader: CertificatesReader,
     private readonly requests: CertificationRequestsService,
+    private readonly selfSigned: SelfSignedCertificatesService,
   ) {}
 
   /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
@@ -36,6 +40,25 @@ export class CertificatesController {
     @Repeatable() use?: IdempotentUse,
   ): Promise<CertificationRequestView> {
     return { csr: await this.requests.create(caller, id, { subject, version, use }) };
+  }
+
+  /**
+   * Has a signing key make a certificate of its own, for tools that need one: 201 with the certificate, or 202 while people are asked. The
+   * signature is a request like any other; repeat the call when it was approved.
+   */
+  @Post('signing-keys/:id/self-signed-certificate')
+  @Needs('signing-keys:write')
+  @ApiCreatedResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
+  @ApiAcceptedResponse({ type: SelfSignedCertificateView, description: 'Waits for approval; repeat the call' })
+  async createSelfSignedCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: SelfSignedCertificateBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SelfSignedCertificateView> {
+    const made = await this.selfSigned.make(caller, id, body);
+    void reply.status(made.certificate === undefined ? HttpStatus.ACCEPTED : HttpStatus.CREATED);
+    return SelfSignedCertificateView.of(made);
   }
 
   /** Imports the certificate of a signing key, with those above it. */

@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, Not } from 'typeorm';
 import { type Caller, isOwn } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
@@ -24,6 +24,9 @@ export interface ShownRequest extends SigningRequest {
   readonly chain?: Buffer[];
   readonly timestampToken?: Buffer | null;
 }
+
+/** Requests about the same digest that are looked at. */
+const MAX_SAME = 20;
 
 export interface RequestFilter {
   readonly status?: SigningStatus;
@@ -95,6 +98,16 @@ export class SigningRequestsReader {
   ): Promise<ShownRequest> {
     if (use !== undefined) await this.idempotency.assertSameBody(use);
     return this.find(caller, id, seconds);
+  }
+
+  /** The request about this digest by this version of a key, whoever made it: the one that is signed, or else the newest that has not failed. */
+  async about(
+    { keyId, version: keyVersion }: { readonly keyId: string; readonly version: number },
+    digest: Buffer,
+  ): Promise<SigningRequest | undefined> {
+    const where = { digest, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
+    const found = await this.db.manager.find(SigningRequest, { where, order: { id: 'DESC' }, take: MAX_SAME });
+    return found.find(({ status }) => status === 'SIGNED') ?? found[0];
   }
 
   /** The request as `answerEvents` needs it. */

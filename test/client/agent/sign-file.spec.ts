@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../../support/authority.js';
 import { certifiedKey } from '../../support/certified-keys.js';
 import { type CertifiedStage, openCertifiedStage } from '../../support/certified-stage.js';
-import { createKey } from '../../support/signing.js';
+import { createKey, type PublishedKey, publishedKey } from '../../support/signing.js';
+import { guard, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 let certified: CertifiedStage;
@@ -17,6 +18,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     bench.keep('root.pem', readFileSync(authority.root));
     await certifiedKey(service, apiKey, authority, { name: 'release', type: 'ec-p256', purpose: 'code-signing' });
     await createKey(service, apiKey, { name: 'bare', type: 'ec-p256', purpose: 'code-signing' });
+    await createKey(service, apiKey, { name: 'bare2', type: 'rsa-3072', purpose: 'code-signing' });
     await createKey(service, apiKey, { name: 'login', type: 'ec-p256', purpose: 'ssh-login' });
   });
   afterAll(async () => {
@@ -50,7 +52,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
 
   it.each([
     ['a key for something else', '--key login', 2, 'is for ssh-login'],
-    ['a key without a certificate', '--key bare', 1, 'has no certificate'],
+    ['a key without a certificate', '--key bare', 1, 'sealwright certify bare'],
     ['no key', '', 2, '--key'],
     ['authorities that did not issue it', '--key release --authorities other.pem', 1, 'does not accept'],
   ])('%s: says so, and the file is as it was', async (_, options, code, said) => {
@@ -60,6 +62,16 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     const run = await bench.run(`sealwright sign app.exe ${options}`);
     expect(run).toMatchObject({ code, text: expect.stringContaining(said) });
     expect(readFileSync(bench.at('app.exe')).equals(before)).toBe(true);
+  });
+
+  it('a key without a certificate signs a jar once it has made one of its own', async () => {
+    bench.makeFiles();
+    const certify = 'sealwright certify bare2 --common-name Releases --organization "Example Ltd" --out bare.pem';
+    expect(await bench.run(certify)).toMatchObject({ code: 0 });
+    expect(await bench.run('sealwright sign app.jar --key bare2')).toMatchObject({ code: 0 });
+    const keytool = ['-printcert', '-jarfile', 'app.jar'];
+    expect(ask('keytool', keytool, { cwd: bench.directory }).text).toContain('Owner: O=Example Ltd, CN=Releases');
+    expect(ask('jarsigner', ['-verify', 'app.jar'], { cwd: bench.directory }).text).toContain('jar verified');
   });
 
   it('without the tool it says what to install', async () => {
@@ -80,4 +92,77 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(existsSync(bench.at('app.exe.sig'))).toBe(true);
     expect(readFileSync(bench.at('app.exe')).equals(before)).toBe(true);
   });
+
+  describe('--collect', () => {
+    let voter: Voter;
+
+    beforeAll(async () => {
+      const { service, apiKey, stage, authority } = certified;
+      await certifiedKey(service, apiKey, authority, { name: 'modules', type: 'rsa-3072', purpose: 'code-signing' });
+      bench.keep('modules.pub', (await publishedKey(service, apiKey, 'modules')).publicKey);
+      const place = { service, apiKey, stage };
+      voter = voting(place, await guard(place, ['modules']));
+    });
+    afterAll(() => voter.stop());
+
+    const names = ['a.ko', 'b.ko', 'drivers/c.ko'];
+
+    it('kernel modules in a directory: one approval names them all, and openssl accepts each', async () => {
+      const contents = new Map(names.map((name) => [name, Buffer.from(`\x7fELF module ${name} ${Math.random()}`)]));
+      mkdirSync(bench.at('modules/drivers'), { recursive: true });
+      for (const [name, content] of contents) bench.keep(`modules/${name}`, content);
+      bench.keep('modules/README', 'is no module');
+      const run = await bench.run('sealwright sign modules --key modules --collect -o json');
+      expect(run).toMatchObject({ code: 0 });
+      expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
+      for (const [name, content] of contents) {
+        const signed = readFileSync(bench.at(`modules/${name}`));
+        // From the end: 28 bytes of mark, 12 of description, of which the last four are the length of the CMS.
+        const length = signed.readUInt32BE(signed.length - 32);
+        expect(signed.subarray(0, signed.length - 40 - length)).toEqual(content);
+        const cms = bench.keep('module.p7s', signed.subarray(-40 - length, -40));
+        const input = ['-inform', 'DER', '-in', cms, '-content', bench.keep('module', content)];
+        const certificate = ['-certfile', bench.keep('module.pem', await chainOf('modules')), '-noverify', '-out', '/dev/null']; // prettier-ignore
+        const { text } = ask('openssl', ['cms', '-verify', '-binary', ...input, ...certificate]);
+        expect(text).toContain('Verification successful');
+      }
+    });
+
+    it('exec: a command that is run twice signs with what was approved at once', async () => {
+      for (const name of ['one', 'two']) bench.keep(name, `${name} ${Math.random()}`);
+      const dgst = `openssl dgst -engine pkcs11 -keyform engine -sha256 -sign "pkcs11:object=modules;type=private"`;
+      const before = voter.voted.length;
+      const run = await bench.run(
+        `sealwright exec --key modules --collect -- sh -c 'for f in one two; do ${dgst} -out $f.sig $f; done'`,
+      );
+      expect(run).toMatchObject({ code: 0 });
+      expect(voter.voted.length - before).toBe(1);
+      for (const name of ['one', 'two'])
+        expect(ask('openssl', ['dgst', '-sha256', '-verify', 'modules.pub', '-signature', `${name}.sig`, name], { cwd: bench.directory }).text).toContain('Verified OK'); // prettier-ignore
+    });
+
+    it('a tool that signs the time gets no signature in its second run, and nobody is asked again', async () => {
+      const before = voter.voted.length;
+      const dgst = `openssl dgst -engine pkcs11 -keyform engine -sha256 -sign "pkcs11:object=modules;type=private"`;
+      const run = await bench.run(
+        `sealwright exec --key modules --collect -- sh -c 'date +%N > now; ${dgst} -out now.sig now'`,
+      );
+      expect(run.code).not.toBe(0);
+      expect(run.text).toContain('another digest than in its first run');
+      expect(voter.voted.length - before).toBe(1);
+    });
+
+    it('files whose tool writes the time into them are refused before anything runs', async () => {
+      bench.makeFiles();
+      const run = await bench.run('sealwright sign app.jar app.apk --key modules --collect');
+      expect(run).toMatchObject({ code: 2, text: expect.stringContaining('jarsigner writes the time') });
+    });
+  });
+
+  async function chainOf(name: string): Promise<string> {
+    const { service, apiKey } = certified;
+    const { certificateId } = (await publishedKey(service, apiKey, name)) as PublishedKey & { certificateId: string };
+    const { body } = await service.call('GET', `/api/v1/certificates/${certificateId}`, { key: apiKey });
+    return (body.chain as string[]).join('');
+  }
 });

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../api/api-client.js';
 import type { AgentKey } from '../signer/agent-keys.js';
-import { RemoteSigner, type SignatureOrder } from '../signer/remote-signer.js';
+import { RemoteSigner, type SignatureOrder, type SignatureResult } from '../signer/remote-signer.js';
 import type { Purpose } from '../signer/purposes.js';
 import type { AskingProgram } from '../signer/said-by-client.js';
 import { serveProgram } from '../pkcs11/connection.js';
@@ -8,7 +8,7 @@ import { PrivateSocket } from '../sockets/private-socket.js';
 import { toolEnvironment, withWords } from './tool-environment.js';
 import { runTool, type ToolEnd } from './tool-process.js';
 
-interface ToolOrder {
+export interface ToolOrder {
   readonly command: string;
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];
@@ -17,6 +17,8 @@ interface ToolOrder {
   readonly asking: AskingProgram;
   /** Whether the token asks for a PIN; any is taken. */
   readonly asksForPin: boolean;
+  /** Signs in place of the service: a run that only notes what is asked for, or one for which everything was signed before. */
+  readonly sign?: (order: SignatureOrder) => Promise<SignatureResult>;
 }
 
 export interface ToolSurroundings {
@@ -29,13 +31,14 @@ export interface ToolSurroundings {
 
 /** Runs a tool with a socket of its own, behind which it finds these keys. The socket is there as long as the tool. */
 export async function runWithKeys(
-  { command, args, keys, purpose, asking, asksForPin }: ToolOrder,
+  { command, args, keys, purpose, asking, asksForPin, sign }: ToolOrder,
   { api, environment, runtimeDirectory, note }: ToolSurroundings,
 ): Promise<ToolEnd> {
   const signer = new RemoteSigner(api, { protocol: 'pkcs11', asking, note });
+  const signed = sign ?? ((order: SignatureOrder) => signer.sign(order));
   const source = {
     keys: () => Promise.resolve(keys),
-    sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose }),
+    sign: (order: Omit<SignatureOrder, 'purpose'>) => signed({ ...order, purpose }),
     asksForPin,
   };
   const socket = await PrivateSocket.temporary(runtimeDirectory, 'pkcs11', (one) => serveProgram(one, source));

@@ -1,5 +1,6 @@
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import type { ApiClient } from '../../api/api-client.js';
+import { keyNamed, type ListedKey, listSigningKeys } from '../../api/signing-keys.js';
 import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 import { keySigns, type Protocol, type Purpose, purposesOf, serves } from './purposes.js';
 
@@ -15,17 +16,6 @@ export interface AgentKey {
   readonly publicKey: Buffer;
   /** DER, the certificate of the key first; empty when it has none. */
   readonly chain: readonly Buffer[];
-}
-
-interface ListedKey {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly purpose: string;
-  readonly version: number;
-  readonly state: string;
-  readonly publicKey?: string;
-  readonly certificateId?: string;
 }
 
 interface Wanted {
@@ -47,7 +37,7 @@ const LOCAL_TYPES = /^(?:rsa|ec)-/;
 export async function readAgentKeys(api: ApiClient, { protocol, purpose, names }: Wanted): Promise<AgentKey[]> {
   if (!serves(protocol, purpose))
     throw usageError(`${protocol} is not for ${purpose}, but for ${purposesOf(protocol).join(', ')}.`);
-  const listed = await listedKeys(api);
+  const listed = await listSigningKeys(api);
   const offered =
     names?.map((name) => named(listed, name, purpose)) ??
     listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
@@ -62,8 +52,7 @@ function isOffered({ state, type, publicKey }: ListedKey): boolean {
 }
 
 function named(listed: readonly ListedKey[], name: string, purpose: Purpose): ListedKey {
-  const key = listed.find((one) => one.name === name || one.id === name);
-  if (key === undefined) throw usageError(`There is no signing key "${name}" among those that you may see.`);
+  const key = keyNamed(listed, name);
   if (!isOffered(key)) throw usageError(`The key "${name}" (${key.type}, ${key.state}) cannot sign here.`);
   if (keySigns(key.purpose, purpose)) return key;
   throw usageError(`The key "${name}" is for ${key.purpose}, not for ${purpose}: name another key, or --purpose.`);
@@ -72,20 +61,6 @@ function named(listed: readonly ListedKey[], name: string, purpose: Purpose): Li
 function agentKeyOf({ id, name, version, type, purpose, publicKey = '' }: ListedKey, chain: Buffer[]): AgentKey {
   const spki = createPublicKey(publicKey).export({ type: 'spki', format: 'der' });
   return { id, name, version, type, purpose, publicKey: spki, chain };
-}
-
-async function listedKeys(api: ApiClient): Promise<ListedKey[]> {
-  const all: ListedKey[] = [];
-  let after = '';
-  for (;;) {
-    const page: { items: ListedKey[]; nextCursor: string | null } = await api.call(
-      'GET',
-      `/api/v1/signing-keys?limit=200${after}`,
-    );
-    all.push(...page.items);
-    if (page.nextCursor === null) return all;
-    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
-  }
 }
 
 async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Buffer[]> {
@@ -98,6 +73,6 @@ async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Bu
 export async function readKeysFor(api: ApiClient, protocol: Protocol, names?: readonly string[]): Promise<AgentKey[]> {
   const purposes = purposesOf(protocol);
   const isServed = (key: ListedKey): boolean => purposes.some((purpose) => keySigns(key.purpose, purpose));
-  const listed = (await listedKeys(api)).filter((key) => isOffered(key) && isServed(key));
+  const listed = (await listSigningKeys(api)).filter((key) => isOffered(key) && isServed(key));
   return listed.filter(({ name }) => names?.includes(name) ?? true).map((key) => agentKeyOf(key, []));
 }

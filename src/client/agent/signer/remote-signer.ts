@@ -55,7 +55,7 @@ const MAX_EARLIER = 20;
 const WITHDRAWAL_MS = 10_000;
 
 /** Failures that end one approval, after which the same may be asked again. */
-const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'withdrawn'>> = {
+export const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'withdrawn'>> = {
   'approval.rejected': 'rejected',
   'approval.expired': 'expired',
   'approval.withdrawn': 'withdrawn',

@@ -28,6 +28,18 @@ interface AgentMetadata {
 const MAX_COMMAND_LINE = 2000;
 const MAX_NAME = 200;
 
+const MACHINE = plain(hostname(), MAX_NAME);
+const USER = plain(userName(), MAX_NAME);
+
+/** Containers run under users that no file names. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 export function metadataOf(asking: AskingProgram, protocol: Protocol, purpose: Purpose): AgentMetadata {
   const { program = 'any program of this user', commandLine, fileName } = asking;
   return {
@@ -35,8 +47,8 @@ export function metadataOf(asking: AskingProgram, protocol: Protocol, purpose: P
     saidByClient: {
       program: plain(program, MAX_NAME),
       ...(commandLine === undefined ? {} : { commandLine: plain(commandLine, MAX_COMMAND_LINE) }),
-      machine: plain(hostname(), MAX_NAME),
-      user: plain(userInfo().username, MAX_NAME),
+      machine: MACHINE,
+      user: USER,
       protocol,
       purpose,
     },

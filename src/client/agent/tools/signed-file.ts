@@ -4,11 +4,13 @@ import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { writePem } from '../../../formats/encoding/base64.js';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
-import { runWithKeys, type ToolSurroundings } from '../exec/tool-session.js';
+import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../exec/tool-session.js';
+import type { NotedOrders } from '../collect/noted-orders.js';
 import type { AgentKey } from '../signer/agent-keys.js';
+import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
 import type { FileOrder, FileTool } from './file-tool.js';
 
-interface FileSigning {
+export interface FileSigning {
   readonly file: string;
   /** Where the signed file goes; may be the file itself. */
   readonly out: string;
@@ -28,41 +30,81 @@ export interface SignedFile {
  * Signs a file by the tool for its kind and checks the result with the tool's own verifier. The file is replaced only by one that was signed
  * and checked: until then the tool works beside it.
  *
+ * @param sign in place of the service
  * @throws ClientError when the tool is missing, when it fails, and when its verifier does not accept what it made
  */
 export async function signFile(
   tool: FileTool,
   { file, out, key, authorities }: FileSigning,
   surroundings: ToolSurroundings,
+  sign?: ToolOrder['sign'],
 ): Promise<SignedFile> {
-  assertThere(tool, file, surroundings.environment);
+  return besideOf(tool, { file, out, key, authorities }, surroundings, async (order) => {
+    const code = await run(tool, order, { key, sign }, surroundings);
+    if (code !== 0) throw new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${basename(file)} is as it was.`); // prettier-ignore
+    await tool.finish?.(order);
+    const verified = isVerified(tool, order, surroundings.environment);
+    await rename(order.out, out);
+    return { file: out, program: tool.program, verified };
+  });
+}
+
+/** Notes which signatures the tool asks for to sign a file, and signs nothing. */
+export async function noteFile(
+  tool: FileTool,
+  signing: FileSigning,
+  surroundings: ToolSurroundings,
+  noted: NotedOrders,
+): Promise<void> {
+  const { file, key } = signing;
+  let hasAsked = false;
+  const sign = (asked: SignatureOrder): Promise<SignatureResult> => {
+    hasAsked = true;
+    return noted.note(asked, basename(file));
+  };
+  await besideOf(tool, signing, surroundings, (order) => run(tool, order, { key, sign }, surroundings));
+  if (!hasAsked)
+    throw new ClientError(EXIT.failed, `${tool.program} did not ask for a signature of ${basename(file)}.`);
+}
+
+/** Does work on a file in a directory beside the place of the signed one, which is then removed. */
+async function besideOf<Result>(
+  tool: FileTool,
+  { file, out, key, authorities }: FileSigning,
+  { environment }: ToolSurroundings,
+  work: (order: FileOrder) => Promise<Result>,
+): Promise<Result> {
+  assertThere(tool, file, environment);
   if (key.chain.length === 0)
-    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one.`);
+    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one: sealwright certify ${key.name}.`); // prettier-ignore
   const place = await mkdtemp(join(dirname(out), '.sealwright-'));
   try {
     const chain = join(place, 'chain.pem');
     await writeFile(chain, key.chain.map((der) => writePem('CERTIFICATE', der)).join(''));
     const order: FileOrder = { file, out: join(place, basename(out)), key: key.name, chain, authorities };
     if (tool.writesInPlace) await copyFile(file, order.out);
-    await run(tool, order, key, surroundings);
-    const verified = isVerified(tool, order, surroundings.environment);
-    await rename(order.out, out);
-    return { file: out, program: tool.program, verified };
+    await tool.prepare?.(order);
+    return await work(order);
   } finally {
     await rm(place, { recursive: true, force: true });
   }
 }
 
-async function run(tool: FileTool, order: FileOrder, key: AgentKey, surroundings: ToolSurroundings): Promise<void> {
+async function run(
+  tool: FileTool,
+  order: FileOrder,
+  { key, sign }: { readonly key: AgentKey; readonly sign: ToolOrder['sign'] },
+  surroundings: ToolSurroundings,
+): Promise<number> {
   const { program, args } = tool.sign(order);
   const fileName = basename(order.file);
   // The tool's own command line has the paths of this run in it: what approvers see is to be the same when it is run again.
   const asking = { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName };
   const { code } = await runWithKeys(
-    { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false },
+    { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false, ...(sign && { sign }) },
     surroundings,
   );
-  if (code !== 0) throw new ClientError(EXIT.failed, `${program} failed (${code}); ${fileName} is as it was.`);
+  return code;
 }
 
 function isVerified(tool: FileTool, order: FileOrder, env: NodeJS.ProcessEnv): boolean {

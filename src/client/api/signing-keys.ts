@@ -1,0 +1,45 @@
+import type { ApiClient } from './api-client.js';
+import { usageError } from './exit-codes.js';
+
+/** A signing key as the service lists it. */
+export interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  /** `rsa-2048`, `ec-p256` and so on. */
+  readonly type: string;
+  readonly purpose: string;
+  readonly version: number;
+  readonly state: string;
+  /** PEM, of the version that signs now. */
+  readonly publicKey?: string;
+  readonly certificateId?: string;
+}
+
+const PAGE = 200;
+
+/** All signing keys that the caller may see. */
+export async function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
+  const all: ListedKey[] = [];
+  let after = '';
+  for (;;) {
+    const page: { items: ListedKey[]; nextCursor: string | null } = await api.call(
+      'GET',
+      `/api/v1/signing-keys?limit=${PAGE}${after}`,
+    );
+    all.push(...page.items);
+    if (page.nextCursor === null) return all;
+    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+}
+
+/** The key with this name or id. ClientError (usage) when there is none. */
+export async function signingKeyNamed(api: ApiClient, name: string): Promise<ListedKey> {
+  return keyNamed(await listSigningKeys(api), name);
+}
+
+/** The key with this name or id among those that were listed. ClientError (usage) when there is none. */
+export function keyNamed(listed: readonly ListedKey[], name: string): ListedKey {
+  const key = listed.find((one) => one.name === name || one.id === name);
+  if (key === undefined) throw usageError(`There is no signing key "${name}" among those that you may see.`);
+  return key;
+}

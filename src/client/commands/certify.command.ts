@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises';
+import { awaited, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { signingKeyNamed } from '../api/signing-keys.js';
+
+/** As the service answers; the certificate is there once the request is signed. */
+interface Made {
+  readonly status: string;
+  readonly requestId: string;
+  readonly approvalId?: string;
+  readonly certificate?: { readonly subject: string; readonly notAfter: string; readonly chain: readonly string[] };
+}
+
+/** Options for the parts of the name, with what the service calls them. */
+const NAME_OPTIONS = {
+  'common-name': 'commonName',
+  organization: 'organization',
+  'organizational-unit': 'organizationalUnit',
+  locality: 'locality',
+  state: 'state',
+  country: 'country',
+} as const;
+
+export const certify: ClientCommand = {
+  name: 'certify',
+  usage:
+    'KEY --common-name NAME [--organization NAME] [--organizational-unit NAME] [--locality NAME] [--state NAME] [--country CC] [--not-after TIME] [--wait SECONDS] [--out FILE]',
+  meaning: 'has a key make a self-signed certificate, for tools that need one; the same call again goes on with it',
+  options: {
+    ...Object.fromEntries(Object.keys(NAME_OPTIONS).map((name) => [name, { type: 'string' as const }])),
+    'not-after': { type: 'string' },
+    wait: { type: 'string' },
+    out: { type: 'string' },
+  },
+  async run(invocation) {
+    const { options, positionals } = invocation;
+    const [name, ...more] = positionals;
+    if (name === undefined || more.length > 0) throw usageError('certify takes one key.');
+    const body = { subject: subjectOf(options), notAfter: timeOf(text(options, 'not-after')) };
+    const seconds = secondsOf(text(options, 'wait'));
+    const api = await invocation.api();
+    const { id } = await signingKeyNamed(api, name);
+    const ask = (): Promise<Made> =>
+      api.call('POST', `/api/v1/signing-keys/${id}/self-signed-certificate`, { body, repeatable: true });
+    const first = await ask();
+    if (first.certificate !== undefined) return finish(invocation, first);
+    const request = await awaited(api, first.requestId, seconds);
+    if (request.status === 'FAILED')
+      throw new ClientError(EXIT.failed, `${request.failure?.detail} [${request.failure?.code}]`);
+    return finish(invocation, request.status === 'SIGNED' ? await ask() : first);
+  },
+};
+
+function subjectOf(options: OptionValues): Record<string, string> {
+  if (text(options, 'common-name') === undefined) throw usageError('certify takes --common-name NAME.');
+  const given = Object.entries(NAME_OPTIONS).map(([option, part]) => [part, text(options, option)] as const);
+  return Object.fromEntries(given.filter((pair): pair is readonly [(typeof pair)[0], string] => pair[1] !== undefined));
+}
+
+function timeOf(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const at = new Date(given);
+  if (Number.isNaN(at.getTime())) throw usageError('--not-after takes a time, such as 2036-01-01T00:00:00Z.');
+  return at.toISOString();
+}
+
+async function finish({ options, note, print }: Invocation, made: Made): Promise<ExitCode> {
+  const { status, requestId, certificate } = made;
+  if (certificate === undefined) {
+    note(`Not signed yet (${status}, request ${requestId}). The same call goes on with it, with --wait until then.`);
+    print(made, [requestId]);
+    return EXIT.pending;
+  }
+  const pem = certificate.chain.join('');
+  const out = text(options, 'out');
+  if (out !== undefined) await writeFile(out, pem);
+  print(made, [out ?? pem.trimEnd()]);
+  return EXIT.done;
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import type { Caller } from '../../access/caller.js';
+import { writePem } from '../../formats/encoding/base64.js';
+import { isMlDsa, type SignaturePurpose } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Clock } from '../../platform/time/clock.js';
+import type { Certificate } from '../certificates/certificate.entity.js';
+import { type DistinguishedName, selfIssuedCertificate, signed } from '../certificates/certificate-writer.js';
+import { CertificatesService } from '../certificates/certificates.service.js';
+import { FORMAT_DIGESTS, signatureIdentifier } from '../formats/algorithm-identifiers.js';
+import type { KeyPurpose } from '../keys/signing-key.entity.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import { schemeFor } from '../requests/sign-request-validator.js';
+import { SigningRequestsReader } from '../requests/signing-requests.reader.js';
+import { SigningService } from '../requests/signing.service.js';
+
+export interface SelfSignedOrder {
+  readonly subject: DistinguishedName;
+  readonly notAfter?: Date;
+}
+
+/** A certificate that a key signs for itself, with the request for its signature. */
+export interface SelfSignedCertificate {
+  readonly request: Pick<SigningRequest, 'id' | 'status' | 'approvalId'>;
+  /** Undefined until the request is signed. */
+  readonly certificate?: Certificate;
+}
+
+/** What the key signs, and how. */
+interface Composed {
+  readonly toBeSigned: Buffer;
+  /** AlgorithmIdentifier, DER. */
+  readonly identifier: Buffer;
+  readonly algorithm: (typeof FORMAT_DIGESTS)[number];
+  readonly digest: Buffer;
+}
+
+/** "No well-defined expiration date" (RFC 5280 section 4.1.2.5). */
+const NO_END = new Date('9999-12-31T23:59:59Z');
+
+/** Purposes of the keys that make such a certificate, with the purpose that their request names; undefined names none. */
+const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: SignaturePurpose | undefined }>> = {
+  signing: { purpose: undefined },
+  'code-signing': { purpose: 'code-signing' },
+  documents: { purpose: 'documents' },
+  'tls-client': { purpose: 'tls-client' },
+  'ssh-login': { purpose: 'ssh-login' },
+};
+
+/**
+ * Certificates that a key signs for itself, for programs that find no key without a certificate (Java's PKCS #11). The signature is a signing
+ * request like any other: under the policies of the key, and counted.
+ */
+@Injectable()
+export class SelfSignedCertificatesService {
+  constructor(
+    private readonly keys: SigningKeyReader,
+    private readonly signing: SigningService,
+    private readonly requests: SigningRequestsReader,
+    private readonly certificates: CertificatesService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Makes the certificate of the version that signs now, or asks for its approval. The same order is the same certificate: the call is
+   * repeated when the request was approved, and then stores it. Problem `certificate.self-signed`.
+   */
+  async make(caller: Caller, keyId: string, order: SelfSignedOrder): Promise<SelfSignedCertificate> {
+    const { version } = await this.keys.get(keyId);
+    const key = await this.keys.version(keyId, version);
+    const composed = compose(key, order, this.clock.now());
+    const request = (await this.requests.about(key, composed.digest)) ?? (await this.ask(caller, key, composed, order));
+    if (request.signature === null || request.status !== 'SIGNED') return { request };
+    const der = signed(composed.toBeSigned, composed.identifier, request.signature);
+    return { request, certificate: await this.certificates.importOnce(caller, keyId, writePem('CERTIFICATE', der)) };
+  }
+
+  private async ask(
+    caller: Caller,
+    key: ActiveKey,
+    { algorithm, digest }: Composed,
+    { subject, notAfter }: SelfSignedOrder,
+  ): Promise<SigningRequest> {
+    const request = await this.signing.submit(caller, {
+      digest: digest.toString('base64'),
+      algorithm,
+      key: key.keyId,
+      scheme: schemeFor(key.type, undefined),
+      purpose: REQUEST_PURPOSES[key.purpose]?.purpose,
+      format: 'raw',
+      timestamp: false,
+      metadata: { filename: `${key.name}.crt`, purpose: 'self-signed certificate', subject: { ...subject }, notAfter },
+      reference: null,
+      background: false,
+    });
+    if (request.keyVersion === key.version) return request;
+    throw refused(`The key "${key.name}" was rotated meanwhile: repeat the call.`);
+  }
+}
+
+function compose(key: ActiveKey, { subject, notAfter }: SelfSignedOrder, now: Date): Composed {
+  const { name, type, purpose, publicKey, constraints, madeAt } = key;
+  if (REQUEST_PURPOSES[purpose] === undefined || isMlDsa(type))
+    throw refused(`The key "${name}" (${type}, for ${purpose}) makes no certificate of its own.`);
+  const end = notAfter ?? key.notAfter ?? NO_END;
+  if (end <= now || end <= madeAt) {
+    const errors = [{ pointer: '/notAfter', detail: 'must be in the future' }];
+    throw new Problem('malformed', 'certificate.end', '/notAfter: must be in the future.', { errors });
+  }
+  const algorithm = FORMAT_DIGESTS.find((one) => constraints.algorithms?.includes(one) ?? true) ?? 'sha256';
+  const identifier = signatureIdentifier(schemeFor(type, undefined), algorithm, type);
+  const contents = { subject, publicKey, purpose, algorithm: identifier, notBefore: madeAt, notAfter: end };
+  const toBeSigned = selfIssuedCertificate(contents);
+  return { toBeSigned, identifier, algorithm, digest: createHash(algorithm).update(toBeSigned).digest() };
+}
+
+function refused(detail: string): Problem {
+  return new Problem('conflict', 'certificate.self-signed', detail);
+}
