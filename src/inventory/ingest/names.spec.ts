@@ -48,6 +48,10 @@ describe('a name is read whole', () => {
     ['P192', 'CRITICAL', 'EC'],
     ['EC-256', 'HIGH', 'EC'],
     ['DES-MAC', 'CRITICAL', 'DES'],
+    ['ecdsa-sha2-1.3.132.0.10', 'MEDIUM', 'ECDSA'],
+    ['crypto/algorithm/rsa@1.2.840.113549.1.1.7', 'HIGH', 'RSA'],
+    ['x509.SHA384WithRSAPSS', 'MEDIUM', 'RSA'],
+    ['aes256gcm16-prfsha384-ecp384', 'HIGH', 'EC'],
   ])('%s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family });
   });

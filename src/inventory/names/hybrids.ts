@@ -34,11 +34,12 @@ const STANDARD_KEM = 'ML-KEM';
  * signature beside a classical one, in any order. A broken part makes none: nothing is left then but the other.
  */
 export function hybridOf(name: string, mentions: readonly Mention[]): Hybrid | undefined {
-  const known = BY_BARE_NAME.get(bare(name));
   const post = mentions.filter(({ nature }) => nature === 'post-quantum');
+  if (post.length === 0) return undefined;
   const classical = mentions.filter(({ nature }) => nature === 'classical');
   const apart = new Set([...post, ...classical].map(({ part }) => part));
-  if (post.length === 0 || classical.length === 0 || apart.size > 1) return undefined;
+  if (classical.length === 0 || apart.size > 1) return undefined;
+  const known = BY_BARE_NAME.get(bare(name));
   const kem = post.find(({ role }) => role === 'exchange');
   if (kem !== undefined && classical.some(agrees))
     return {

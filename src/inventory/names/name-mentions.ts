@@ -50,14 +50,16 @@ const BY_PARAM: ReadonlySet<FamilySizes> = new Set(['mlkem', 'mldsa', 'level', '
 export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   const mentions = familiesIn(tokens);
   const unread: string[] = [];
+  let part = 0;
   for (const [at, token] of tokens.entries()) {
-    if (token.kind === 'unknown' && token.text.length >= SHORTEST_UNREAD) unread.push(token.text);
-    else if (token.kind === 'number')
-      giveSize({ value: token.value, at }, around(mentions, tokens, at), isBeforeItsOwner(tokens, at));
-    else if (token.kind === 'curve') giveCurve(token.curveBits, around(mentions, tokens, at));
-    else if (token.kind === 'mode') giveMode(token.mode, around(mentions, tokens, at));
-    else if (token.kind === 'padding') givePadding(token.padding, around(mentions, tokens, at));
-    else if (token.kind === 'purpose') givePurpose(token.purpose, around(mentions, tokens, at));
+    const beside = () => around(mentions, at, part);
+    if (token.kind === 'list') part += 1;
+    else if (token.kind === 'unknown' && token.text.length >= SHORTEST_UNREAD) unread.push(token.text);
+    else if (token.kind === 'number') giveSize({ value: token.value, at }, beside(), isBeforeItsOwner(tokens, at));
+    else if (token.kind === 'curve') giveCurve(token.curveBits, beside());
+    else if (token.kind === 'mode') giveMode(token.mode, beside());
+    else if (token.kind === 'padding') givePadding(token.padding, beside());
+    else if (token.kind === 'purpose') givePurpose(token.purpose, beside());
   }
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
 }
@@ -121,8 +123,7 @@ interface Around {
   readonly behind: readonly Mention[];
 }
 
-function around(mentions: readonly Mention[], tokens: readonly NameToken[], at: number): Around {
-  const part = tokens.slice(0, at).filter(({ kind }) => kind === 'list').length;
+function around(mentions: readonly Mention[], at: number, part: number): Around {
   const own = mentions.filter((mention) => mention.part === part);
   return {
     before: own.filter((mention) => mention.at <= at).reverse(),

@@ -23,6 +23,8 @@ export interface NameReading {
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
 const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+/** An object identifier at the end of a name, as RFC 5656 names curves and CycloneDX refers to algorithms: `aes-128-gcm@2.16.840…`. */
+const OID_AT_END = /[-@:_\s(]([0-2](?:\.\d{1,20}){3,30})\)?$/;
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words as those who name public-key algorithms like them. */
@@ -50,10 +52,19 @@ export function readName(name: string): NameReading {
 function readKnown(text: string): NameReading | undefined {
   const suite = findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
-  const known = findKnownName(text) ?? findKnownName(fragmentOf(text)) ?? findKnownName(text.replace(PREFIX, ''));
+  const known =
+    findKnownName(text) ?? findShortened(text, fragmentOf(text)) ?? findShortened(text, withoutPrefix(text));
   if (known === undefined) return undefined;
   if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
   return { ...readWords(known.means), isWhole: true };
+}
+
+function findShortened(text: string, short: string): ReturnType<typeof findKnownName> {
+  return short.length === text.length ? undefined : findKnownName(short);
+}
+
+function withoutPrefix(text: string): string {
+  return text.replace(PREFIX, '');
 }
 
 /** The last part of a URI, which names the algorithm: XML Signature and its kin. */
@@ -63,12 +74,20 @@ function fragmentOf(text: string): string {
   return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
 }
 
-function readWords(text: string): NameReading {
+/** A name with what the object identifier at its end stands for, if a registry gives it. */
+function withOidNamed(text: string): string {
+  const [all = '', oid = ''] = OID_AT_END.exec(text) ?? [];
+  const found = oid === '' ? undefined : findByOid(oid);
+  return found === undefined ? text : `${text.slice(0, -all.length)} ${found.name}`;
+}
+
+function readWords(name: string): NameReading {
+  const text = withOidNamed(name);
   const curve = findCurve(text);
   const gss = GSS.exec(text)?.[1];
   if (gss !== undefined) return readName(GSS_METHODS[gss] ?? gss);
   const fragment = fragmentOf(text);
-  const tokens = tokensOf(curve === undefined ? fragment.replace(PREFIX, '') : text);
+  const tokens = tokensOf(curve === undefined ? withoutPrefix(fragment) : text);
   const read = mentionsOf(tokens);
   const mentions = meantBy(read, fragment);
   return {

@@ -1,5 +1,5 @@
 import { truncate } from '../../platform/text/truncate.js';
-import { type Word, wordsAt } from '../vocabularies/word-book.js';
+import { eachWordAt, type Word } from '../vocabularies/word-book.js';
 
 /** A part of a name. `list` stands between names that are given one beside the other. */
 export type NameToken =
@@ -69,72 +69,77 @@ function lettersOf(part: string): Letters {
 
 /** A plus belongs to a word only at its end, as in SPHINCS+: elsewhere it stands between two. */
 function isPartOfWord(part: string, index: number, character: string): boolean {
-  if (/[\p{L}\p{N}]/u.test(character)) return true;
-  return character === '+' && /[a-z]/i.test(part[index - 1] ?? '') && !/[a-z0-9]/i.test(part[index + 1] ?? '');
+  if (isLetter(character) || isDigit(character)) return true;
+  if (character < '\u0080')
+    return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));
+  return /[\p{L}\p{N}]/u.test(character);
 }
 
 function isBoundary(before: string, here: string, after: string): boolean {
   if (isDigit(before) !== isDigit(here)) return true;
   if (!isUpper(here)) return false;
-  return !isUpper(before) || /[a-z]/.test(after);
+  return !isUpper(before) || isLower(after);
 }
 
 const isDigit = (character: string) => character >= '0' && character <= '9';
 const isUpper = (character: string) => character >= 'A' && character <= 'Z';
+const isLower = (character: string) => character >= 'a' && character <= 'z';
+const isLetter = (character: string) => isLower(character) || isUpper(character);
+const isLetterOrDigit = (character: string) => isLetter(character) || isDigit(character);
 
+/** The cheapest way to each place of the text, and from its end back over the tokens of the cheapest way. */
 function cut(letters: Letters): NameToken[] {
   const { text } = letters;
   const best: (Step | undefined)[] = [{ cost: 0, from: 0, token: { kind: 'noise' } }];
   for (let from = 0; from < text.length; from += 1) {
     const reached = best[from];
     if (reached === undefined) continue;
-    for (const step of stepsFrom(letters, from)) {
-      const cost = reached.cost + step.cost;
-      if (cost < (best[step.to]?.cost ?? Infinity)) best[step.to] = { cost, from, token: step.token };
-    }
+    const step = (token: NameToken, to: number, more: number) => {
+      const cost = reached.cost + more;
+      if (cost < (best[to]?.cost ?? Infinity)) best[to] = { cost, from, token };
+    };
+    if (!isInNumber(letters, from))
+      eachWordAt(text, from, (word, to) => {
+        const cost = costOfWord(letters, from, to);
+        if (cost !== undefined) step(word, to, cost);
+      });
+    if (letters.begins[from] === true) stepOverPiece(letters, from, step);
   }
   const tokens: NameToken[] = [];
   for (let at = text.length; at > 0;) {
     const step = best[at];
     if (step === undefined) return [{ kind: 'unknown', text }];
-    tokens.unshift(step.token);
+    tokens.push(step.token);
     at = step.from;
   }
-  return tokens;
+  return tokens.reverse();
 }
 
-interface NextStep {
-  readonly to: number;
-  readonly cost: number;
-  readonly token: NameToken;
+/** A number, or letters that are in no vocabulary. */
+function stepOverPiece(
+  { text, begins }: Letters,
+  from: number,
+  step: (token: NameToken, to: number, cost: number) => void,
+): void {
+  const to = begins.indexOf(true, from + 1);
+  const piece = text.slice(from, to);
+  if (isDigit(piece.charAt(0)) && /^\d+$/.test(piece)) step({ kind: 'number', value: Number(piece) }, to, WORD_COST);
+  else step({ kind: 'unknown', text: piece }, to, UNKNOWN_COST + piece.length);
 }
 
-function stepsFrom(letters: Letters, from: number): NextStep[] {
-  const { text, begins, separated } = letters;
-  const steps: NextStep[] = [];
-  const isInNumber = from > 0 && !separated[from] && isDigit(text[from - 1] ?? '') && isDigit(text[from] ?? '');
-  if (!isInNumber) for (const { to, word } of wordsAt(text, from)) steps.push(...wordStep(letters, { from, to, word }));
-  if (begins[from] === true) {
-    const end = begins.indexOf(true, from + 1);
-    const piece = text.slice(from, end);
-    if (/^\d+$/.test(piece)) steps.push({ to: end, cost: WORD_COST, token: { kind: 'number', value: Number(piece) } });
-    else steps.push({ to: end, cost: UNKNOWN_COST + piece.length, token: { kind: 'unknown', text: piece } });
-  }
-  return steps;
+function isInNumber({ text, separated }: Letters, at: number): boolean {
+  return at > 0 && separated[at] !== true && isDigit(text.charAt(at - 1)) && isDigit(text.charAt(at));
 }
 
-function wordStep(
-  { text, begins, separated }: Letters,
-  { from, to, word }: { from: number; to: number; word: Word },
-): NextStep[] {
-  const cutsNumber = !separated[to] && isDigit(text.charAt(to - 1)) && isDigit(text.charAt(to));
-  if (cutsNumber) return [];
+/** Undefined where the letters are no word of their own. */
+function costOfWord(letters: Letters, from: number, to: number): number | undefined {
+  const { begins, separated } = letters;
+  if (isInNumber(letters, to)) return undefined;
   const isFree = begins[from] === true && begins[to] === true;
-  if (!isFree && to - from < SHORTEST_GLUED_WORD) return [];
+  if (!isFree && to - from < SHORTEST_GLUED_WORD) return undefined;
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
   let gaps = 0;
   for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;
   // "CCMP-256" holds no P-256.
-  if (gaps > 0 && !isFree) return [];
-  return [{ to, cost: WORD_COST + gaps * GAP_COST + glued, token: word }];
+  return gaps > 0 && !isFree ? undefined : WORD_COST + gaps * GAP_COST + glued;
 }

@@ -19,12 +19,13 @@ export function purposeOf(mention: Mention, context: MentionContext): Purpose {
   return purposeOfKey(mention, context);
 }
 
-/** Of a key that signs, encrypts and agrees. A hash beside it is that of a signature, but for OAEP. */
+/** Of a key that signs, encrypts and agrees. A hash beside it is that of a signature, but for OAEP and in what encrypts as well (a proposal of IKE). */
 function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): Purpose {
   if (padding === 'oaep') return 'encryption';
   const says = (one: Purpose) => purpose === one || declared.primitive === 'signature';
   if (padding === 'pss' || says('signature')) return 'signature';
-  const signsHash = all.some(({ role }) => role === 'hash') && declared.primitive !== 'pke';
+  const has = (wanted: string) => all.some(({ role }) => role === wanted);
+  const signsHash = has('hash') && !has('cipher') && declared.primitive !== 'pke';
   if (signsHash && (purpose === 'encryption' || purpose === null))
     return purpose === null ? (declaredPurpose(declared) ?? 'signature') : 'signature';
   return purpose ?? declaredPurpose(declared) ?? 'unknown';

@@ -16,6 +16,8 @@ export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   readonly groups: readonly string[];
   /** For protocols that are identified by their name only. */
   readonly name: string;
+  /** What the name says beside protocol and version: `group31` of `IKEv2 group31`. */
+  readonly addition: string;
 }
 
 /** What rules use of a protocol. */
@@ -43,6 +45,7 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
     suites: texts(declaredSuites.map(({ name }) => name)),
     groups: [...new Set(texts(groups))],
     name: type === 'unknown' ? truncate(component.name, LONGEST_PROTOCOL_NAME) : '',
+    addition: type === 'unknown' || named === null ? '' : additionTo(component.name, named[0]),
   };
 }
 
@@ -50,6 +53,12 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
 function typeOf17(component: CdxComponent): string | undefined {
   const type = keptMember(component, 'cryptoProperties.protocolProperties.type');
   return typeof type === 'string' ? type.toLowerCase() : undefined;
+}
+
+/** Without the blanks, brackets and signs around it. */
+function additionTo(name: string, protocol: string): string {
+  const rest = truncate(name, LONGEST_PROTOCOL_NAME).replace(protocol, ' ');
+  return /[\p{L}\p{N}].*[\p{L}\p{N}]/u.exec(rest)?.[0] ?? '';
 }
 
 function texts(values: readonly unknown[]): string[] {
@@ -62,14 +71,17 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
   const own = OVER_TLS.has(type) ? [] : suites.flatMap((name) => algorithmUsesOf(name));
   const known = declared.name === '' ? undefined : readAlgorithm(declared.name);
   const ofName = known?.reading.isWhole === true ? known.uses : [];
-  const exchanges = [
-    ...referred,
-    ...own,
-    ...ofName,
-    ...declared.groups.flatMap((name) => algorithmUsesOf(name)),
-  ].filter(isExchange);
+  const said = [...referred, ...own, ...ofName, ...declared.groups.flatMap((name) => algorithmUsesOf(name))];
+  const saidExchanges = said.filter(isExchange);
+  const byAddition = saidExchanges.length === 0 ? exchangesIn(declared.addition) : [];
+  const exchanges = saidExchanges.length === 0 ? byAddition : saidExchanges;
   const isMixed = exchanges.some(isPostQuantum) && exchanges.some((use) => !isPostQuantum(use));
-  const ingredients = [...referred, ...ofName, ...own.filter((use) => !isExchange(use) && use.usage !== 'kdf')];
+  const ingredients = [
+    ...referred,
+    ...ofName,
+    ...byAddition,
+    ...own.filter((use) => !isExchange(use) && use.usage !== 'kdf'),
+  ];
   const quality = isMixed ? ['mixed-exchange'] : [];
   if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
   return {
@@ -78,6 +90,16 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
     ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
     quality,
   };
+}
+
+/**
+ * The key exchange that people name a protocol by (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`): it counts where the document says none, and
+ * only if it is one and nothing else.
+ */
+function exchangesIn(addition: string): readonly AlgorithmUse[] {
+  if (addition === '') return [];
+  const { uses, reading } = readAlgorithm(addition);
+  return reading.isWhole ? uses.filter(isExchange) : [];
 }
 
 /** Protocols whose suites are those of TLS. */

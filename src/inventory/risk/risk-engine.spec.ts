@@ -155,6 +155,19 @@ describe('protocols', () => {
     expect(judge('protocol', facts, 'media', [kept])).toMatchObject({ level: 'HIGH', rule: 'T-TLS-1.0-1.1' });
   });
 
+  it.each([
+    ['ike', '2', 'IKEv2 group31', 'HIGH'],
+    ['ike', '2', 'IKEv2 with ML-KEM', 'LOW'],
+    ['tls', '1.3', 'TLS 1.3 (X25519MLKEM768)', 'NONE'],
+    ['tls', '1.3', 'TLS 1.3 of the host x448', 'LOW'],
+  ])(
+    '%s %s has the key exchange that the name says, if it says nothing else: %s is %s',
+    (type, version, name, level) => {
+      const facts = { assetType: 'protocol', protocolProperties: { type, version } };
+      expect(judge('protocol', facts, name).level).toBe(level);
+    },
+  );
+
   it('WireGuard is known by its name', () => {
     const facts = { assetType: 'protocol', protocolProperties: { type: 'other' } };
     expect(judge('protocol', facts, 'WireGuard').level).toBe('HIGH');

@@ -248,7 +248,7 @@ export class SubjectReader {
 
 const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
 const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
-const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '' };
+const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '', addition: '' };
 
 /** Names that were not read, and the conditions of quality that come of it. */
 interface Unread {

@@ -51,31 +51,30 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-/** Words by their letters, so that all words that begin at a place of a text are found in one walk. */
+/** Words by the codes of their letters, so that all words that begin at a place of a text are found in one walk. */
 interface Branch {
-  readonly next: Map<string, Branch>;
+  readonly next: Map<number, Branch>;
   word: Word | undefined;
 }
 
 const ROOT: Branch = { next: new Map(), word: undefined };
 for (const [letters, word] of WORDS) {
   let branch = ROOT;
-  for (const letter of letters) {
-    let next = branch.next.get(letter);
-    if (next === undefined) branch.next.set(letter, (next = { next: new Map(), word: undefined }));
+  for (let at = 0; at < letters.length; at += 1) {
+    const code = letters.charCodeAt(at);
+    let next = branch.next.get(code);
+    if (next === undefined) branch.next.set(code, (next = { next: new Map(), word: undefined }));
     branch = next;
   }
   branch.word = word;
 }
 
-/** All words that a text has at a place, with the places behind them. The text is in lower case, without hyphens, blanks and the like. */
-export function wordsAt(text: string, from: number): { readonly to: number; readonly word: Word }[] {
-  const found: { to: number; word: Word }[] = [];
+/** Tells of each word that a text has at a place, with the place behind it. The text is in lower case, without hyphens, blanks and the like. */
+export function eachWordAt(text: string, from: number, tell: (word: Word, to: number) => void): void {
   let branch: Branch | undefined = ROOT;
   for (let at = from; at < text.length; at += 1) {
-    branch = branch.next.get(text.charAt(at));
+    branch = branch.next.get(text.charCodeAt(at));
     if (branch === undefined) break;
-    if (branch.word !== undefined) found.push({ to: at + 1, word: branch.word });
+    if (branch.word !== undefined) tell(branch.word, at + 1);
   }
-  return found;
 }
