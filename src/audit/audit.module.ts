@@ -33,7 +33,17 @@ import { VouchedEntries } from './log/vouched-entries.js';
 @Module({
   imports: [
     HsmModule,
-    TypeOrmModule.forFeature([AuditEntry, AuditStream, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint, RestoredDatabase]),
+    TypeOrmModule.forFeature([
+      AuditEntry,
+      AuditStream,
+      LogWaiting,
+      LogLeaf,
+      LogTile,
+      LogHead,
+      LogKey,
+      LogCheckpoint,
+      RestoredDatabase,
+    ]),
   ],
   controllers: [AuditController, LogController],
   providers: [
