@@ -21,6 +21,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   webhook_endpoint: 'what we sign messages with',
   webhook_old_secret: 'the same, for a while',
   workload_identity: 'what an issuer proved of a run: its token was used, and ends with its trust (workload.spec.ts)',
+  used_proof: 'marks of proofs that were used',
   workload_token_use: 'marks of tokens that were used',
 };
 
