@@ -276,6 +276,15 @@ async function refusals(directory: string): Promise<void> {
   writeFileSync(join(copy, 'database.dump'), dump);
   const { code, err } = await inst.admin(['restore', 'run', copy]);
   check('a backup with one bit changed is refused', code === 1 && err.includes('was changed'), err);
+  // Not a table, so the database counts as empty, and a statement in the middle of the restore fails.
+  await inst.postgres.sql('CREATE TYPE signing_request AS ENUM ()', 'sealwright');
+  const failing = await inst.admin(['restore', 'run', directory]);
+  check(
+    'a statement that fails in the middle fails the restore, in the words of the server',
+    failing.code === 1 && failing.err.includes('already exists'),
+    failing.err,
+  );
+  await inst.postgres.sql('DROP TYPE signing_request', 'sealwright');
   const missing = await inst.admin(['restore', 'run', at('nowhere')]);
   check(
     'a backup that is not there is refused',
