@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../platform/config/config.js';
 import { type AdminCommand, AdminError, print } from './command.js';
@@ -75,7 +76,7 @@ describe('sealwright-admin', () => {
   });
 
   it('says in words what the database answered', async () => {
-    const refused = Object.assign(new Error('no pg_hba.conf entry'), { code: '28000' });
+    const refused = Object.assign(new DatabaseError('no pg_hba.conf entry', 1, 'error'), { code: '28000' });
     expect(await runProgram(fails(refused), ['fails'])).toBe(1);
     expect(said).toContain('it refuses the user or the password (SVC_DATABASE_URL)');
     expect(said).not.toContain('program.spec');

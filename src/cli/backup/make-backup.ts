@@ -7,7 +7,9 @@ import { schemaFault } from '../../platform/instances/schema-fit.js';
 import { AdminError } from '../command.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {
+  CHECKPOINT_FILE,
   type DatabaseCopyWay,
+  DUMP_FILE,
   filesOf,
   type Manifest,
   MANIFEST_FILE,
@@ -20,13 +22,11 @@ import { copyToken, isSoftHsm, overlap, TOKEN_DIRECTORY, tokenDirectory } from '
 import { assertSound } from './verify-backup.js';
 import { assertWitness, tellWitness } from './witness.js';
 
-export const DUMP_FILE = 'database.dump';
-export const BASE_DIRECTORY = 'database';
+const BASE_DIRECTORY = 'database';
 const SETTINGS_FILE = 'settings.env';
-const CHECKPOINT_FILE = 'checkpoint.txt';
 const LOG_KEY_FILE = 'log-key.pem';
 /** A name without it was never finished. */
-export const UNFINISHED = '.partial';
+const UNFINISHED = '.partial';
 const MB = 1024 * 1024;
 /** A dump is compressed and has no indexes: it takes less than half of what the database takes. */
 const DUMP_SHARE = 1 / 2;

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { AdminError } from '../command.js';
 
 export const MANIFEST_FILE = 'manifest.json';
+/** Of a logical copy. */
+export const DUMP_FILE = 'database.dump';
+export const CHECKPOINT_FILE = 'checkpoint.txt';
 /** A version of the product reads the formats up to its own. */
 export const MANIFEST_FORMAT = 1;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;

@@ -80,7 +80,7 @@ export function startProgram(
   connection: { readonly config: Config; readonly server: Server } | undefined,
   signal?: AbortSignal,
 ): ChildProcess {
-  const env = programEnvironment(connection === undefined ? {} : connectionOf(connection));
+  const env = programEnvironment(connection === undefined ? {} : connectionOf(name, connection));
   return spawn(join(directory, name), [...args], { env, stdio: ['pipe', 'pipe', 'pipe'], ...(signal && { signal }) });
 }
 
@@ -95,7 +95,10 @@ export async function ended(child: ChildProcess, name: Program): Promise<void> {
   if (code !== 0) throw new AdminError(`${name} failed (${code}): ${said.trim() || 'it said nothing'}`);
 }
 
-function connectionOf({ config, server }: { config: Config; server: Server }): Record<string, string> {
+function connectionOf(
+  program: Program,
+  { config, server }: { config: Config; server: Server },
+): Record<string, string> {
   const { user, password, database, isEncrypted, files, parameters } = config.database;
   const { ca = config.databaseCaFile, cert, key } = files;
   const isVerified = isEncrypted || config.databaseCaFile !== '';
@@ -112,6 +115,6 @@ function connectionOf({ config, server }: { config: Config; server: Server }): R
     // Roles may have time-outs that a long copy would meet.
     PGOPTIONS: `${parameters['options'] ?? ''} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`.trim(),
     PGCONNECT_TIMEOUT: '10',
-    PGAPPNAME: 'sealwright-admin',
+    PGAPPNAME: `sealwright-admin ${program}`,
   };
 }

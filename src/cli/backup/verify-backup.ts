@@ -2,7 +2,15 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
-import { type Manifest, MANIFEST_FILE, pathsBelow, readManifest, sha256Of } from './manifest.js';
+import {
+  CHECKPOINT_FILE,
+  DUMP_FILE,
+  type Manifest,
+  MANIFEST_FILE,
+  pathsBelow,
+  readManifest,
+  sha256Of,
+} from './manifest.js';
 import { ended, type PostgresPrograms, startProgram } from './postgres-programs.js';
 import { readWitness } from './witness.js';
 
@@ -46,10 +54,10 @@ async function filesThatDiffer(directory: string, { files }: Manifest): Promise<
 /** The checkpoint in the backup is the one that the manifest speaks of, and the key of the log signed it. */
 async function logFaults(directory: string, { log }: Manifest): Promise<string[]> {
   if (log === undefined) return [];
-  const note = await readFile(join(directory, 'checkpoint.txt'), 'utf8').catch(() => '');
+  const note = await readFile(join(directory, CHECKPOINT_FILE), 'utf8').catch(() => '');
   const opened = openNote(note, Buffer.from(log.publicKey, 'base64'));
   const isIt = opened?.origin === log.origin && opened.size === log.size && opened.root.toString('base64') === log.root;
-  return isIt ? [] : ['checkpoint.txt is not the signed checkpoint that the manifest names'];
+  return isIt ? [] : [`${CHECKPOINT_FILE} is not the signed checkpoint that the manifest names`];
 }
 
 /** Reads the whole dump, as a restore would. */
@@ -59,7 +67,7 @@ async function dumpFaults(
   { programs, signal }: VerifyOptions,
 ): Promise<string[]> {
   if (database.way !== 'logical' || programs === undefined) return [];
-  const args = ['--file=/dev/null', join(directory, 'database.dump')];
+  const args = ['--file=/dev/null', join(directory, DUMP_FILE)];
   const child = startProgram(programs, 'pg_restore', args, undefined, signal);
   child.stdin?.end();
   child.stdout?.resume();
@@ -67,7 +75,7 @@ async function dumpFaults(
     () => [],
     (error: Error) => {
       signal?.throwIfAborted();
-      return [`database.dump cannot be read: ${error.message}`];
+      return [`${DUMP_FILE} cannot be read: ${error.message}`];
     },
   );
 }

@@ -6,7 +6,7 @@ import { type Config, softHsmConfiguration } from '../../platform/config/config.
 import { newId } from '../../platform/database/new-id.js';
 import { MIGRATION_NAMES } from '../../platform/instances/schema-fit.js';
 import { countRelations } from '../backup/database-snapshot.reader.js';
-import type { Manifest } from '../backup/manifest.js';
+import { DUMP_FILE, type Manifest } from '../backup/manifest.js';
 import {
   ended,
   findPrograms,
@@ -15,7 +15,7 @@ import {
   type Server,
   startProgram,
 } from '../backup/postgres-programs.js';
-import { putToken, TOKEN_DIRECTORY, tokenDirectory } from '../backup/token-copy.js';
+import { isSoftHsm, putToken, TOKEN_DIRECTORY, tokenDirectory } from '../backup/token-copy.js';
 import { assertSound } from '../backup/verify-backup.js';
 import { AdminError } from '../command.js';
 
@@ -95,7 +95,7 @@ async function restoreToken(
   directory: string,
   { pkcs11Library }: Config,
 ): Promise<boolean | undefined> {
-  if (token.way === 'elsewhere' || !/softhsm/i.test(pkcs11Library)) return undefined;
+  if (token.way === 'elsewhere' || !isSoftHsm(pkcs11Library)) return undefined;
   return putToken(join(directory, TOKEN_DIRECTORY), await tokenDirectory(softHsmConfiguration()));
 }
 
@@ -114,7 +114,7 @@ async function restoreDatabase(
   const dump = startProgram(
     target.programs,
     'pg_restore',
-    ['--no-owner', '--no-acl', '--no-comments', '--exit-on-error', '--file=-', join(directory, 'database.dump')],
+    ['--no-owner', '--no-acl', '--no-comments', '--exit-on-error', '--file=-', join(directory, DUMP_FILE)],
     undefined,
     signal,
   );

@@ -217,7 +217,7 @@ export class KeyProcessSupervisor {
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
-    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin (npm run cli -- retry-pin) when the PIN of the token was changed to it`;
+    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin when the PIN of the token was changed to it`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
     void this.pinWatch.begin(pin, () => {
       if (this.state !== 'halted') return;

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Config } from './config.js';
+import { SettingFiles } from './setting-files.js';
+import { settingsCopy } from './settings-copy.js';
 import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 
 const SECRET = 'correct-horse-battery-staple-0123456789';
-const copyOf = (given: Record<string, string>) => new Config(given).settingsWithoutSecrets;
+const copyOf = (given: Record<string, string>) => settingsCopy(new SettingFiles(given));
 
 describe('the copy of the settings in a backup', () => {
   it('has what was given and differs from the default', () => {
@@ -17,6 +19,11 @@ describe('the copy of the settings in a backup', () => {
       SVC_MAIL_FROM: 'A B <a@b.example>',
     });
     expect(parseEnv(text)).toEqual({ SVC_PUBLIC_URL: 'https://sign.example.com', SVC_MAIL_FROM: 'A B <a@b.example>' });
+  });
+
+  it('is made of the settings of the process', () => {
+    const config = new Config({ SVC_PORT: '9191', SVC_JWT_SECRET: SECRET });
+    expect(parseEnv(config.settingsWithoutSecrets)).toEqual({ SVC_PORT: '9191' });
   });
 
   it.each([...SECRET_SETTINGS])('has no value of %s, the earlier ones of a rotation included', (name) => {
