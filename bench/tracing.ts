@@ -35,7 +35,11 @@ const load = (service: Service, seconds: number) =>
 async function measure(): Promise<boolean> {
   const on = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` };
   const services = new Map<string, Service>();
-  for (const [name, settings] of Object.entries({ off: {}, 'as it comes': on, 'every call': { ...on, OTEL_TRACES_SAMPLER: 'always_on' } })) {
+  for (const [name, settings] of Object.entries({
+    off: {},
+    'as it comes': on,
+    'every call': { ...on, OTEL_TRACES_SAMPLER: 'always_on' },
+  })) {
     const began = performance.now();
     const service = await stage.start({ role: 'api', settings });
     console.log(`${name.padEnd(14)}ready after ${Math.round(performance.now() - began)} ms`);

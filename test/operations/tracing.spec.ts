@@ -14,7 +14,9 @@ interface Span {
 }
 interface Exported {
   readonly resourceSpans: {
-    readonly resource: { readonly attributes: { readonly key: string; readonly value: { readonly stringValue?: string } }[] };
+    readonly resource: {
+      readonly attributes: { readonly key: string; readonly value: { readonly stringValue?: string } }[];
+    };
     readonly scopeSpans: { readonly spans: Omit<Span, 'role'>[] }[];
   }[];
 }
@@ -91,9 +93,14 @@ describe('traces', () => {
     const hasTraces = (file: string) => read(file).includes('OTLPTraceExporter');
     const reached = new Set(['main.js']);
     for (const file of reached)
-      for (const [, imported = ''] of read(file).matchAll(/^(?:import|export)\b[^;]*?["']\.\/([\w.-]+\.js)["'];/gm)) reached.add(imported);
+      for (const [, imported = ''] of read(file).matchAll(/^(?:import|export)\b[^;]*?["']\.\/([\w.-]+\.js)["'];/gm))
+        reached.add(imported);
     expect([...reached].filter(hasTraces)).toEqual([]);
-    expect(readdirSync(BUNDLED).filter((file) => file.endsWith('.js')).some(hasTraces)).toBe(true);
+    expect(
+      readdirSync(BUNDLED)
+        .filter((file) => file.endsWith('.js'))
+        .some(hasTraces),
+    ).toBe(true);
   });
 
   it('whose collector is gone delay no signature', async () => {
@@ -101,7 +108,11 @@ describe('traces', () => {
     const began = performance.now();
     const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-01' };
     for (let at = 0; at < 100; at += 1) {
-      const { status } = await api.call('POST', '/api/v1/sign/digest', { key: apiKey, body: { digest: digestOf(`late ${at}`) }, headers });
+      const { status } = await api.call('POST', '/api/v1/sign/digest', {
+        key: apiKey,
+        body: { digest: digestOf(`late ${at}`) },
+        headers,
+      });
       expect(status).toBe(200);
     }
     expect(performance.now() - began).toBeLessThan(20_000);

@@ -59,7 +59,9 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const timer = setTimeout(() => this.senders.forEach((sender) => sender.close()), END_WITHIN_MS);
+    const timer = setTimeout(() => {
+      for (const sender of this.senders) sender.close();
+    }, END_WITHIN_MS);
     await this.pool.stop();
     clearTimeout(timer);
   }

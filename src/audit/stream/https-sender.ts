@@ -84,8 +84,11 @@ function statusOf(answer: OutboundAnswer): number {
 /** How many of the lines, which are ASCII, make a body of at most `maxBytes`; never none. */
 function fittingCount(lines: readonly string[], maxBytes: number): number {
   let bytes = 0;
-  const over = lines.findIndex((line) => (bytes += line.length) > maxBytes);
-  return over === -1 ? lines.length : Math.max(1, over);
+  for (const [count, { length }] of lines.entries()) {
+    bytes += length;
+    if (bytes > maxBytes) return Math.max(1, count);
+  }
+  return lines.length;
 }
 
 /** A receiver that takes not even one leaf gets it without its detail; when it refuses that as well, nothing can be sent. */

@@ -36,7 +36,12 @@ describe('the settings of tracing', () => {
   });
 
   it('are refused without quoting what may be a credential', () => {
-    const wrong = { OTEL_EXPORTER_OTLP_ENDPOINT: 'tcp://secret@c', OTEL_EXPORTER_OTLP_HEADERS: 'secret', OTEL_TRACES_SAMPLER: 'some', OTEL_TRACES_SAMPLER_ARG: '2' };
+    const wrong = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'tcp://secret@c',
+      OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+      OTEL_TRACES_SAMPLER: 'some',
+      OTEL_TRACES_SAMPLER_ARG: '2',
+    };
     const faults = faultsOf(wrong);
     for (const name of Object.keys(wrong)) expect(faults).toContain(name);
     expect(faults).not.toContain('secret');

@@ -28,7 +28,9 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as { resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[] };
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as {
+        resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[];
+      };
       spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
       answer(response);
     });
@@ -45,8 +47,21 @@ afterAll(() => {
   server.close();
 });
 
-function open(sampler: 'always_on' | 'parentbased_always_off' | 'parentbased_traceidratio' = 'always_on', port = (server.address() as AddressInfo).port): OpenTelemetry {
-  const tracer = new OpenTelemetry({ url: `http://127.0.0.1:${port}/v1/traces`, headers: { authorization: 'secret' }, serviceName: 's', resource: {}, sampler, ratio: 0 }, 'all');
+function open(
+  sampler: 'always_on' | 'parentbased_always_off' | 'parentbased_traceidratio' = 'always_on',
+  port = (server.address() as AddressInfo).port,
+): OpenTelemetry {
+  const tracer = new OpenTelemetry(
+    {
+      url: `http://127.0.0.1:${port}/v1/traces`,
+      headers: { authorization: 'secret' },
+      serviceName: 's',
+      resource: {},
+      sampler,
+      ratio: 0,
+    },
+    'all',
+  );
   opened.push(tracer);
   return tracer;
 }
@@ -73,7 +88,11 @@ describe('traces', () => {
     await tracer.stop();
     const [root, outer, inner] = [named('POST /api/v1/sign/digest'), named('outer'), named('inner')];
     expect(spans.map(({ traceId }) => traceId)).toEqual(Array(3).fill('0af7651916cd43dd8448eb211c80319c'));
-    expect([root?.parentSpanId, outer?.parentSpanId, inner?.parentSpanId]).toEqual(['b7ad6b7169203331', root?.spanId, outer?.spanId]);
+    expect([root?.parentSpanId, outer?.parentSpanId, inner?.parentSpanId]).toEqual([
+      'b7ad6b7169203331',
+      root?.spanId,
+      outer?.spanId,
+    ]);
   });
 
   it('go on where work was handed over to, whatever process that is', async () => {
@@ -87,7 +106,14 @@ describe('traces', () => {
 
   it('begin anew where a caller sends a traceparent that is malformed', async () => {
     const tracer = open();
-    for (const given of ['', 'x', '00-00000000000000000000000000000000-b7ad6b7169203331-01', `${REMOTE}-more`, 'ff-' + REMOTE.slice(3)]) await call(tracer, given);
+    for (const given of [
+      '',
+      'x',
+      '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+      `${REMOTE}-more`,
+      'ff-' + REMOTE.slice(3),
+    ])
+      await call(tracer, given);
     await tracer.stop();
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(5);
   });
@@ -149,7 +175,10 @@ describe('a collector', () => {
     ['429', (response: ServerResponse) => response.writeHead(429, { 'retry-after': '3600' }).end()],
     ['no HTTP', (response: ServerResponse) => void response.socket?.end('\0\0\0')],
     ['something else', (response: ServerResponse) => response.end('<html>'.repeat(100_000))],
-    ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()],
+    [
+      'a redirect',
+      (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+    ],
   ])('that answers %s is heard no more of by callers, and gets later spans', async (_name, wrong) => {
     answer = wrong;
     const tracer = open();
