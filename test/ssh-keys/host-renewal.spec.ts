@@ -179,7 +179,7 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
 
   it('waits for people where a policy asks for them at a renewal, who see that it is one', async () => {
     const people = await newTeam({ stage, service, apiKey }, 'ann', 'bea');
-    const { body: group } = await newGroup({ stage, service, apiKey }, [people.ann, people.bea]);
+    const { body: group } = await newGroup({ service, apiKey }, [people.ann, people.bea]);
     const policy = {
       name: unique('policy'),
       subject: 'ssh-certificate',

@@ -124,13 +124,14 @@ export class ApiClient {
     const response = await fetch(`${url}/oauth/token`, { method: 'POST', body, redirect: 'error', signal });
     if (!response.ok) return false;
     const answer = (await response.json()) as { access_token: string; refresh_token?: string };
-    this.credentials = {
+    const renewed = {
       url,
       clientId,
       token: answer.access_token,
       refreshToken: answer.refresh_token ?? refreshToken,
     };
-    await writeCredentials(this.environment.credentialsFile, this.credentials);
+    this.credentials = renewed;
+    await writeCredentials(this.environment.credentialsFile, renewed);
     return true;
   }
 }
