@@ -44,7 +44,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
   const noted = new NotedOrders();
   const first = await runWithKeys({ ...order, sign: (asked) => noted.note(asked) }, surroundings);
   if (noted.all.length === 0 || first.signal !== null) return first;
-  note(`sealwright: ${order.command} asked for ${noted.all.length} signatures, which are now asked for together`);
+  note(`sealwright: ${order.command} asked for signatures: ${noted.all.length}; they are now asked for together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;
   if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
