@@ -8,7 +8,7 @@ import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder } from '../agent/signer/remote-signer.js';
 import { PrivateSocket } from '../agent/sockets/private-socket.js';
 import { serveSshClient } from '../agent/ssh/ssh-agent.js';
-import { namesOf, purposeOf } from './exec.command.js';
+import { namesOf, noteMissingCertificates, purposeOf } from './exec.command.js';
 
 export const agent: ClientCommand = {
   name: 'agent',
@@ -63,7 +63,7 @@ function protocolsOf({ options }: Invocation): string[] {
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const wanted = { protocol: 'pkcs11', purpose: purposeOf(options), names: namesOf(options) } as const;
   // Read once before anybody connects, so that a wrong name or a missing login is reported here.
-  await readAgentKeys(client, wanted);
+  noteMissingCertificates(await readAgentKeys(client, wanted), wanted.purpose, note);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
   const source = {
     // Read anew for each program: keys are rotated, and certificates renewed.

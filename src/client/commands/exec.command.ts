@@ -4,7 +4,7 @@ import { signNoted } from '../agent/collect/batch-signing.js';
 import { NotedOrders } from '../agent/collect/noted-orders.js';
 import { endBySignal, type ToolEnd } from '../agent/exec/tool-process.js';
 import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../agent/exec/tool-session.js';
-import { readAgentKeys } from '../agent/signer/agent-keys.js';
+import { type AgentKey, readAgentKeys } from '../agent/signer/agent-keys.js';
 import { askingProgramOf } from '../agent/signer/said-by-client.js';
 import { type Purpose, PURPOSES } from '../agent/signer/purposes.js';
 
@@ -26,11 +26,7 @@ export const exec: ClientCommand = {
     const purpose = purposeOf(options);
     const client = await api();
     const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names });
-    for (const { name, chain } of keys)
-      if (chain.length === 0 && purpose !== 'ssh-login')
-        note(
-          `sealwright: the key ${name} has no certificate: Java and others do not see it (sealwright certify ${name})`,
-        );
+    noteMissingCertificates(keys, purpose, note);
     const asking = askingProgramOf(command, args, text(options, 'file-name'));
     const order = { command, args, keys, purpose, asking, asksForPin: options['pin'] === true };
     const { variables, runtimeDirectory } = environment;
@@ -48,11 +44,25 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
   const noted = new NotedOrders();
   const first = await runWithKeys({ ...order, sign: (asked) => noted.note(asked) }, surroundings);
   if (noted.all.length === 0 || first.signal !== null) return first;
-  note(`sealwright: ${order.command} asked for ${noted.all.length} signatures, which are now asked for together`);
+  note(`sealwright: ${order.command} asked for signatures: ${noted.all.length}; they are now asked for together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;
   if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
   return runWithKeys({ ...order, sign: (asked) => answered.answer(asked, note) }, surroundings);
+}
+
+/** Says which keys some tools do not find: those of SSH need no certificate. */
+export function noteMissingCertificates(
+  keys: readonly AgentKey[],
+  purpose: Purpose,
+  note: (line: string) => void,
+): void {
+  if (purpose === 'ssh-login') return;
+  for (const { name, chain } of keys)
+    if (chain.length === 0)
+      note(
+        `sealwright: the key ${name} has no certificate: Java and others do not see it (sealwright certify ${name})`,
+      );
 }
 
 /** Names of --key, which are separated by commas. */

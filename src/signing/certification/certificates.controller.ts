@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
@@ -42,13 +42,10 @@ export class CertificatesController {
     return { csr: await this.requests.create(caller, id, { subject, version, use }) };
   }
 
-  /**
-   * Has a signing key make a certificate of its own, for tools that need one: 201 with the certificate, or 202 while people are asked. The
-   * signature is a request like any other; repeat the call when it was approved.
-   */
+  /** Has a signing key make a certificate of its own, by a signing request like any other: 202 while people are asked, then repeat the call. */
   @Post('signing-keys/:id/self-signed-certificate')
   @Needs('signing-keys:write')
-  @ApiCreatedResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
+  @ApiOkResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
   @ApiAcceptedResponse({ type: SelfSignedCertificateView, description: 'Waits for approval; repeat the call' })
   async createSelfSignedCertificate(
     @TheCaller() caller: Caller,
@@ -57,7 +54,7 @@ export class CertificatesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SelfSignedCertificateView> {
     const made = await this.selfSigned.make(caller, id, body);
-    void reply.status(made.certificate === undefined ? HttpStatus.ACCEPTED : HttpStatus.CREATED);
+    void reply.status(made.certificate === undefined ? HttpStatus.ACCEPTED : HttpStatus.OK);
     return SelfSignedCertificateView.of(made);
   }
 

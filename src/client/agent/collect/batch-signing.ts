@@ -71,10 +71,9 @@ async function batchOf(
   const [first] = orders;
   if (first === undefined) return [];
   const { key, algorithm, scheme, purpose } = first;
-  const commandLine = asking.commandLine?.slice(0, MAX_COMMAND_LINE);
   const items = orders.map(({ digest, fileName }) => ({
     digest: digest.toString('base64'),
-    metadata: metadataOf({ ...asking, commandLine, fileName }, 'pkcs11', purpose),
+    metadata: metadataOf({ ...asking, fileName }, 'pkcs11', purpose, MAX_COMMAND_LINE),
   }));
   const body = { items, key: key.id, algorithm, scheme, purpose };
   let batch = await submitted(api, body, key);

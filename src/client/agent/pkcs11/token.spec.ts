@@ -24,10 +24,15 @@ let token: Token;
 let session: number;
 let source: TokenSource;
 
-const pairOf = (algorithm: typeof RSA | typeof ECDSA) => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<CryptoKeyPair>; // prettier-ignore
+const pairOf = (algorithm: typeof RSA | typeof ECDSA) => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>; // prettier-ignore
 
 /** A certificate of `subject` by `issuer`, DER. */
-async function certificate(subject: string, own: CryptoKeyPair, issuer: string, by: CryptoKeyPair): Promise<Buffer> {
+async function certificate(
+  subject: string,
+  own: webcrypto.CryptoKeyPair,
+  issuer: string,
+  by: webcrypto.CryptoKeyPair,
+): Promise<Buffer> {
   const made = await X509CertificateGenerator.create({
     subject: `CN=${subject}`,
     issuer: `CN=${issuer}`,
@@ -40,7 +45,7 @@ async function certificate(subject: string, own: CryptoKeyPair, issuer: string, 
   return Buffer.from(made.rawData);
 }
 
-async function keyOf(name: string, type: string, pair: CryptoKeyPair, chain: Buffer[]): Promise<AgentKey> {
+async function keyOf(name: string, type: string, pair: webcrypto.CryptoKeyPair, chain: Buffer[]): Promise<AgentKey> {
   const publicKey = Buffer.from(await webcrypto.subtle.exportKey('spki', pair.publicKey));
   return { id: name, name, version: 1, type, purpose: 'code-signing', publicKey, chain };
 }
@@ -86,7 +91,7 @@ const ofClass = (value: number) => [CKA.CLASS, ulong(value)] as const;
 const privateKeyOf = (name: string) => find(ofClass(CKO.PRIVATE_KEY), [CKA.LABEL, Buffer.from(name)])[0] ?? 0;
 const valueOf = (object: number, type: number) => token.attributes(session, object, [{ type, size: 4096 }]).values[0]?.value; // prettier-ignore
 
-function begin(type: number, key = 'release', parameters = NO_PARAMETERS): void {
+function begin(type: number, key = 'release', parameters: Buffer = NO_PARAMETERS): void {
   token.signInit(session, { type, parameters }, privateKeyOf(key));
 }
 

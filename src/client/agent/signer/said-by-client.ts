@@ -40,13 +40,19 @@ function userName(): string {
   }
 }
 
-export function metadataOf(asking: AskingProgram, protocol: Protocol, purpose: Purpose): AgentMetadata {
+/** @param longest characters of the command line */
+export function metadataOf(
+  asking: AskingProgram,
+  protocol: Protocol,
+  purpose: Purpose,
+  longest = MAX_COMMAND_LINE,
+): AgentMetadata {
   const { program = 'any program of this user', commandLine, fileName } = asking;
   return {
     ...(fileName === undefined ? {} : { filename: plain(fileName, MAX_NAME) }),
     saidByClient: {
       program: plain(program, MAX_NAME),
-      ...(commandLine === undefined ? {} : { commandLine: plain(commandLine, MAX_COMMAND_LINE) }),
+      ...(commandLine === undefined ? {} : { commandLine: plain(commandLine, longest) }),
       machine: MACHINE,
       user: USER,
       protocol,
