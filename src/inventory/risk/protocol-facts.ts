@@ -49,10 +49,10 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   };
 }
 
-/** Without the blanks, brackets and signs around it. */
+/** Brackets only set it apart. */
 function additionTo(name: string, protocol: string): string {
   const rest = truncate(name, LONGEST_PROTOCOL_NAME).replace(protocol, ' ');
-  return /[\p{L}\p{N}].*[\p{L}\p{N}]/u.exec(rest)?.[0] ?? '';
+  return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
 }
 
 function texts(values: readonly unknown[]): string[] {
