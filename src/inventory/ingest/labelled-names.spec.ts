@@ -121,8 +121,8 @@ const NAME_SETS = [
   ['registry-names-second.json', 100],
 ] as const;
 
-function registryNames(name: string): LabelledAsset[] {
-  const file = new URL(`../../../test/inventory/${name}`, import.meta.url);
+function registryNames(set: string): LabelledAsset[] {
+  const file = new URL(`../../../test/inventory/${set}`, import.meta.url);
   const names = JSON.parse(readFileSync(file, 'utf8')) as RegistryName[];
   return names.map(({ name, primitive, levels, families, quantumVulnerable }, index) => ({
     component: {

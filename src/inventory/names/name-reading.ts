@@ -23,13 +23,13 @@ export interface NameReading {
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
 const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
-/** An object identifier at the end of a name, as RFC 5656 names curves and CycloneDX refers to algorithms: `aes-128-gcm@2.16.840…`. */
-const OID_AT_END = /[-@:_\s(]([0-2](?:\.\d{1,20}){3,30})\)?$/;
+/** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
+const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words as those who name public-key algorithms like them. */
 const PUBLIC_KEY_LIKE =
-  /dsa|rsa|sig|sgn|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^ec|^dh|dh$|nr$/;
+  /dsa|rsa|sig|sgn|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
 /** Families that are words of the language as well: a key named so says nothing. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
@@ -76,9 +76,10 @@ function fragmentOf(text: string): string {
 
 /** A name with what the object identifier at its end stands for, if a registry gives it. */
 function withOidNamed(text: string): string {
-  const [all = '', oid = ''] = OID_AT_END.exec(text) ?? [];
-  const found = oid === '' ? undefined : findByOid(oid);
-  return found === undefined ? text : `${text.slice(0, -all.length)} ${found.name}`;
+  const at = Math.max(...BEFORE_OID.map((separator) => text.lastIndexOf(separator)));
+  const last = text.slice(at + 1, text.endsWith(')') ? -1 : undefined);
+  const found = at > 0 && last.includes('.') ? findByOid(last) : undefined;
+  return found === undefined ? text : `${text.slice(0, at)} ${found.name}`;
 }
 
 function readWords(name: string): NameReading {

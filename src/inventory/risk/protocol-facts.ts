@@ -55,10 +55,10 @@ function typeOf17(component: CdxComponent): string | undefined {
   return typeof type === 'string' ? type.toLowerCase() : undefined;
 }
 
-/** Without the blanks, brackets and signs around it. */
+/** Brackets only set it apart. */
 function additionTo(name: string, protocol: string): string {
   const rest = truncate(name, LONGEST_PROTOCOL_NAME).replace(protocol, ' ');
-  return /[\p{L}\p{N}].*[\p{L}\p{N}]/u.exec(rest)?.[0] ?? '';
+  return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
 }
 
 function texts(values: readonly unknown[]): string[] {

@@ -1,0 +1,25 @@
+import { loadavg } from 'node:os';
+import { algorithmUsesOf } from '../src/inventory/names/algorithm-uses.js';
+import { knownFamilies } from '../src/inventory/vocabularies/families.js';
+import curvesFile from '../src/inventory/vocabularies/curves.json' with { type: 'json' };
+import namesFile from '../src/inventory/vocabularies/names.json' with { type: 'json' };
+
+/** How long it takes to read a name of an algorithm that this process has not seen before: every name of the vocabularies, in four spellings. */
+const ROUNDS = 10;
+
+const families = [...knownFamilies().values()].flatMap(({ words }) =>
+  words.split(' ').map((word) => `Acme-${word.replace(/[=@:].*/, '').toUpperCase()}-256`),
+);
+const vocabularies = namesFile.vocabularies.flatMap((vocabulary) => Object.keys(vocabulary.names));
+const names = new Set([...families, ...vocabularies, ...curvesFile.curves.map(({ name }) => name)]);
+const spellings = [...names].flatMap((name) => [name, name.toLowerCase(), `${name}-x`, `com.example.${name}`]);
+
+/** CPU time, which others on this machine do not change. */
+const rounds = Array.from({ length: ROUNDS }, () => {
+  const begun = process.cpuUsage();
+  for (const name of spellings) algorithmUsesOf(name);
+  const { user, system } = process.cpuUsage(begun);
+  return (user + system) / spellings.length;
+});
+const text = rounds.map((microseconds) => microseconds.toFixed(1)).join(' ');
+console.log(`${spellings.length} names, µs of CPU each, round by round: ${text}; load ${loadavg()[0]?.toFixed(1)}`);
