@@ -121,12 +121,6 @@ export const CHECKS = {
   plans,
 };
 
-/**
- * Checks that run only when they are named. Lists with filters are read in the order of an index and end with their page, which a plan alone does
- * not show: until `plans` knows them apart, people read its findings.
- */
-export const ONLY_BY_NAME = ['plans'];
-
 /** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];
 

@@ -63,6 +63,8 @@ import { ServiceInstances1798000039100 } from './1798000039100-service-instances
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
+import { AssetLabels1798000039200 } from './1798000039200-asset-labels.js';
+import { ListsByIndex1798000039201 } from './1798000039201-lists-by-index.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -134,6 +136,8 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FailedRequests1798000039102,
   SealFormat1798000039500,
   ExpiringKeys1798000039103,
+  AssetLabels1798000039200,
+  ListsByIndex1798000039201,
   OpenPgpStatements1798000041500,
   WorkloadIdentity1798000042100,
   SshLoginRules1798000042101,
