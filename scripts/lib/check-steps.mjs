@@ -122,11 +122,8 @@ export const CHECKS = {
   plans,
 };
 
-/**
- * Checks that run only when they are named. `long`: its files take minutes each. `plans`: lists with filters are read in the order of an index and
- * end with their page, which a plan alone does not show, so people read its findings.
- */
-export const ONLY_BY_NAME = ['long', 'plans'];
+/** Checks that run only when they are named. `long`: its files take minutes each. */
+export const ONLY_BY_NAME = ['long'];
 
 /** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];

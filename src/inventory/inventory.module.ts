@@ -24,6 +24,7 @@ import { AssetCsv } from './exports/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
 import { Asset } from './assets/asset.entity.js';
 import { AssetsController } from './assets/assets.controller.js';
+import { AssetPages } from './assets/asset-pages.reader.js';
 import { AssetsReader } from './assets/assets.reader.js';
 import { BomLinkController } from './bom-link/bom-link.controller.js';
 import { BomLinkExport, BomLinkRefs } from './bom-link/bom-link.entity.js';
@@ -110,6 +111,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AnalyticsReader,
     AssetAnnotationsService,
     AssetCsv,
+    AssetPages,
     AssetsReader,
     AttestationsService,
     PolicyJudge,

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/platform/database/new-id.js';
 import { RELATIONSHIP_KINDS, bitOf } from '../../src/inventory/model/asset-relationship.entity.js';
+import { runToEnd } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -67,6 +69,41 @@ it('every migration can be reverted and applied again', async () => {
   expect((await typeorm('migration:run')).code).toBe(0);
   expect(await tables()).toEqual(before);
   expect((await check()).code).toBe(0);
+});
+
+it('searches have their indexes as soon as the database may have pg_trgm, and until then the operator is told', async () => {
+  const admin = new Client({ connectionString: process.env['SW_TEST_DATABASE_URL'] });
+  await admin.connect();
+  const name = `plain_${process.pid}`;
+  await admin.query(`CREATE ROLE ${name} LOGIN PASSWORD '${name}'`);
+  await admin.query(`CREATE DATABASE ${name}`);
+  const url = (user: string, password: string) => {
+    const address = new URL(process.env['SW_TEST_DATABASE_URL'] ?? '');
+    return Object.assign(address, { pathname: `/${name}`, ...(user === '' ? {} : { username: user, password }) }).href;
+  };
+  const inside = new Client({ connectionString: url('', '') });
+  await inside.connect();
+  try {
+    await inside.query(`GRANT ALL ON SCHEMA public TO ${name}`);
+    const migrate = () => runToEnd(['migrate'], { ...stage.settings, SVC_DATABASE_URL: url(name, name) });
+    const indexes = async () =>
+      (
+        await inside.query<{ name: string }>(
+          `SELECT relname AS name FROM pg_class WHERE relname ~ '_text$' AND relkind = 'i' ORDER BY 1`,
+        )
+      ).rows.map((row) => row.name);
+    expect(await migrate()).toMatch(/CREATE EXTENSION pg_trgm.*permission denied/);
+    expect(await indexes()).toEqual([]);
+    await inside.query('CREATE EXTENSION pg_trgm');
+    expect(await migrate()).toContain('making the index asset_name_text');
+    expect(await indexes()).toEqual(['asset_name_text', 'asset_occurrence_location_text']);
+    expect(await migrate()).toBe('The schema is up to date.\n');
+  } finally {
+    await inside.end();
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.query(`DROP ROLE ${name}`);
+    await admin.end();
+  }
 });
 
 /** Takes back a migration and all that came after it. */

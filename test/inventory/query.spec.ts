@@ -55,6 +55,54 @@ describe('a query', () => {
   });
 });
 
+describe('a part of a text', () => {
+  beforeAll(async () => {
+    const odd = ['100%_done', '100 per cent done', 'ключ подписи', 'schlüssel', '§', String.raw`a\b`, 'ab'];
+    const components = odd.map((name, index) =>
+      material(name, { type: 'token', id: `odd ${name}` }, `rack-${index}_a:/srv/100%`),
+    );
+    await call(
+      'POST',
+      '/api/ingest',
+      bom([...components, material('nowhere', { type: 'token', id: 'none' })], about('odd')),
+    );
+  });
+
+  it.each([
+    ['name="*0%*"', ['100%_done']],
+    ['name="*_d*"', ['100%_done']],
+    ['name="100*done"', ['100 per cent done', '100%_done']],
+    ['name=*подпис*', ['ключ подписи']],
+    ['name=*юч*', ['ключ подписи']],
+    ['name=*Ü*', []],
+    ['name=*ü*', ['schlüssel']],
+    ['name=§*', ['§']],
+    [String.raw`name="*\\*"`, [String.raw`a\b`]],
+    ['name=a* and source=odd', ['ab', String.raw`a\b`]],
+    ['location="rack-1_*"', ['100 per cent done']],
+    ['location="rack-1-a*"', []],
+    ['location in ("rack-0_*", "rack-6_a:/srv/100%")', ['100%_done', 'ab']],
+    ['location="*100\\\\*"', []],
+    ['location="" and source=odd', ['nowhere']],
+    ['not location=* and source=odd', []],
+    ['source=od* and not location=rack*', ['nowhere']],
+  ])('means itself: %s', async (q, names) => {
+    const { status, body } = await asked(`(${q}) and source=odd`);
+    expect({ status, names: body.items?.map(({ name }: { name: string }) => name).toSorted() }).toEqual({
+      status: 200,
+      names: names.toSorted(),
+    });
+  });
+
+  it('is the beginning, where a filter asks for it', async () => {
+    const names = async (filter: string) =>
+      (await call('GET', `/api/assets?source=odd&${filter}`)).body.items.map(({ name }: { name: string }) => name);
+    expect(await names(`name=${encodeURIComponent('100%')}`)).toEqual(['100%_done']);
+    expect(await names(`location=${encodeURIComponent('rack-1_')}`)).toEqual(['100 per cent done']);
+    expect(await names(`name=${encodeURIComponent('*')}`)).toEqual([]);
+  });
+});
+
 describe('owner and labels', () => {
   it('are set by people, found again, counted, and kept when a document comes', async () => {
     const { id, version } = await named('RSA-2048');
@@ -66,13 +114,19 @@ describe('owner and labels', () => {
       '/api/ingest',
       bom([algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } })], about('other')),
     );
-    for (const query of ['owner=payments', 'label=pc*', 'label=legacy and not owner=""'])
+    for (const query of [
+      'owner=payments',
+      'label=pc*',
+      'label in (none, pci)',
+      'label in (none, "*ega*")',
+      'label=legacy and not owner=""',
+    ])
       expect((await asked(query)).body.items.map(({ name }: { name: string }) => name)).toEqual(['RSA-2048']);
     const counts = await stage.sql(
       `SELECT value, sum(count)::int AS count FROM inventory_tally WHERE dimension = 'owner' GROUP BY value ORDER BY value COLLATE "C"`,
     );
     expect(counts).toEqual([
-      { value: '', count: 4 },
+      { value: '', count: 12 },
       { value: 'payments', count: 1 },
     ]);
   });

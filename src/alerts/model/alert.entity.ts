@@ -17,6 +17,7 @@ export type AlertMove = keyof typeof ALERT_MOVES;
 @Entity('alert')
 @Unique('alert_of_rule', ['ruleId', 'key'])
 @Index('alert_status', ['status', 'id'])
+@Index('alert_owner', ['ownerId', 'id'], { where: 'owner_id IS NOT NULL' })
 @Index('alert_to_notify', ['notifyAt'], { where: 'notify_at IS NOT NULL' })
 export class Alert {
   @PrimaryColumn('uuid')

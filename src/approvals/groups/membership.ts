@@ -15,6 +15,13 @@ export function isMember(group: string, person: string, unless = 'false'): strin
       WHERE e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups))))`;
 }
 
+/** SQL of the ids of everybody who may be a member of a group: few, found by index, and each still to be asked of `isMember`. */
+export function possibleMembers(group: string): string {
+  return `SELECT m.user_id FROM approver_group_member m WHERE m.group_id = ${group} AND m.user_id IS NOT NULL
+    UNION SELECT e.user_id FROM approver_group_member m JOIN external_identity e ON e.groups @> ARRAY[m.sso_group]
+      WHERE m.group_id = ${group} AND e.provider_id = m.provider_id`;
+}
+
 /** An `unless` over `a`, the row of the approval: members whom the requester added after the request do not count. */
 export const ADDED_BY_REQUESTER =
   '(m.added_by = a.owner_id OR m.added_by = ANY(a.requesters)) AND m.added_at > a.created_at';

@@ -7,7 +7,7 @@ import { claimDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Approval, isDecided, isRequester } from '../model/approval.entity.js';
-import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
+import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
 import { type NoticeKind, putNotice } from './approval-notice.entity.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
@@ -30,9 +30,13 @@ interface Waiting {
 
 type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
 
+/** People of whom ASKED may be true; the whole of all people is long. */
+const MAY_BE_ASKED = possibleMembers('a.group_id');
 /** Members of the group that is asked who have not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
+const MAY_BE_CONCERNED = `SELECT ${uuidOf('a.owner_id')} AS user_id UNION SELECT p.user_id
+  FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) CROSS JOIN LATERAL (${possibleMembers('asked.id')}) p`;
 /** Members of all groups that were asked so far, and who asked. */
 const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
@@ -100,7 +104,9 @@ export class ApprovalNotices {
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
-      `SELECT person.email FROM approval a JOIN user_account person ON NOT person.disabled
+      `SELECT person.email FROM approval a
+       CROSS JOIN LATERAL (${kind === 'decided' ? MAY_BE_CONCERNED : MAY_BE_ASKED}) candidate
+       JOIN user_account person ON person.id = candidate.user_id AND NOT person.disabled
        WHERE a.id = $1 AND ${kind === 'decided' ? CONCERNED : `NOT ${isRequester('person.id::text')} AND ${ASKED}`} ORDER BY person.id`,
       [approvalId],
     );

@@ -2,6 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
 @Entity('user_account')
+@Index('user_account_administrators', ['id'], { where: "'admin' = ANY(roles)" })
 export class User {
   @PrimaryColumn('uuid')
   id: string;

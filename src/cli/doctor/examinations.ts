@@ -1,10 +1,12 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
+import { DataSource } from 'typeorm';
 import { LogRestore } from '../../audit/log/log-restore.js';
+import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
+import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { InstanceRepository } from '../../platform/instances/instance.repository.js';
@@ -83,6 +85,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
       return [bad(name, indication.detail, `runbook: ${name}`)];
     });
   },
+  search: examineSearch,
   disk: examineDisk,
 };
 
@@ -181,6 +184,14 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
     if (oldestSeconds > LATE_STREAM_SECONDS) return bad(what, detail, 'runbook: streams');
     return lastError === null ? ok(what, detail) : warn(what, detail, 'runbook: streams');
   });
+}
+
+/** Without these indexes searches are right, and slow once the inventory is large. */
+async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const missing = await missingSearchIndexes(app.get(DataSource));
+  if (missing.length === 0) return [ok('search', 'parts of names and places are found by index')];
+  const detail = `the database has no index ${missing.map(({ name }) => name).join(', ')}`;
+  return [warn('search', detail, 'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator, then migrate again')];
 }
 
 /** The disk of this machine; that of the database is for who runs the database. */

@@ -2,7 +2,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { hashId } from '../model/asset-identity.js';
 import { type Level, levelNumber } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
-import { kindColumn, queryCondition, verdictCondition, LAST_SEEN } from './query/query-condition.js';
+import { kindColumn, prefixPattern, queryCondition, verdictCondition, LAST_SEEN } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {
@@ -58,15 +58,18 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
   for (const column of EQUAL) add(filter[column], (parameter) => `${alias}.${column} = ${parameter}`);
   add(numberOf(filter.level), (parameter) => `${alias}.level = ${parameter}`);
   add(numberOf(filter.minLevel), (parameter) => `${alias}.level >= ${parameter}`);
-  add(filter.label, (parameter) => `${parameter} = ANY(${alias}.labels)`);
-  add(filter.name, (parameter) => `starts_with(${alias}.name, ${parameter})`);
+  add(filter.label, (parameter) => `${alias}.labels <> '{}' AND ${alias}.labels @> ARRAY[${parameter}]::text[]`);
+  add(prefixOf(filter.name), (parameter) => `${alias}.name LIKE ${parameter}`);
   add(filter.firstSeenAfter, (parameter) => `${alias}.first_seen > ${parameter}::timestamptz`);
   add(filter.expiresAfter, (parameter) => `${alias}.not_after >= ${parameter}::timestamptz`);
   add(filter.expiresBefore, (parameter) => `${alias}.not_after < ${parameter}::timestamptz`);
   const sourceId = filter.source === undefined ? undefined : hashId('source', filter.source);
   const place = `SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id`;
   add(sourceId, (parameter) => `EXISTS (${place} AND o.missed = 0 AND o.source_id = ${parameter}::uuid)`);
-  add(filter.location, (parameter) => `EXISTS (${place} AND starts_with(o.location, ${parameter}))`);
+  add(
+    prefixOf(filter.location),
+    (parameter) => `EXISTS (${place} AND o.location <> '' AND o.location LIKE ${parameter})`,
+  );
   const seen = `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
     WHERE o.asset_id = ${alias}.id AND ${LAST_SEEN} >=`;
   add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);
@@ -107,6 +110,10 @@ function queried(query: string, context: Parameters<typeof queryCondition>[1]): 
       errors: [{ pointer: 'q', column, detail }],
     });
   }
+}
+
+function prefixOf(start: string | undefined): string | undefined {
+  return start === undefined ? undefined : prefixPattern(start);
 }
 
 function numberOf(level: Level | undefined): number | undefined {

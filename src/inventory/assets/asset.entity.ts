@@ -13,6 +13,9 @@ import type { AssetKind, AssetState } from '../model/asset-kind.js';
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
 @Index('asset_component', ['id'], { where: "kind = 'component'" })
 @Index('asset_gone', ['id'], { where: "state <> 'active'" })
+// The two are GIN indexes, which TypeORM does not describe; the second one is there where the database has pg_trgm (search-indexes.ts).
+@Index('asset_labels', { synchronize: false })
+@Index('asset_name_text', { synchronize: false })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
 export class Asset {
   /** UUIDv8: the first 122 bits of the SHA-256 of the identity. */

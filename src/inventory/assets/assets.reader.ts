@@ -5,19 +5,20 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
+import { ASSET_FIELDS, type AssetOrder, AssetPages, type AssetRow, type ListPart } from './asset-pages.reader.js';
 import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
 const MAX_COUNTED = 10_000;
-/** So many assets are looked at in the order of the list before the planner is asked for another way. */
-const MAX_WALKED = 3000;
 /** For more verdicts than these the planner estimates as well by itself. */
 const MAX_VERDICTS = 500;
-/** A value that was met less often on the walk is rare: the planner must not expect to meet it soon. */
-const RARE = 3;
-const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
+const ORDERS: Readonly<Record<Exclude<AssetSort, '-level'>, AssetOrder>> = {
+  id: { by: ['a.id'], key: 'a.id' },
+  name: { by: ['a.name', 'a.id'], key: 'a.name' },
+  notAfter: { by: ['a.not_after', 'a.id'], key: 'a.not_after', notNull: 'a.not_after' },
+};
 export const ASSET_SORTS = ['id', 'name', '-level', 'notAfter'] as const;
 export type AssetSort = (typeof ASSET_SORTS)[number];
 
@@ -42,19 +43,9 @@ export interface AssetDetail {
   readonly verdict: RiskVerdict | null;
 }
 
-type Row = JudgedAsset & { position: string };
-
 interface Verdict {
   readonly id: string;
   readonly level: number;
-}
-
-interface AssetList extends Conditions {
-  /** Where the page begins. */
-  readonly start: readonly string[];
-  readonly by: string;
-  /** The sort key of a cursor, beside the id. */
-  readonly position: string;
 }
 
 /** Finds assets. */
@@ -64,6 +55,7 @@ export class AssetsReader {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly clock: Clock,
+    private readonly pages: AssetPages,
   ) {}
 
   async list({ limit = DEFAULT_LIMIT, cursor, sort = 'id', total = false, ...filter }: AssetQuery): Promise<AssetPage> {
@@ -73,18 +65,25 @@ export class AssetsReader {
     const found = conditionsOf(filter, 'a', now);
     const verdicts = await this.verdicts(verdictConditionsOf(filter, 'v', now));
     const conditions = withVerdicts(found, verdicts);
-    const rows =
+    const part =
       sort === '-level'
         ? await this.byLevel({ ...found, verdicts }, limit + 1, position)
-        : await this.read(inOrder(sort, conditions, position), limit + 1);
-    const page = this.cursors.page(list, rows, limit, (row) => (sort === 'id' ? [row.id] : [row.position, row.id]));
-    return total ? { ...page, total: await this.count(conditions) } : page;
+        : await this.pages.read({ ...conditions, order: ORDERS[sort], after: position }, limit + 1);
+    const page = this.cursors.page(list, part.rows, limit, (row) =>
+      sort === 'id' ? [row.id] : [row.position, row.id],
+    );
+    const { stoppedAt } = part;
+    const nextCursor =
+      stoppedAt === undefined
+        ? page.nextCursor
+        : this.cursors.write(list, sort === 'id' ? stoppedAt.slice(1) : stoppedAt);
+    return { items: page.items, nextCursor, ...(total && { total: await this.count(conditions) }) };
   }
 
   /** @throws Problem 404 `asset.missing`. */
   async find(id: string): Promise<AssetDetail> {
     const [row] = (await this.db.query(
-      `SELECT ${FIELDS}, a.resolved_by AS "resolvedBy", v.verdict
+      `SELECT ${ASSET_FIELDS}, a.resolved_by AS "resolvedBy", v.verdict
        FROM judged_asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1`,
       [id],
     )) as (JudgedAsset & { verdict: RiskVerdict | null })[];
@@ -117,17 +116,19 @@ export class AssetsReader {
     { where, values, verdicts }: Conditions & { readonly verdicts: readonly Verdict[] | undefined },
     count: number,
     position?: readonly string[],
-  ): Promise<Row[]> {
+  ): Promise<ListPart> {
     const highest = position === undefined ? LEVELS.length - 1 : Number(position[0]);
-    const rows: Row[] = [];
+    const rows: AssetRow[] = [];
     for (let level = highest; level >= 0 && rows.length < count; level -= 1) {
       const those = verdicts?.filter((verdict) => verdict.level === level);
       const ofLevel = withVerdicts({ where: [...where, `a.level = ${level}`], values }, those);
-      const start = position === undefined || level < highest ? [] : [`a.id < $${ofLevel.values.push(position[1])}`];
-      const part = await this.read({ ...ofLevel, start, by: 'a.id DESC', position: 'a.level' }, count - rows.length);
-      rows.push(...part);
+      const after = position === undefined || level < highest ? undefined : position.slice(1);
+      const order = { by: ['a.id'], isDescending: true, key: String(level) };
+      const part = await this.pages.read({ ...ofLevel, order, after }, count - rows.length);
+      rows.push(...part.rows);
+      if (part.stoppedAt !== undefined) return { rows, stoppedAt: part.stoppedAt };
     }
-    return rows;
+    return { rows };
   }
 
   /**
@@ -144,28 +145,10 @@ export class AssetsReader {
     return rows.length > MAX_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
   }
 
-  /** The first so many of a list (docs/decisions/0065). */
-  private async read({ where, values, start, by, position }: AssetList, count: number): Promise<Row[]> {
-    const first = (from: string, conditions: readonly string[]): Promise<Row[]> =>
-      this.db.query(
-        `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${whereClause(conditions)} ORDER BY ${by} LIMIT ${count}`,
-        values,
-      );
-    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ORDER BY ${by} LIMIT ${MAX_WALKED})`;
-    const rows = await first(walked, where);
-    if (rows.length === count) return rows;
-    if (rows.length >= RARE) return first('judged_asset', [...start, ...where]);
-    // OFFSET 0 keeps the limit from the planner: it collects all.
-    return first(`(SELECT * FROM judged_asset a ${whereClause([...start, ...where])} OFFSET 0)`, []);
-  }
-
-  private async count({ where, values }: Conditions): Promise<Total> {
-    const [row] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${whereClause(where)} LIMIT ${MAX_COUNTED + 1}) counted`,
-      values,
-    )) as { count: number }[];
-    const count = row?.count ?? 0;
-    return count > MAX_COUNTED ? { count: MAX_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
+  private async count(conditions: Conditions): Promise<Total> {
+    const { count, isWhole } = await this.pages.count(conditions, MAX_COUNTED + 1);
+    if (count > MAX_COUNTED) return { count: MAX_COUNTED, type: 'AT_LEAST' };
+    return { count, type: isWhole ? 'EXACT' : 'AT_LEAST' };
   }
 }
 
@@ -173,24 +156,4 @@ function withVerdicts({ where, values }: Conditions, verdicts: readonly Verdict[
   if (verdicts === undefined) return { where, values: [...values] };
   const ids = verdicts.map(({ id }) => id);
   return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
-}
-
-const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
-  a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
-
-/** The list in an order that an index has, from a position on. */
-function inOrder(
-  sort: Exclude<AssetSort, '-level'>,
-  { where, values }: Conditions,
-  position: readonly string[] | undefined,
-): AssetList {
-  const bound = [...values];
-  const after = (position ?? []).map((value) => `$${bound.push(value)}`);
-  if (sort === 'id') {
-    return { where, values: bound, start: after.map((id) => `a.id > ${id}`), by: 'a.id', position: 'a.id' };
-  }
-  const column = COLUMNS[sort];
-  const start = [`${column} IS NOT NULL`];
-  if (position !== undefined) start.push(`(${column}, a.id) > (${after.join(', ')})`);
-  return { where, values: bound, start, by: `${column}, a.id`, position: column };
 }

@@ -45,10 +45,9 @@ export class DemoService {
 
   /** How many sources are of the demo. */
   async sources(): Promise<number> {
-    const [row] = (await this.db.query(
-      'SELECT count(*)::int AS count FROM inventory_source WHERE starts_with(name, $1)',
-      [DEMO_PREFIX],
-    )) as { count: number }[];
+    const [row] = (await this.db.query('SELECT count(*)::int AS count FROM inventory_source WHERE name LIKE $1', [
+      `${DEMO_PREFIX}%`,
+    ])) as { count: number }[];
     return row?.count ?? 0;
   }
 
@@ -56,8 +55,8 @@ export class DemoService {
   async remove(caller: Caller): Promise<DemoRemoved> {
     return this.db.transaction(async (tx) => {
       await tx.query(
-        'CREATE TEMP TABLE demo_source ON COMMIT DROP AS SELECT id FROM inventory_source WHERE starts_with(name, $1)',
-        [DEMO_PREFIX],
+        'CREATE TEMP TABLE demo_source ON COMMIT DROP AS SELECT id FROM inventory_source WHERE name LIKE $1',
+        [`${DEMO_PREFIX}%`],
       );
       await tx.query(
         `SELECT pg_advisory_xact_lock(hashtextextended(id::text, 0)) FROM (SELECT id FROM demo_source ORDER BY id) s`,

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A source of documents: a repository, an application, a sensor. Only its newest document counts. */
 @Entity('inventory_source')
@@ -7,6 +7,8 @@ export class InventorySource {
   @PrimaryColumn('uuid')
   id: string;
 
+  /** The index is for beginnings of names in any collation (`text_pattern_ops`), which TypeORM does not describe. */
+  @Index('inventory_source_name', { synchronize: false })
   @Column('text')
   name: string;
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from './database-client.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { sqlState } from './database-error.js';
+import { makeSearchIndexes } from './search-indexes.js';
 
 /** Any number; the same in every version, so that two instances that start together do not migrate together. */
 const MIGRATION_LOCK = 7_310_119;
@@ -34,6 +35,7 @@ export async function migrateDatabase(config: Config, says: (line: string) => vo
     await lock(keeper, says);
     const applied = await applyAll(db, says);
     if (applied.length > 0) await db.query(RECONCILE);
+    await makeSearchIndexes(db, says);
     return applied;
   } finally {
     if (keeper.isTransactionActive) await keeper.rollbackTransaction().catch(() => undefined);

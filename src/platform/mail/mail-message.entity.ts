@@ -2,6 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A mail that is to be sent: the row is the intent, it waits here however long the SMTP server is away. */
 @Entity('mail_message')
+@Index('mail_message_created', ['createdAt'])
 @Index('mail_message_waiting', ['nextTryAt'], { where: 'sent_at IS NULL AND given_up_at IS NULL' })
 export class MailMessage {
   @PrimaryColumn('uuid')

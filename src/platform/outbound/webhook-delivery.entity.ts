@@ -16,6 +16,7 @@ export interface WebhookAttempt {
 /** A message for one endpoint: the row is the intent, it waits here however long the receiver is away. */
 @Entity('webhook_delivery')
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
+@Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })
 @Index('webhook_delivery_of_endpoint', ['endpointId', 'id'])
 export class WebhookDelivery {
   /** Also the `webhook-id` of every attempt. */

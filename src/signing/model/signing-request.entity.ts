@@ -41,6 +41,7 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 @Check('signing_request_finished', `(status IN ('SIGNED', 'FAILED')) = (finished_at IS NOT NULL)`)
 @Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
+@Index('signing_request_key', ['keyId', 'createdAt'], { where: 'NOT composed' })
 @Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
 @Index('signing_request_failed', ['id'], { where: `status = 'FAILED'` })
 @Index('signing_request_owner', ['ownerId', 'id'])

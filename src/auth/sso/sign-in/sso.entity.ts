@@ -65,7 +65,8 @@ export class ExternalIdentity {
   @Column('uuid')
   userId: string;
 
-  /** Groups of the person at the last sign-in. */
+  /** Groups of the person at the last sign-in. The index is a GIN, which TypeORM does not describe. */
+  @Index('external_identity_groups', { synchronize: false })
   @Column('text', { array: true, default: '{}' })
   groups: string[];
 

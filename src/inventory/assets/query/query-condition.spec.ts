@@ -36,6 +36,13 @@ describe('a query', () => {
     expect(ofVerdicts(query)).toBe(condition);
   });
 
+  it('asks of labels and places as their indexes know it, all values at once', () => {
+    expect(written('label in (pci, legacy)').condition).toBe("((a.labels <> '{}' AND (a.labels && $1::text[])))");
+    expect(written('location in ("db*", web)').condition.match(/EXISTS/g)).toHaveLength(1);
+    expect(written('location="*"').condition).not.toContain("<> ''");
+    expect(written('location=""').condition).not.toContain("<> ''");
+  });
+
   it('binds its values and keeps its parentheses', () => {
     expect(written('level>=HIGH and (family=RSA or bits<3072)')).toEqual({
       condition: '((a.level >= $1) AND (((a.family = $2)) OR (a.bits < $3)))',

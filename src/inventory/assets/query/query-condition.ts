@@ -18,7 +18,9 @@ export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
 /** Takes a parameter of the statement and answers its place, like `$3`. */
 export type Bind = (value: unknown) => string;
 
-type Compare = (operator: QueryOperator, value: QueryValue, context: Context) => string;
+/** One of the values must fit. */
+type Compare = (operator: QueryOperator, values: readonly QueryValue[], context: Context) => string;
+type CompareOne = (operator: QueryOperator, value: QueryValue, context: Context) => string;
 
 interface Context {
   readonly alias: string;
@@ -31,28 +33,30 @@ const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' 
 
 /** The fields of a query and how each is compared. Names are those of the answers. */
 const FIELDS: Readonly<Record<string, Compare>> = {
-  kind,
-  state: choice('state', ASSET_STATES),
-  name: text('name'),
-  family: text('family'),
-  quantum: text('quantum'),
-  classical: text('classical'),
-  rule: text('rule'),
-  owner: text('owner'),
-  bits: whole('bits'),
-  level,
-  notbefore: time('not_before'),
-  notafter: time('not_after'),
-  firstseen: time('first_seen'),
-  changedat: time('changed_at'),
-  deadline: time('deadline'),
-  label: within('EXISTS (SELECT FROM unnest(@.labels) label WHERE', 'label'),
-  location: seen('o.location'),
-  host: seen('o.location'),
-  source: seen('i.name', ' AND o.missed = 0'),
-  lastseen: (operator, value, context) =>
-    `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+  kind: each(kind),
+  state: each(choice('state', ASSET_STATES)),
+  name: each(text('name')),
+  family: each(text('family')),
+  quantum: each(text('quantum')),
+  classical: each(text('classical')),
+  rule: each(text('rule')),
+  owner: each(text('owner')),
+  bits: each(whole('bits')),
+  level: each(level),
+  notbefore: each(time('not_before')),
+  notafter: each(time('not_after')),
+  firstseen: each(time('first_seen')),
+  changedat: each(time('changed_at')),
+  deadline: each(time('deadline')),
+  label: labelled,
+  location: seenAt,
+  host: seenAt,
+  source: shownBy,
+  lastseen: each(
+    (operator, value, context) =>
+      `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
       WHERE o.asset_id = ${context.alias}.id AND ${LAST_SEEN} ${operator} ${instant(value, context)}::timestamptz)`,
+  ),
 };
 
 export const QUERY_FIELDS = [
@@ -109,14 +113,18 @@ function compare({ field, operator, values }: Comparison, context: Context): str
   const known = FIELDS[field.text.toLowerCase()];
   if (known === undefined)
     throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; there are ${QUERY_FIELDS}`);
-  return `(${values.map((value) => known(operator, value, context)).join(' OR ')})`;
+  return `(${known(operator, values, context)})`;
+}
+
+function each(compareOne: CompareOne): Compare {
+  return (operator, values, context) => values.map((value) => compareOne(operator, value, context)).join(' OR ');
 }
 
 function onlyEquals(operator: QueryOperator, value: QueryValue): asserts operator is '=' | '!=' {
   if (NEGATED[operator] === undefined) throw new QueryFault(value.column, `only = and != can be asked of this field`);
 }
 
-function choice(column: string, choices: readonly string[]): Compare {
+function choice(column: string, choices: readonly string[]): CompareOne {
   return (operator, value, { alias, bind }) => {
     onlyEquals(operator, value);
     if (!choices.includes(value.text)) throw new QueryFault(value.column, `must be one of ${choices.join(', ')}`);
@@ -129,7 +137,7 @@ function kind(operator: QueryOperator, value: QueryValue, context: Context): str
 }
 
 /** `*` stands for anything; an empty text for "none". */
-function text(column: string): Compare {
+function text(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
     onlyEquals(operator, value);
     if (value.text === '') return `${alias}.${column} IS ${operator === '=' ? '' : 'NOT '}NULL`;
@@ -138,26 +146,57 @@ function text(column: string): Compare {
   };
 }
 
-function within(start: string, column: string): Compare {
-  return (operator, value, { alias, bind }) => {
-    onlyEquals(operator, value);
-    const found = `${start.replace('@', alias)} ${matches(column, value.text, bind)})`;
-    return operator === '=' ? found : `NOT ${found}`;
-  };
+/** Values without a pattern are looked up in the index over labels; a pattern is compared with the labels of those assets that have any. */
+function labelled(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
+  for (const value of values) onlyEquals(operator, value);
+  const column = `${alias}.labels`;
+  const exact = values.filter(({ text: value }) => !value.includes('*')).map(({ text: value }) => value);
+  const patterns = values.filter(({ text: value }) => value.includes('*'));
+  const any = [
+    ...(exact.length === 0 ? [] : [`${column} && ${bind(exact)}::text[]`]),
+    ...patterns.map(
+      ({ text: value }) => `EXISTS (SELECT FROM unnest(${column}) label WHERE ${matches('label', value, bind)})`,
+    ),
+  ];
+  // As the index says it, which is over assets with labels only.
+  return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
 }
 
-function seen(column: string, more = ''): Compare {
-  const start = `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = @.id${more} AND`;
-  return within(start, column);
+/** All values stand in one subquery: the planner starts from the places that fit, and cannot do so once subqueries are joined by OR. */
+function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
+  for (const value of values) onlyEquals(operator, value);
+  const any = values.map(({ text: value }) => {
+    const found = matches('o.location', value, bind);
+    // As the index says it, which is over places with a location only.
+    return /[^*]/.test(value) ? `(o.location <> '' AND ${found})` : found;
+  });
+  const place = `SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id AND (${any.join(' OR ')})`;
+  return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
+}
+
+function shownBy(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
+  for (const value of values) onlyEquals(operator, value);
+  const any = values.map(({ text: value }) => matches('i.name', value, bind)).join(' OR ');
+  const place = `SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = ${alias}.id AND o.missed = 0`;
+  return `${operator === '=' ? '' : 'NOT '}EXISTS (${place} AND (${any}))`;
 }
 
 function matches(column: string, pattern: string, bind: Bind): string {
   if (!pattern.includes('*')) return `(${column} = ${bind(pattern)})`;
-  const like = pattern.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll('*', '%');
-  return `(${column} LIKE ${bind(like)})`;
+  return `(${column} LIKE ${bind(likePattern(pattern))})`;
 }
 
-function whole(column: string): Compare {
+/** A pattern of LIKE: `*` stands for anything, all else for itself. */
+export function likePattern(pattern: string): string {
+  return pattern.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll('*', '%');
+}
+
+/** The pattern of all that begins with a text, `*` included: unlike `starts_with`, LIKE goes by an index in any collation. */
+export function prefixPattern(start: string): string {
+  return `${start.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+}
+
+function whole(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
     if (!/^\d{1,9}$/.test(value.text)) throw new QueryFault(value.column, 'must be a whole number');
     return `${alias}.${column} ${operator} ${bind(Number(value.text))}`;
@@ -170,7 +209,7 @@ function level(operator: QueryOperator, value: QueryValue, { alias, bind }: Cont
   return `${alias}.level ${operator} ${bind(number)}`;
 }
 
-function time(column: string): Compare {
+function time(column: string): CompareOne {
   return (operator, value, context) =>
     `${context.alias}.${column} ${operator} ${instant(value, context)}${column === 'deadline' ? '::date' : '::timestamptz'}`;
 }

@@ -65,6 +65,8 @@ import { AuditStreams1798000039300 } from './1798000039300-audit-streams.js';
 import { TraceParents1798000039301 } from './1798000039301-trace-parents.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
+import { AssetLabels1798000039200 } from './1798000039200-asset-labels.js';
+import { ListsByIndex1798000039201 } from './1798000039201-lists-by-index.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
@@ -141,6 +143,8 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FailedRequests1798000039102,
   SealFormat1798000039500,
   ExpiringKeys1798000039103,
+  AssetLabels1798000039200,
+  ListsByIndex1798000039201,
   OpenPgpStatements1798000041500,
   WorkloadIdentity1798000042100,
   SshLoginRules1798000042101,

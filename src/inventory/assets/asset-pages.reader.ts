@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { sqlState } from '../../platform/database/database-error.js';
+import type { JudgedAsset } from './asset.entity.js';
+import { type Conditions, whereClause } from './asset-filter.js';
+
+/** So many assets are looked at in the order of the list before the planner is asked for another way. */
+const MAX_WALKED = 3000;
+/** A value that was met less often on the walk is rare: the planner must not expect to meet it soon. */
+const RARE = 3;
+/** What an index serves is found within this time. What takes longer would read the table, for as long as that takes. */
+const MAX_SEARCH_MS = 300;
+const MAX_COUNT_MS = 1000;
+/** So many assets one call reads at most when no index serves its filter. */
+const MAX_READ = 50_000;
+const QUERY_CANCELED = '57014';
+
+type Position = readonly [key: string, id: string];
+
+export type AssetRow = JudgedAsset & { position: string };
+
+/** An order that an index has. */
+export interface AssetOrder {
+  readonly by: readonly string[];
+  readonly isDescending?: boolean;
+  /** The sort key of a cursor, beside the id: a column of `asset`, or a constant. */
+  readonly key: string;
+  /** What must not be null: such assets are not in the index. */
+  readonly notNull?: string;
+}
+
+/** The assets that meet a filter, in an order. */
+export interface AssetList extends Conditions {
+  readonly order: AssetOrder;
+  /** Values of `by` of the last asset before the page. */
+  readonly after?: readonly string[] | undefined;
+}
+
+/** What was read of a list. */
+export interface ListPart {
+  readonly rows: AssetRow[];
+  /** Sort key and id where reading ended before the page was full and before the end of the list; there it goes on. */
+  readonly stoppedAt?: Position;
+}
+
+export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
+  a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
+
+/**
+ * Reads pages of assets at a cost that does not grow with the inventory (docs/decisions/0065, 0148): by the order of the list while it meets
+ * enough, else by whatever index serves the filter, and where none does, a bounded part of the list at a time.
+ */
+@Injectable()
+export class AssetPages {
+  constructor(private readonly db: DataSource) {}
+
+  /** The first `count` of a list, or fewer, and then where to go on. */
+  async read(list: AssetList, count: number): Promise<ListPart> {
+    const values = [...list.values];
+    const start = startOf(list, values);
+    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ${orderBy(list)} LIMIT ${MAX_WALKED})`;
+    const met: AssetRow[] = await this.db.query(selection(list, { from: walked, where: list.where, count }), values);
+    if (met.length === count) return { rows: met };
+    const conditions = [...start, ...list.where];
+    // OFFSET 0 keeps the limit from the planner: it collects all.
+    const found =
+      met.length >= RARE
+        ? { from: 'judged_asset', where: conditions, count }
+        : { from: `(SELECT * FROM judged_asset a ${whereClause(conditions)} OFFSET 0)`, where: [], count };
+    const rows = await this.within<AssetRow[]>(MAX_SEARCH_MS, selection(list, found), values);
+    return rows === undefined ? this.readOn(list, count) : { rows };
+  }
+
+  /** How many meet the conditions: up to `most`, and whether all of them were looked at. */
+  async count({ where, values }: Conditions, most: number): Promise<{ count: number; isWhole: boolean }> {
+    const counted = (from: string) =>
+      `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${most}) counted`;
+    const all = await this.within<{ count: number }[]>(MAX_COUNT_MS, counted('judged_asset'), values);
+    if (all !== undefined) return { count: all[0]?.count ?? 0, isWhole: true };
+    const part = `(SELECT * FROM judged_asset ORDER BY id LIMIT ${MAX_READ})`;
+    const some: { count: number }[] = await this.db.query(counted(part), [...values]);
+    return { count: some[0]?.count ?? 0, isWhole: false };
+  }
+
+  /** As many assets as one call may read, in the order of the list. */
+  private async readOn(list: AssetList, count: number): Promise<ListPart> {
+    const end = await this.endOfPart(list);
+    // Up to the end and not up to a number: meanwhile others may have been added before it.
+    const values = [...list.values];
+    const range = startOf(list, values);
+    const { by, isDescending = false } = list.order;
+    if (end !== undefined) {
+      const last = (by.length === 1 ? end.slice(1) : end).map((value) => `$${values.push(value)}`);
+      range.push(`(${by.join(', ')}) ${isDescending ? '>=' : '<='} (${last.join(', ')})`);
+    }
+    const from = `(SELECT * FROM judged_asset a ${whereClause(range)} ${orderBy(list)} LIMIT ${2 * MAX_READ})`;
+    const rows: AssetRow[] = await this.db.query(selection(list, { from, where: list.where, count }), values);
+    return rows.length === count || end === undefined ? { rows } : { rows, stoppedAt: end };
+  }
+
+  /** Key and id of the last asset that one call may read; undefined when the list ends before. */
+  private async endOfPart(list: AssetList): Promise<Position | undefined> {
+    const values: unknown[] = [];
+    const start = whereClause(startOf(list, values));
+    const [end] = (await this.db.query(
+      `SELECT ${list.order.key}::text AS key, a.id FROM asset a ${start} ${orderBy(list)} OFFSET ${MAX_READ - 1} LIMIT 1`,
+      values,
+    )) as { key: string; id: string }[];
+    return end === undefined ? undefined : [end.key, end.id];
+  }
+
+  /** The rows of a statement; undefined when it takes longer. */
+  private async within<Rows>(ms: number, statement: string, values: readonly unknown[]): Promise<Rows | undefined> {
+    try {
+      return await this.db.transaction(async (tx) => {
+        await tx.query(`SET LOCAL statement_timeout = ${ms}`);
+        // The words are for the check of plans: this statement may read much, and is not let.
+        return (await tx.query(`${statement} -- ended after ${ms} ms`, [...values])) as Rows;
+      });
+    } catch (error) {
+      if (sqlState(error) === QUERY_CANCELED) return undefined;
+      throw error;
+    }
+  }
+}
+
+interface Selected {
+  readonly from: string;
+  readonly where: readonly string[];
+  readonly count: number;
+}
+
+function selection(list: AssetList, { from, where, count }: Selected): string {
+  const fields = `${ASSET_FIELDS}, ${list.order.key}::text AS position`;
+  return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
+}
+
+function orderBy({ order: { by, isDescending = false } }: AssetList): string {
+  return `ORDER BY ${by.map((column) => (isDescending ? `${column} DESC` : column)).join(', ')}`;
+}
+
+/** Conditions for what comes after the page before; their values are added to `values`. */
+function startOf({ order: { by, isDescending = false, notNull }, after }: AssetList, values: unknown[]): string[] {
+  const start = notNull === undefined ? [] : [`${notNull} IS NOT NULL`];
+  if (after === undefined) return start;
+  const position = after.map((value) => `$${values.push(value)}`).join(', ');
+  return [...start, `(${by.join(', ')}) ${isDescending ? '<' : '>'} (${position})`];
+}
