@@ -39,7 +39,8 @@ function setVersion(place: string): void {
       packages?: Record<string, { version: string }>;
     };
     content.version = VERSION;
-    if (content.packages?.[''] !== undefined) content.packages[''].version = VERSION;
+    const own = content.packages?.[''];
+    if (own !== undefined) own.version = VERSION;
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
   }
   const changelog = join(place, 'CHANGELOG.md');
