@@ -39,7 +39,8 @@ function setVersion(place: string): void {
       packages?: Record<string, { version: string }>;
     };
     content.version = VERSION;
-    if (content.packages?.[''] !== undefined) content.packages[''].version = VERSION;
+    const own = content.packages?.[''];
+    if (own !== undefined) own.version = VERSION;
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
   }
   const changelog = join(place, 'CHANGELOG.md');
@@ -54,8 +55,8 @@ try {
   const { apiKey } = await stage.seed();
   const service = await stage.start();
   const env = { ...process.env, SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: apiKey };
-  const release = (at: string, out: string, more: string[] = []) => {
-    const args = [join(at, 'scripts/release.mjs'), VERSION, '--out', out, '--key', 'default', ...more];
+  const release = (at: string, out: string) => {
+    const args = [join(at, 'scripts/release.mjs'), VERSION, '--out', out, '--key', 'default'];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: at, env, encoding: 'utf8' });
     return { status, said: `${stdout}${stderr}` };
   };

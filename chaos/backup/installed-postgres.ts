@@ -31,7 +31,7 @@ export function installedPrograms(): string | undefined {
  * @param data a directory that is made when it is not there; otherwise the server starts on what it holds
  */
 export async function startInstalled(bin: string, data: string): Promise<InstalledPostgres> {
-  const account = process.getuid?.() === 0 ? accountOf('postgres') : {};
+  const account: Partial<Account> = process.getuid?.() === 0 ? accountOf('postgres') : {};
   if (!existsSync(data)) initialise(bin, data, account);
   else if (account.uid !== undefined) execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, data]);
   const port = await freePort();
