@@ -103,18 +103,19 @@ describe('traces', () => {
     ).toBe(true);
   });
 
-  it('whose collector is gone delay no signature', async () => {
-    collector.reacts(() => undefined);
-    const began = performance.now();
+  it('whose collector hangs delay no signature', async () => {
     const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-01' };
-    for (let at = 0; at < 100; at += 1) {
-      const { status } = await api.call('POST', '/api/v1/sign/digest', {
-        key: apiKey,
-        body: { digest: digestOf(`late ${at}`) },
-        headers,
-      });
-      expect(status).toBe(200);
-    }
-    expect(performance.now() - began).toBeLessThan(20_000);
+    const timed = async () => {
+      const began = performance.now();
+      for (let at = 0; at < 15; at += 1) {
+        const body = { digest: digestOf(`timed ${at}`) };
+        expect((await api.call('POST', '/api/v1/sign/digest', { key: apiKey, body, headers })).status).toBe(200);
+      }
+      return performance.now() - began;
+    };
+    const before = await timed();
+    collector.reacts(() => undefined);
+    // As long as before, on a machine whose load may change meanwhile.
+    expect(await timed()).toBeLessThan(before * 3 + 3000);
   });
 });

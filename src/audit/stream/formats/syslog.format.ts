@@ -1,5 +1,6 @@
 import type { StreamDestination } from '../../../platform/config/stream-destinations.js';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import { cefOf, isTampered } from './cef.format.js';
 import { jsonOf } from './json.format.js';
 import { fitted, type StreamedLeaf } from './streamed-leaf.js';
@@ -61,5 +62,5 @@ function element(id: string, parameters: Readonly<Record<string, string>>): stri
 
 /** PRINTUSASCII of RFC 5424: no space, no control character. */
 function printable(text: string, max: number): string {
-  return text.replaceAll(/[^!-~]/g, '?').slice(0, max) || NONE;
+  return truncate(text.replaceAll(/[^!-~]/g, '?'), max) || NONE;
 }
