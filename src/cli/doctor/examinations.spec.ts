@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
-import { examineInstances } from './examinations.js';
+import { examineInstances, examineReplication } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -44,5 +44,21 @@ describe('the processes', () => {
   it('of several versions are a rolling update, and a clock that is wrong is bad', () => {
     expect(states(process({}), process({ role: 'worker', version: '1.1.0' }))).toMatchObject({ versions: 'warn' });
     expect(states(process({ clockOffsetMs: -1500 }))).toMatchObject({ clocks: 'bad' });
+  });
+});
+
+describe('replication', () => {
+  const state = (names: string, standbys: number, wanted: 'any' | 'required') =>
+    examineReplication({ names, commit: 'on', standbys }, wanted).state;
+
+  it('is well when commits wait for a standby, and with a single server of which no more was asked', () => {
+    expect(state('n2', 2, 'required')).toBe('ok');
+    expect(state('', 0, 'any')).toBe('ok');
+  });
+
+  it('is to be looked at when standbys follow and no commit waits for one, and bad where that was demanded', () => {
+    expect(state('', 2, 'any')).toBe('warn');
+    expect(state('', 2, 'required')).toBe('bad');
+    expect(state('', 0, 'required')).toBe('bad');
   });
 });
