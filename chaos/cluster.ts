@@ -10,7 +10,7 @@ import { quantile } from './signing/figures.js';
 import { readLog } from './signing/log.js';
 
 /**
- * npm run proof -- cluster [--failovers N] [--losses N] [--minutes N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous]
+ * npm run proof -- cluster [--failovers N] [--losses N] [--minutes N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--logs DIR]
  * The service on three machines (network namespaces) with PostgreSQL under Patroni, etcd, HAProxy, pgbouncer, Redis under Sentinel and two tokens,
  * while everything fails in turn. Ends with 0 when nothing acknowledged was lost, nothing was done twice, and no api answered 5xx for longer than
  * 15 s; with --control, when replication without confirmation lost something.
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     parts: { type: 'string', default: PARTS.join(',') },
     control: { type: 'string' },
+    logs: { type: 'string' },
   },
 });
 const MAX_5XX_SECONDS = 15;
@@ -182,7 +183,7 @@ try {
   if (isControl) await whatIsSaid(stack);
   if (!isControl) await auditLog(stack);
 } finally {
-  await stack.close();
+  await stack.close(values.logs);
 }
 say(failures === 0 ? 'the cluster holds' : `${failures} promises are broken`);
 process.exitCode = failures === 0 ? 0 : 1;

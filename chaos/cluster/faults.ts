@@ -12,10 +12,10 @@ const CUTS = [
   ['and the others do not reach each other', 'split'],
   ['cannot send to the others', 'silence'],
 ] as const;
-const TAKE_OVER_SECONDS = 90;
+const TAKE_OVER_SECONDS = 180;
 const PARTITION_MS = 20_000;
 const PAUSE_MS = 2000;
-const WRITE_SECONDS = 60;
+const WRITE_SECONDS = 180;
 
 /** What one fault did to writers. */
 export interface Injected {

@@ -11,7 +11,7 @@ import { Part, until } from './part.js';
 const BINARIES = '/usr/lib/postgresql';
 /** As short as loop_wait + 2 × retry_timeout ≤ ttl allows on a small machine. */
 const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
-const SETTLED_SECONDS = 150;
+const SETTLED_SECONDS = 240;
 /** A member that does not start for so long is made anew from the leader, as an operator does. */
 const STUCK_MS = 20_000;
 
