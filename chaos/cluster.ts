@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Clients } from './cluster/clients.js';
-import { DATABASE_FAULTS, Faults, type Injected, REDIS_FAULTS } from './cluster/faults.js';
+import { Faults, type Injected } from './cluster/faults.js';
 import { stretchesOf5xx } from './cluster/outages.js';
 import { until } from './cluster/part.js';
 import { Stack } from './cluster/stack.js';
@@ -10,7 +10,7 @@ import { quantile } from './signing/figures.js';
 import { readLog } from './signing/log.js';
 
 /**
- * npm run proof -- cluster [--failovers N] [--losses N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--keep]
+ * npm run proof -- cluster [--failovers N] [--losses N] [--minutes N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--logs DIR]
  * The service on three machines (network namespaces) with PostgreSQL under Patroni, etcd, HAProxy, pgbouncer, Redis under Sentinel and two tokens,
  * while everything fails in turn. Ends with 0 when nothing acknowledged was lost, nothing was done twice, and no api answered 5xx for longer than
  * 15 s; with --control, when replication without confirmation lost something.
@@ -20,8 +20,10 @@ const { values } = parseArgs({
   options: {
     failovers: { type: 'string', default: '20' },
     losses: { type: 'string', default: '2' },
+    minutes: { type: 'string', default: '60' },
     parts: { type: 'string', default: PARTS.join(',') },
     control: { type: 'string' },
+    logs: { type: 'string' },
   },
 });
 const MAX_5XX_SECONDS = 15;
@@ -42,16 +44,24 @@ function check(what: string, holds: boolean, detail: string): void {
   say(`${holds ? 'ok    ' : 'BROKEN'} ${what}: ${detail}`);
 }
 
+/** Every fault of the parts that were asked for, one after the other, until the time is over. */
 async function inject(faults: Faults): Promise<void> {
-  const wanted = values.parts.split(',');
-  const failOvers = Number(values.failovers);
-  const turns = <Kind>(kinds: readonly Kind[]) =>
-    Array.from({ length: failOvers }, (_, index) => kinds[index % kinds.length] as Kind);
-  if (wanted.includes('postgres')) for (const kind of turns(DATABASE_FAULTS)) await faults.databaseFailOver(kind);
-  if (wanted.includes('redis')) for (const kind of turns(REDIS_FAULTS)) await faults.redisFailOver(kind);
-  if (wanted.includes('partitions')) await faults.partitions();
-  if (wanted.includes('node')) for (let count = 0; count < Number(values.losses); count += 1) await faults.lossOfNode();
-  if (wanted.includes('rolling')) await faults.rollingRestart();
+  const times = (count: string, fault: (turn: number) => Promise<void>) =>
+    Array.from({ length: Number(count) }, (_, turn) => () => fault(turn));
+  const plans: Readonly<Record<string, (() => Promise<void>)[]>> = {
+    postgres: times(values.failovers, (turn) => faults.databaseFailOver(turn)),
+    redis: times(values.failovers, (turn) => faults.redisFailOver(turn)),
+    partitions: times(String(faults.partitions), (turn) => faults.partition(turn)),
+    node: times(values.losses, () => faults.lossOfNode()),
+    rolling: [() => faults.rollingRestart()],
+  };
+  const end = performance.now() + Number(values.minutes) * 60_000;
+  const planned = values.parts.split(',').flatMap((part) => plans[part] ?? []);
+  for (const [done, fault] of planned.entries()) {
+    if (performance.now() > end)
+      return say(`       the time is over: ${planned.length - done} faults were not injected`);
+    await fault();
+  }
 }
 
 /** Waits until nothing is under way: clients have their answers, workers their work done, the log its entries. */
@@ -69,9 +79,9 @@ async function drain(stack: Stack, clients: Clients): Promise<void> {
 function figures(injected: readonly Injected[]): void {
   const byKind = Map.groupBy(injected, ({ what }) => what.replace(/ of n\d|n\d /, ''));
   for (const [kind, some] of byKind) {
-    const times = some.map(({ firstWriteSeconds }) => firstWriteSeconds).toSorted((a, b) => a - b);
+    const times = some.map(({ pauseSeconds }) => pauseSeconds).toSorted((a, b) => a - b);
     const [median, worst] = [quantile(times, 0.5), quantile(times, 1)].map((seconds) => seconds.toFixed(1));
-    say(`       ${some.length} × ${kind}: first write after ${median} s (median), ${worst} s (worst)`);
+    say(`       ${some.length} × ${kind}: first write ${median} s after the last (median), ${worst} s (worst)`);
   }
 }
 
@@ -129,19 +139,27 @@ async function auditLog(stack: Stack): Promise<void> {
 }
 
 /** Writes go on at the leader's machine, which the others do not reach: without confirmation it acknowledges what nobody else has. */
-async function loseSomething(stack: Stack): Promise<void> {
+async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   const leader = await stack.postgres.settled();
+  clients.only = leader;
   stack.network.split(leader);
   await sleep(SPLIT_MS);
+  clients.only = undefined;
   stack.network.heal();
   await stack.postgres.settled();
+}
+
+/** What each api says of the log, whose newest state the tokens know, and of replication. */
+async function whatIsSaid(stack: Stack): Promise<void> {
   for (const node of stack.network.nodes) {
-    const health = JSON.parse(await stack.service.health(node)) as {
-      components: Record<string, { details: { detail: string } }>;
-    };
+    const { components } = JSON.parse(await stack.service.health(node)) as Said;
     for (const name of ['log', 'replication'])
-      say(`       n${node} says of ${name}: ${health.components[name]?.details.detail}`);
+      say(`       n${node} says of ${name}: ${components[name]?.details.detail ?? 'nothing'}`);
   }
+}
+
+interface Said {
+  readonly components: Readonly<Record<string, { readonly details: { readonly detail: string } }>>;
 }
 
 const stack = new Stack(!isControl);
@@ -156,15 +174,16 @@ try {
   clients.start();
   await sleep(WARM_UP_MS);
   const faults = new Faults(stack, clients, say);
-  if (isControl) await loseSomething(stack);
+  if (isControl) await loseSomething(stack, clients);
   else await inject(faults);
   await sleep(WARM_UP_MS);
   if (isControl) await clients.stop(DRAIN_SECONDS * 1000);
   else await drain(stack, clients);
   await conclude(stack, clients, faults);
+  if (isControl) await whatIsSaid(stack);
   if (!isControl) await auditLog(stack);
 } finally {
-  await stack.close();
+  await stack.close(values.logs);
 }
 say(failures === 0 ? 'the cluster holds' : `${failures} promises are broken`);
 process.exitCode = failures === 0 ? 0 : 1;

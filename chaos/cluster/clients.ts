@@ -47,6 +47,8 @@ export class Clients {
   readonly refused: string[] = [];
   /** Work that has no answer yet. */
   readonly open = new Set<string>();
+  /** When set, only this machine is called. */
+  only: NodeNumber | undefined;
   private readonly resting = new Map<NodeNumber, number>();
   private turn = 0;
   private number = 0;
@@ -68,10 +70,17 @@ export class Clients {
     clearTimeout(timer);
   }
 
-  /** Seconds from a moment to the first answer to a write that was sent after it; undefined when there is none yet. */
-  firstWriteAfter(moment: number): number | undefined {
-    const times = [...this.acknowledged.values()].filter(({ sent }) => sent >= moment).map(({ came }) => came);
-    return times.length === 0 ? undefined : (Math.min(...times) - moment) / 1000;
+  /**
+   * The longest time, in seconds, in which no write was answered: from the fault until one was answered that had been sent after another leader
+   * took over. Undefined while there is none.
+   */
+  pauseAfter(fault: number, takenOver: number): number | undefined {
+    const written = [...this.acknowledged.values()];
+    const end = Math.min(...written.filter(({ sent }) => sent >= takenOver).map(({ came }) => came));
+    if (end === Infinity) return undefined;
+    const answers = written.map(({ came }) => came).filter((came) => came > fault && came <= end);
+    const moments = [fault, ...answers.toSorted((a, b) => a - b)];
+    return Math.max(...moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0))) / 1000;
   }
 
   private async lane(): Promise<void> {
@@ -106,6 +115,7 @@ export class Clients {
 
   private next(): NodeNumber {
     const { nodes } = this.target;
+    if (this.only !== undefined) return this.only;
     for (let tried = 0; ; tried += 1) {
       const node = nodes[(this.turn += 1) % nodes.length] ?? 1;
       if (tried >= nodes.length || (this.resting.get(node) ?? 0) < performance.now()) return node;
@@ -137,7 +147,8 @@ export class Clients {
   private note(kind: Kind, name: string, text: string, sent: number): void {
     const { requestId, signature } = JSON.parse(text) as { requestId?: string; signature?: string };
     const known = this.acknowledged.get(name);
-    const one = known ?? { name, kind, ids: new Set(), signatures: new Set(), sent, came: performance.now() };
+    const came = performance.now();
+    const one: Acknowledged = known ?? { name, kind, ids: new Set(), signatures: new Set(), sent, came };
     if (requestId !== undefined) one.ids.add(requestId);
     if (signature !== undefined) one.signatures.add(signature);
     this.acknowledged.set(name, one);

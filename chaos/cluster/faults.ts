@@ -5,12 +5,17 @@ import type { Excuse } from './outages.js';
 import { until } from './part.js';
 import type { Stack } from './stack.js';
 
-export const DATABASE_FAULTS = ['crash', 'switch-over', 'isolate'] as const;
-export const REDIS_FAULTS = ['crash', 'freeze'] as const;
-const TAKE_OVER_SECONDS = 90;
-const PARTITION_MS = 25_000;
-const PAUSE_MS = 3000;
-const WRITE_SECONDS = 60;
+const DATABASE_FAULTS = ['crash', 'switch-over', 'isolate'] as const;
+const REDIS_FAULTS = ['crash', 'freeze'] as const;
+const CUTS = [
+  ['is cut off', 'isolate'],
+  ['and the others do not reach each other', 'split'],
+  ['cannot send to the others', 'silence'],
+] as const;
+const TAKE_OVER_SECONDS = 180;
+const PARTITION_MS = 20_000;
+const PAUSE_MS = 2000;
+const WRITE_SECONDS = 180;
 
 /** What one fault did to writers. */
 export interface Injected {
@@ -19,8 +24,8 @@ export interface Injected {
   readonly at: number;
   /** Until another one led, where something was to take over. */
   readonly takenOverSeconds: number | undefined;
-  /** Until a write that was sent after the fault was answered. */
-  readonly firstWriteSeconds: number;
+  /** For how long no write was answered. */
+  readonly pauseSeconds: number;
 }
 
 /** Breaks the stack, one thing at a time, and waits each time until it is whole again. */
@@ -34,8 +39,9 @@ export class Faults {
     private readonly say: (line: string) => void,
   ) {}
 
-  async databaseFailOver(kind: (typeof DATABASE_FAULTS)[number]): Promise<void> {
+  async databaseFailOver(turn: number): Promise<void> {
     const { postgres, network } = this.stack;
+    const kind = DATABASE_FAULTS[turn % DATABASE_FAULTS.length];
     const leader = await postgres.settled();
     const at = performance.now();
     if (kind === 'crash') await postgres.crash(leader);
@@ -49,8 +55,9 @@ export class Faults {
     await sleep(PAUSE_MS);
   }
 
-  async redisFailOver(kind: (typeof REDIS_FAULTS)[number]): Promise<void> {
+  async redisFailOver(turn: number): Promise<void> {
     const { redis } = this.stack;
+    const kind = REDIS_FAULTS[turn % REDIS_FAULTS.length];
     const master = await redis.settled();
     const at = performance.now();
     if (kind === 'crash') await redis.crash(master);
@@ -62,27 +69,23 @@ export class Faults {
     await redis.settled();
   }
 
+  /** How many kinds of partition there are. */
+  readonly partitions = 2 * CUTS.length;
+
   /** Leader or standby is cut off, from all or from the other machines, both ways or one way. */
-  async partitions(): Promise<void> {
+  async partition(turn: number): Promise<void> {
     const { network, postgres } = this.stack;
-    const kinds = [
-      ['is isolated', (node: NodeNumber) => network.isolate(node)],
-      ['and the others do not reach each other', (node: NodeNumber) => network.split(node)],
-      ['cannot send to the others', (node: NodeNumber) => network.silence(node)],
-    ] as const;
-    for (const [words, cut] of kinds) {
-      for (const isLeader of [true, false]) {
-        const leader = await postgres.settled();
-        const node = isLeader ? leader : (network.nodes.find((one) => one !== leader) ?? leader);
-        const at = performance.now();
-        this.cut(node, () => cut(node));
-        await sleep(PARTITION_MS);
-        await this.note(`${isLeader ? 'the leader' : 'a standby'} n${node} ${words}`, at, undefined);
-        this.heal();
-        await postgres.settled();
-        await sleep(PAUSE_MS);
-      }
-    }
+    const [words, cut] = CUTS[Math.floor(turn / 2) % CUTS.length] ?? CUTS[0];
+    const leader = await postgres.settled();
+    const isLeader = turn % 2 === 0;
+    const node = isLeader ? leader : (network.nodes.find((one) => one !== leader) ?? leader);
+    const at = performance.now();
+    this.cut(node, () => network[cut](node));
+    await sleep(PARTITION_MS);
+    await this.note(`${isLeader ? 'the leader' : 'a standby'} n${node} ${words}`, at, undefined);
+    this.heal();
+    await postgres.settled();
+    await sleep(PAUSE_MS);
   }
 
   /** Everything on the machine of the leader dies at once. */
@@ -136,9 +139,10 @@ export class Faults {
   }
 
   private async note(what: string, at: number, takenOverSeconds: number | undefined): Promise<void> {
-    const firstWriteSeconds = await until('a write', WRITE_SECONDS, async () => this.clients.firstWriteAfter(at));
-    this.injected.push({ what, at, takenOverSeconds, firstWriteSeconds });
-    const over = takenOverSeconds === undefined ? '' : `another one leads after ${takenOverSeconds.toFixed(1)} s, `;
-    this.say(`       ${what}: ${over}first write after ${firstWriteSeconds.toFixed(1)} s`);
+    const over = at + (takenOverSeconds ?? 0) * 1000;
+    const pauseSeconds = await until('a write', WRITE_SECONDS, async () => this.clients.pauseAfter(at, over));
+    this.injected.push({ what, at, takenOverSeconds, pauseSeconds });
+    const by = takenOverSeconds === undefined ? '' : `another one leads after ${takenOverSeconds.toFixed(1)} s, `;
+    this.say(`       ${what}: ${by}no write for ${pauseSeconds.toFixed(1)} s`);
   }
 }

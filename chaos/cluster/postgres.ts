@@ -11,7 +11,7 @@ import { Part, until } from './part.js';
 const BINARIES = '/usr/lib/postgresql';
 /** As short as loop_wait + 2 × retry_timeout ≤ ttl allows on a small machine. */
 const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
-const SETTLED_SECONDS = 150;
+const SETTLED_SECONDS = 240;
 /** A member that does not start for so long is made anew from the leader, as an operator does. */
 const STUCK_MS = 20_000;
 
@@ -82,7 +82,8 @@ export class PostgresCluster {
       const leader = await this.leader();
       if (leader === undefined) return undefined;
       const response = await this.ask(leader, 'GET', '/cluster');
-      const { members } = (await response?.json()) as { members: Member[] };
+      if (response === undefined) return undefined;
+      const { members } = (await response.json()) as { members: Member[] };
       await this.remakeStuck(members);
       const following = members.filter(({ role, state }) => role !== 'leader' && /running|streaming/.test(state));
       const synchronous = following.filter(({ role }) => role === 'sync_standby');
@@ -121,7 +122,7 @@ export class PostgresCluster {
 
   async sql<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     const leader = await this.settled();
-    return this.query(leader, 'sealwright', this.password, 'sealwright', text, values);
+    return this.query(leader, 'sealwright', text, values);
   }
 
   /** Servers and what they started. */
@@ -154,21 +155,21 @@ export class PostgresCluster {
 
   private async createDatabase(): Promise<void> {
     const leader = await this.settled();
-    const run = (text: string) => this.query(leader, 'postgres', this.password, 'postgres', text);
+    const run = (text: string) => this.query(leader, 'postgres', text);
     await run(`CREATE ROLE sealwright LOGIN PASSWORD '${this.password}'`);
     await run('CREATE DATABASE sealwright OWNER sealwright');
     await sleep(1000);
   }
 
+  /** As the user who has the name of the database. */
   private async query<Row extends object>(
     node: NodeNumber,
-    user: string,
-    password: string,
-    database: string,
+    user: 'sealwright' | 'postgres',
     text: string,
     values: unknown[] = [],
   ): Promise<Row[]> {
-    const client = new Client({ host: this.network.address(node), port: 5432, user, password, database });
+    const { password } = this;
+    const client = new Client({ host: this.network.address(node), port: 5432, user, password, database: user });
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -183,24 +184,22 @@ export class PostgresCluster {
     mkdirSync(data, { mode: 0o700 });
     const at = (one: NodeNumber, port: number) => `http://${this.network.address(one)}:${port}`;
     const members = this.network.nodes.map((one) => `${nameOf(one)}=${at(one, 2380)}`).join(',');
-    const command = [
-      ...this.network.on(node),
-      'etcd',
-      ...['--name', nameOf(node), '--data-dir', data],
-      ...['--listen-peer-urls', at(node, 2380), '--initial-advertise-peer-urls', at(node, 2380)],
-      ...['--listen-client-urls', at(node, 2379), '--advertise-client-urls', at(node, 2379)],
-      ...['--initial-cluster', members, '--initial-cluster-state', 'new'],
-      ...[
-        '--heartbeat-interval',
-        '100',
-        '--election-timeout',
-        '1000',
-        '--pre-vote',
-        '--enable-v2',
-        '--log-level',
-        'warn',
-      ],
-    ];
+    const settings = {
+      name: nameOf(node),
+      'data-dir': data,
+      'listen-peer-urls': at(node, 2380),
+      'initial-advertise-peer-urls': at(node, 2380),
+      'listen-client-urls': at(node, 2379),
+      'advertise-client-urls': at(node, 2379),
+      'initial-cluster': members,
+      'heartbeat-interval': '100',
+      'election-timeout': '1000',
+      'pre-vote': 'true',
+      'enable-v2': 'true',
+      'log-level': 'warn',
+    };
+    const options = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
+    const command = [...this.network.on(node), 'etcd', ...options];
     return new Part({ name: `etcd-${node}`, command, logFile: this.log(`etcd-${node}`) });
   }
 

@@ -86,8 +86,9 @@ export class ServiceCluster {
 
   /** From this machine, until a first signature is in the log: all keys are in the token then. */
   private async prepare(): Promise<void> {
-    const settings = { ...this.settings(1), SVC_HOST: '127.0.0.1', SVC_PORT: '0', SVC_MANAGEMENT_PORT: '' };
-    settings.SVC_DATABASE_URL = this.stores.database(3); // several hosts: reachable from outside
+    // A list of hosts is reached from outside, too.
+    const own = { SVC_DATABASE_URL: this.stores.database(3), SVC_HOST: '127.0.0.1', SVC_PORT: '0' };
+    const settings = { ...this.settings(1), ...own, SVC_MANAGEMENT_PORT: '' };
     await runToEnd(['migrate'], settings);
     const facts = join(this.directory, 'demo.env');
     await runToEnd(['seed-demo', '--out', facts], settings);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Entrance } from './entrance.js';
@@ -47,12 +47,14 @@ export class Stack {
     return [...this.service.parts(node), ...this.entrance.parts(node), ...stores];
   }
 
-  async close(): Promise<void> {
+  /** Ends everything; `logs` is a directory for the logs of all programs, which go otherwise. */
+  async close(logs?: string): Promise<void> {
     await this.service.kill();
     await this.entrance.kill();
     await this.redis.kill();
     await this.postgres.kill();
     this.network.close();
+    if (logs !== undefined) cpSync(join(this.directory, 'logs'), logs, { recursive: true });
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyVault } from '../../hsm/key-vault.js';
 import type { Config } from '../../platform/config/config.js';
+import { setStartReason } from '../../platform/health/start-reason.js';
 import type { Problem } from '../../platform/errors/problem.js';
 import type { LogRestore } from './log-restore.js';
 
@@ -32,12 +33,15 @@ export class RestoreHold {
 
   private async hold(first: Problem): Promise<void> {
     const server = this.config.answers ? await this.answer(first) : undefined;
-    this.logger.error(`RESTORE MODE: nothing is served and nothing is done. ${first.code}: ${first.message}`);
+    const reason = `restore mode: nothing is served and nothing is done. ${first.code}: ${first.message}`;
+    this.logger.error(reason);
+    setStartReason(reason);
     let fault: Problem | 'unknown' | undefined = first;
     while (fault !== undefined) {
       await sleep(LOOK_EVERY_MS);
       fault = await this.ask();
     }
+    setStartReason();
     this.logger.log('the restored state was accepted: this process begins its work');
     server?.closeAllConnections();
     await new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
-import { examineInstances, examineStreams } from './examinations.js';
+import { examineInstances, examineReplication, examineStreams } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -57,5 +57,21 @@ describe('a stream of the audit log', () => {
     ['bad', { oldestSeconds: 301 }],
   ])('is %s with %j', (state, changes) => {
     expect(examineStreams([{ ...stream, ...changes }])).toMatchObject([{ what: 'stream siem', state }]);
+  });
+});
+
+describe('replication', () => {
+  const state = (names: string, standbys: number, wanted: 'any' | 'required') =>
+    examineReplication({ names, commit: 'on', standbys }, wanted).state;
+
+  it('is well when commits wait for a standby, and with a single server of which no more was asked', () => {
+    expect(state('n2', 2, 'required')).toBe('ok');
+    expect(state('', 0, 'any')).toBe('ok');
+  });
+
+  it('is to be looked at when standbys follow and no commit waits for one, and bad where that was demanded', () => {
+    expect(state('', 2, 'any')).toBe('warn');
+    expect(state('', 2, 'required')).toBe('bad');
+    expect(state('', 0, 'required')).toBe('bad');
   });
 });

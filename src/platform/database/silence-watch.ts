@@ -33,7 +33,8 @@ export class SilenceWatch {
     const { stream } = connection;
     this.open.set(connection, server);
     stream.once('close', () => this.open.delete(connection));
-    stream.setTimeout(this.silenceMs, () => void this.heardNothing(connection, server));
+    stream.on('timeout', () => void this.heardNothing(connection, server));
+    stream.setTimeout(this.silenceMs);
   }
 
   private async heardNothing(connection: Watched, server: number): Promise<void> {

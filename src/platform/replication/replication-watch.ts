@@ -43,11 +43,11 @@ export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationSh
 
   /** How it was at the last look; reads it when there was none. */
   async read(): Promise<Replication> {
-    return this.last ?? readReplication((text) => this.db.query(text) as Promise<Replication[]>);
+    return this.last ?? readReplication((text) => this.db.query(text));
   }
 
   private async look(): Promise<void> {
-    this.last = await readReplication((text) => this.db.query(text) as Promise<Replication[]>);
+    this.last = await readReplication((text) => this.db.query(text));
     const fault = asynchronousFault(this.last);
     this.metrics.replicationFault.set(this.indication().status === 'DOWN' ? 1 : 0);
     if (this.isExpected(this.last) || fault === this.said) return;

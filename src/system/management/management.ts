@@ -1,5 +1,6 @@
 import { type INestApplicationContext, Logger } from '@nestjs/common';
 import type { Config } from '../../platform/config/config.js';
+import { setStartReason, startReason } from '../../platform/health/start-reason.js';
 import { untilSchemaFits } from '../../platform/instances/schema-gate.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type Health, isServing } from '../health/health.dto.js';
@@ -13,8 +14,7 @@ import { ManagementServer } from './management-server.js';
  */
 export class Management {
   private readonly logger = new Logger('Start');
-  private reason = 'The service is starting.';
-  private readonly own = new ManagementServer(waitingAnswers(() => this.reason));
+  private readonly own = new ManagementServer(waitingAnswers(startReason));
 
   constructor(private readonly config: Config) {}
 
@@ -27,15 +27,15 @@ export class Management {
 
   /** Waits for the database and its schema. */
   async untilSchemaFits(): Promise<void> {
-    const inPlace = new ManagementServer(waitingAnswers(() => this.reason));
+    const inPlace = new ManagementServer(waitingAnswers(startReason));
     let opened: Promise<boolean> | undefined;
     await untilSchemaFits(this.config, (reason) => {
-      this.reason = reason;
+      setStartReason(reason);
       this.logger.warn(reason);
       if (this.config.answers) opened ??= this.openInPlace(inPlace);
     });
     if (await opened) await inPlace.close();
-    this.reason = 'The service is starting.';
+    setStartReason();
   }
 
   /** The address may still be in use by the process that this one replaces. */
