@@ -17,7 +17,6 @@ const WITHOUT: Record<string, string> = {
   pinHostKey: 'a key that is pinned is pinned',
   register: 'an address registers once',
   renewSensorKey: 'a new key does not end those in use: test/sensors/sensors',
-  renewSshHostCertificate: 'a certificate is renewed once: test/ssh-keys/host-renewal',
   replaceOAuthClientSecret: 'the old secret has ended either way',
   replaceRecoveryCodes: 'the old codes have ended either way',
   rotateApiKey: 'a key that was replaced is not replaced again',

@@ -197,6 +197,15 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
       certificateIds: [first.id, waiting.body.id],
     });
     expect(tried.results.map(({ needsApproval }: { needsApproval: boolean }) => needsApproval)).toEqual([false, true]);
+    const uses = [false, true].map((renewal) => ({
+      key: 'hosts',
+      certificate: { principals: [NAME], kind: 'host', renewal },
+    }));
+    const thought = await field.ask('POST', '/api/v1/approval-policies/test', { uses });
+    expect(thought.results.map(({ needsApproval }: { needsApproval: boolean }) => needsApproval)).toEqual([
+      false,
+      true,
+    ]);
     await vote(service, waiting.body.approvalId, people.ann);
     expect((await renew(first.certificate)).body).toMatchObject({ status: 'ISSUED', id: waiting.body.id });
     await service.call('DELETE', `/api/v1/approval-policies/${made.id}`, { key: apiKey });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import type { Condition } from '../../approvals/policies/approval-policy.entity.js';
 import { jointVerdictOf } from '../../approvals/policies/policy-judgement.js';
-import { TriedCertificateBody, TriedUseBody } from '../../approvals/policies/policy-trial.dto.js';
+import { usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import { usesOfRow } from './ssh-certificate-approvals.js';
 
 const GITHUB = {
@@ -46,10 +46,12 @@ function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   };
 }
 
-/** The same in a call of `POST /api/v1/approval-policies/test`, which `sealwright policy test` makes. */
-function triedAs({ claims, principals = ['deploy'], kind = 'user', renewal = false }: Asked): TriedUseBody {
-  const certificate = Object.assign(new TriedCertificateBody(), { principals, kind, renewal, keyId: 'run 7' });
-  return Object.assign(new TriedUseBody(), { key: 'logins', claims, trust: TRUST.name, caller: 'ann', certificate });
+/** The same as a trial has it (`POST /api/v1/approval-policies/test`, `sealwright policy test`), which knows no row. */
+function triedAs({ claims, principals = ['deploy'], kind = 'user', renewal = false }: Asked) {
+  const said = { authority: 'logins', kind, keyType: 'ssh-ed25519', keyId: 'run 7', principals, isRenewal: renewal };
+  const verified = { id: '', trust: { ...TRUST, id: '' }, tokenSha256: '', keyThumbprint: '' };
+  const identity = claims === undefined ? null : { ...verified, claims: claims as VerifiedIdentity['claims'] };
+  return usesOfCertificate({ ...said, callers: ['ann'], identity });
 }
 
 describe('a policy about SSH certificates sees what was verified of who asks', () => {
@@ -113,15 +115,13 @@ describe('a policy about SSH certificates sees what was verified of who asks', (
     const policy = { subject: 'ssh-certificate' as const, keys: ['logins'], conditions: [], unless: [], ...rules };
     const atIssue = usesOfRow({ name: 'logins', kind: asked.kind ?? 'user' }, rowOf(asked));
     expect(jointVerdictOf(policy, 'ssh-certificate', atIssue).applies).toBe(applies);
-    const tried = triedAs(asked).toSubject();
-    expect(tried.kind).toBe('ssh-certificate');
-    expect(jointVerdictOf(policy, tried.kind, tried.uses).applies).toBe(applies);
+    expect(jointVerdictOf(policy, 'ssh-certificate', triedAs(asked)).applies).toBe(applies);
   });
 
   it('is not about signing requests, nor about another authority', () => {
     const policy = { subject: 'ssh-certificate' as const, keys: ['logins'], conditions: [], unless: [] };
     const uses = usesOfRow({ name: 'others', kind: 'user' }, rowOf({}));
     expect(jointVerdictOf(policy, 'ssh-certificate', uses).guards).toBe(false);
-    expect(jointVerdictOf(policy, 'signing-request', triedAs({}).toSubject().uses).guards).toBe(false);
+    expect(jointVerdictOf(policy, 'signing-request', triedAs({})).guards).toBe(false);
   });
 });
