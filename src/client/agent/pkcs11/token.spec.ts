@@ -24,7 +24,8 @@ let token: Token;
 let session: number;
 let source: TokenSource;
 
-const pairOf = (algorithm: typeof RSA | typeof ECDSA) => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>; // prettier-ignore
+const pairOf = (algorithm: typeof RSA | typeof ECDSA) =>
+  webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 
 /** A certificate of `subject` by `issuer`, DER. */
 async function certificate(

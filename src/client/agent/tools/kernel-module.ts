@@ -11,6 +11,18 @@ const PKEY_ID_PKCS7 = 2;
 const contentOf = ({ out }: FileOrder): string => `${out}.content`;
 const signatureOf = ({ out }: FileOrder): string => `${out}.p7s`;
 
+const SIGN = ['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-md', 'sha256', '-outform', 'DER'];
+/** Whether the certificate is trusted is up to the kernel, which has it among its keys. */
+const VERIFY = ['cms', '-verify', '-binary', '-inform', 'DER', '-nointern', '-noverify', '-out', '/dev/null'];
+
+function keyOf({ key, chain }: FileOrder): string[] {
+  return ['-engine', 'pkcs11', '-keyform', 'engine', '-inkey', privateKeyUri(key), '-signer', chain];
+}
+
+function signedFilesOf(order: FileOrder): string[] {
+  return ['-in', contentOf(order), '-out', signatureOf(order)];
+}
+
 /**
  * Kernel modules, as the kernel's own sign-file signs them: CMS without signed attributes and certificates, behind the module. openssl makes it,
  * since the sign-file of Debian takes a PKCS #11 key by OpenSSL's provider alone, which Debian 12 does not have.
@@ -22,27 +34,15 @@ export const kernelModule: FileTool = {
   writesInPlace: false,
   isRepeatable: true,
   prepare: async (order) => writeFile(contentOf(order), withoutModuleSignature(await readFile(order.file))),
-  sign: (order) => ({
-    program: 'openssl',
-    args: [
-      ...['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-md', 'sha256'],
-      ...['-engine', 'pkcs11', '-keyform', 'engine', '-inkey', privateKeyUri(order.key), '-signer', order.chain],
-      ...['-in', contentOf(order), '-outform', 'DER', '-out', signatureOf(order)],
-    ],
-  }),
+  sign: (order) => ({ program: 'openssl', args: [...SIGN, ...keyOf(order), ...signedFilesOf(order)] }),
   async finish(order) {
     const [content, signature] = await Promise.all([readFile(contentOf(order)), readFile(signatureOf(order))]);
     await writeFile(order.out, withModuleSignature(content, signature));
   },
-  verify: (order) => ({
-    program: 'openssl',
-    args: [
-      ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', signatureOf(order), '-content', contentOf(order)],
-      // Whether the certificate is trusted is up to the kernel, which has it among its keys.
-      ...['-certfile', order.chain, '-nointern', '-noverify', '-out', '/dev/null'],
-    ],
-    expected: 'successful',
-  }),
+  verify: (order) => {
+    const files = ['-in', signatureOf(order), '-content', contentOf(order), '-certfile', order.chain];
+    return { program: 'openssl', args: [...VERIFY, ...files], expected: 'successful' };
+  },
 };
 
 /** A module with its signature (CMS, DER) behind it. */
