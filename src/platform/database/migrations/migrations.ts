@@ -63,6 +63,7 @@ import { ServiceInstances1798000039100 } from './1798000039100-service-instances
 import { JobLeases1798000039101 } from './1798000039101-job-leases.js';
 import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js';
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
+import { ReadingEditions1798000040200 } from './1798000040200-reading-editions.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -129,6 +130,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
   OwnNames1798000040100,
+  ReadingEditions1798000040200,
   ServiceInstances1798000039100,
   JobLeases1798000039101,
   FailedRequests1798000039102,
