@@ -10,6 +10,7 @@ import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { BareTable, fill, middle, seconds } from './inventory/copy-limits.js';
 import { documentOf } from './inventory/documents.js';
+import { judgeAnew } from './inventory/judging.js';
 import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
@@ -244,25 +245,9 @@ async function reads(): Promise<void> {
   within('blast radius', p(0.95, await times(radius, 20)), 150);
 }
 
-/** From the change of a rule that a quarter of all assets fall under to the last asset that was judged anew. */
 async function reclassify(): Promise<void> {
-  const { body: rules } = await service.call('GET', '/api/quantum-risk/rules', { key: apiKey });
-  const { id, target, ...rule } = rules.items.find((one: { id: string }) => one.id === 'Q-ECDSA-128');
-  const time = await seconds(async () => {
-    const { body: made } = await service.call('PUT', `/api/quantum-risk/rules/${id}`, {
-      key: apiKey,
-      headers: { 'if-match': `"${rules.version}"` },
-      body: { ...rule, ...(target === null ? {} : { target }), level: 'CRITICAL' },
-    });
-    for (let status = ''; status !== 'DONE';) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      const { body } = await service.call('GET', `/api/quantum-risk/reclassifications/${made.version}`, {
-        key: apiKey,
-      });
-      status = body.status;
-      if (status === 'DONE') say('assets judged anew', body.changedAssets.toLocaleString('en'));
-    }
-  });
+  const { time, changed } = await judgeAnew(service, apiKey);
+  say('assets judged anew', changed.toLocaleString('en'));
   say('judging anew', `${time.toFixed(1)} s (wanted 60${missed(time > 60)})`);
 }
 

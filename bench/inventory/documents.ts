@@ -17,17 +17,20 @@ export interface Contents {
   readonly name: string;
   /** Documents of two editions differ in nothing else. */
   readonly edition?: number;
+  /** Names of the algorithms that its keys and certificates use. */
+  readonly algorithms?: readonly string[];
 }
 
 /** Keys and certificates, each an asset of its own with one place and two edges; about 450 bytes each. Each name has its own assets. */
-export function documentOf({ assets, name, edition = 1 }: Contents): Buffer {
-  const algorithms = ALGORITHMS.map((algorithm) => ({
+export function documentOf({ assets, name, edition = 1, algorithms: names = ALGORITHMS }: Contents): Buffer {
+  const algorithmOf = (i: number) => names[i % names.length] ?? '';
+  const algorithms = names.map((algorithm) => ({
     type: 'cryptographic-asset',
     'bom-ref': algorithm,
     name: algorithm,
     cryptoProperties: { assetType: 'algorithm', algorithmProperties: {} },
   }));
-  const components = Array.from({ length: assets - algorithms.length }, (_, i) => component(name, i));
+  const components = Array.from({ length: assets - algorithms.length }, (_, i) => component(name, i, algorithmOf(i)));
   const dependencies = components.map((one, i) => ({ ref: one['bom-ref'], dependsOn: [algorithmOf(i)] }));
   const metadata = {
     component: { type: 'application', name },
@@ -37,11 +40,7 @@ export function documentOf({ assets, name, edition = 1 }: Contents): Buffer {
   return Buffer.from(JSON.stringify({ ...head, components: [...algorithms, ...components], dependencies }));
 }
 
-function algorithmOf(i: number): string {
-  return ALGORITHMS[i % ALGORITHMS.length] ?? '';
-}
-
-function component(name: string, i: number) {
+function component(name: string, i: number, algorithm: string) {
   const id = createHash('sha256').update(`${name} ${i}`).digest('hex');
   const location = `host-${i % 5000}.example.com:443/etc/ssl/${id.slice(0, 8)}.pem`;
   const common = {
@@ -51,7 +50,7 @@ function component(name: string, i: number) {
     evidence: { occurrences: [{ location, line: i % 100 }] },
   };
   if (i % 2 === 0) {
-    const facts = { type: 'public-key', id, state: 'active', algorithmRef: algorithmOf(i) };
+    const facts = { type: 'public-key', id, state: 'active', algorithmRef: algorithm };
     return {
       ...common,
       cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
@@ -63,7 +62,7 @@ function component(name: string, i: number) {
     issuerName: 'CN=Example CA',
     notValidBefore: '2026-01-01T00:00:00Z',
     notValidAfter: `20${27 + (i % 8)}-0${(i % 9) + 1}-${day}T00:00:00Z`,
-    signatureAlgorithmRef: algorithmOf(i),
+    signatureAlgorithmRef: algorithm,
   };
   return { ...common, cryptoProperties: { assetType: 'certificate', certificateProperties: facts } };
 }

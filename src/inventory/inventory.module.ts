@@ -54,6 +54,7 @@ import { JurisdictionsReader } from './jurisdictions/jurisdictions.reader.js';
 import { OwnNamesController } from './risk-rules/own-names.controller.js';
 import { OwnNamesService } from './risk-rules/own-names.service.js';
 import { QuantumRiskController } from './risk-rules/quantum-risk.controller.js';
+import { Rereader } from './rereading/rereader.js';
 import { Reclassifier } from './risk-rules/reclassifier.js';
 import { ReclassifyTarget } from './risk-rules/reclassify.target.js';
 import { RiskRuleSet } from './risk/risk-rule-set.entity.js';
@@ -142,13 +143,13 @@ import { SavedViewsService } from './views/saved-views.service.js';
     SnapshotTaker,
     SnapshotTarget,
   ],
-  exports: [CountReconciler, DemoService, IngestService, IngestThreads, SnapshotTaker],
+  exports: [CountReconciler, DemoService, IngestService, IngestThreads, RuleBook, SnapshotTaker],
 })
 export class InventoryModule {}
 
 /** The background work of the inventory. */
 @Module({
   imports: [InventoryModule],
-  providers: [CountReconcilerSchedule, FoundAssetsConsumer, SnapshotSchedule, SourceCounter],
+  providers: [CountReconcilerSchedule, FoundAssetsConsumer, Rereader, SnapshotSchedule, SourceCounter],
 })
 export class InventoryWorkerModule {}

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Small documents that tests make themselves. */
 export interface Algorithm {
   readonly name: string;
@@ -33,4 +35,27 @@ export function bom(components: object[], more: object = {}): Record<string, unk
 /** The description of an application, which names the source of a document. */
 export function about(name: string, timestamp?: string): object {
   return { metadata: { ...(timestamp === undefined ? {} : { timestamp }), component: { type: 'application', name } } };
+}
+
+/** The same items in another order; the same one for the same seed. */
+export function inOtherOrder<Item>(items: readonly Item[], seed: string): Item[] {
+  const keyOf = (item: Item) =>
+    createHash('sha256')
+      .update(`${seed}${JSON.stringify(item)}`)
+      .digest('hex');
+  return items
+    .map((item) => ({ item, key: keyOf(item) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ item }) => item);
+}
+
+/** The same value with the members of its objects, and unless `keepsLists` the items of its lists, in another order. */
+export function shuffled<Value>(value: Value, seed: string, keepsLists = false): Value {
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => shuffled(item, seed, keepsLists));
+    return (keepsLists ? items : inOtherOrder(items, seed)) as Value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, shuffled(member, seed, keepsLists)] as const);
+  return Object.fromEntries(inOtherOrder(members, seed)) as Value;
 }

@@ -7,7 +7,14 @@ import { assertProblem } from '../support/refused-calls.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
-import { about, algorithm, bom, material } from './documents.js';
+import { about, algorithm, bom, inOtherOrder, material, shuffled } from './documents.js';
+
+interface Lists {
+  readonly components: unknown[];
+  readonly dependencies: unknown[];
+}
+
+const FOLDERS = ['cbom', 'cbom/sbom', 'spec-1.6/resources'];
 
 let stage: Stage;
 let service: Service;
@@ -85,32 +92,55 @@ describe('the export', () => {
     expect(check.errors ?? []).toEqual([]);
   });
 
-  it('is valid by a validator that is not ours, and a fixed point of import and export', async () => {
-    for (const path of hasCorpus ? [...corpusFiles('cbom'), ...corpusFiles('spec-1.6/resources')] : [])
-      await ingest(corpusFile(path));
-    const exported = await bytes(await raw());
-    const document = JSON.parse(exported.toString()) as { components: unknown[]; dependencies: unknown[] };
-    const check = officialCheck();
-    check(document);
-    expect(check.errors ?? []).toEqual([]);
-    const other = await openStage();
-    try {
-      const { apiKey: key } = await other.seed();
-      const there = await other.start({ role: 'api' });
-      const { body } = await there.call('POST', '/api/ingest?mode=strict', { key, body: exported });
-      expect(body).toMatchObject({
-        received: document.components.length,
-        created: document.components.length,
-      });
-      const again = await there.call('GET', '/api/export/cyclonedx', { key, headers: { accept: '*/*' } });
-      const second = again.body as typeof document;
-      expect(second.components).toEqual(document.components);
-      expect(second.dependencies).toEqual(document.dependencies);
-      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM judged_asset WHERE state = 'active' ORDER BY id`;
-      expect(await other.sql(verdicts)).toEqual(await stage.sql(verdicts));
-    } finally {
-      await other.close();
-    }
+  describe('of all documents that are public', () => {
+    beforeAll(async () => {
+      for (const path of hasCorpus ? FOLDERS.flatMap((folder) => corpusFiles(folder)) : [])
+        await ingest(corpusFile(path));
+    });
+
+    it('keep their verdicts when the same reader reads them again out of the inventory', async () => {
+      const verdicts = 'SELECT id, verdict_id, resolved_by::text, content, changed_at::text FROM asset ORDER BY id';
+      const before = await stage.sql(verdicts);
+      await stage.sql('UPDATE inventory_source SET reading = NULL');
+      const worker = await stage.start({ role: 'worker' });
+      const waiting = 'SELECT 1 FROM inventory_source WHERE reading IS NULL OR read_after IS NOT NULL';
+      await until('all sources are read again', 60, async () => (await stage.sql(waiting)).length === 0);
+      await worker.kill();
+      expect(await stage.sql(verdicts)).toEqual(before);
+    });
+
+    it.each(['1.6', '1.7'] as const)(
+      'in %s is valid by a validator that is not ours, and the same out of an empty instance that took it in any order',
+      async (version) => {
+        const path = `/api/export/cyclonedx?version=${version}`;
+        const document = JSON.parse((await bytes(await raw({}, `?version=${version}`))).toString()) as Lists;
+        const check = officialCheck(version);
+        check(document);
+        expect(check.errors ?? []).toEqual([]);
+        const other = await openStage();
+        try {
+          const { apiKey: key } = await other.seed();
+          const there = await other.start({ role: 'api' });
+          const { components, dependencies } = document;
+          const body = {
+            ...shuffled(document, version, true),
+            components: inOtherOrder(components, version).map((one) => shuffled(one, version, true)),
+            dependencies: inOtherOrder(dependencies, version),
+          };
+          const taken = await there.call('POST', '/api/ingest?mode=strict', { key, body });
+          const { length } = components;
+          expect(taken.body).toMatchObject({ received: length, created: length });
+          const again = await there.call('GET', path, { key, headers: { accept: '*/*' } });
+          const second = again.body as Lists;
+          expect(second.components).toEqual(components);
+          expect(second.dependencies).toEqual(dependencies);
+          const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM judged_asset WHERE state = 'active' ORDER BY id`;
+          expect(await other.sql(verdicts)).toEqual(await stage.sql(verdicts));
+        } finally {
+          await other.close();
+        }
+      },
+    );
   });
 
   it('ends for readers who are slow too, holds nobody else up, and is not begun when six are under way', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { asVersion17 } from '../../src/inventory/cyclonedx/version-17.js';
@@ -10,6 +9,7 @@ import { readBody } from '../../src/inventory/readers/body-reader.js';
 import { Problem } from '../../src/platform/errors/problem.js';
 import { officialCheck } from '../support/cyclonedx-schema.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
+import { shuffled } from './documents.js';
 
 interface Exported {
   readonly components: CdxComponent[];
@@ -86,18 +86,6 @@ function readAgain(bytes: Buffer): Draft {
 const HEAD = { bomFormat: 'CycloneDX', version: 1 };
 const bytesOf = (specVersion: Version, lists: object) =>
   Buffer.from(JSON.stringify({ ...HEAD, specVersion, ...lists }));
-
-/** The same value with its members, and the items of its lists, in another order; the same one for the same seed. */
-function shuffled<Value>(value: Value, seed: string): Value {
-  const by = (key: string) => createHash('sha256').update(`${seed}${key}`).digest('hex');
-  const order = <Item>(items: readonly Item[]) =>
-    items.map((item) => ({ item, key: by(JSON.stringify(item)) })).sort((a, b) => (a.key < b.key ? -1 : 1));
-  if (Array.isArray(value)) return order(value).map(({ item }) => shuffled(item, seed)) as Value;
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    order(Object.entries(value)).map(({ item: [name, member] }) => [name, shuffled(member, seed)]),
-  ) as Value;
-}
 
 const checks = { '1.6': officialCheck('1.6'), '1.7': officialCheck('1.7') };
 /** The validator is quadratic in the number of components. */

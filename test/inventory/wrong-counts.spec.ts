@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
 
 let stage: Stage;
 let service: Service;
@@ -99,4 +100,63 @@ it('counts that documents move meanwhile stay right', async () => {
     async () => (await stage.sql('SELECT 1 FROM inventory_recount')).length === 0,
   );
   expect((await reconcile()).said).toContain('All counts are right.');
+});
+
+describe('what an older reader read', () => {
+  const readingsOf = () =>
+    stage.sql<{ id: string; name: string }>(
+      `SELECT id, name, verdict_id, resolved_by::text, content FROM asset ORDER BY id`,
+    );
+  const isReadAgain = async () =>
+    (
+      await stage.sql(
+        'SELECT 1 FROM inventory_source WHERE reading IS NULL OR read_merge IS DISTINCT FROM merged_at OR read_after IS NOT NULL',
+      )
+    ).length === 0;
+  /** Alert events are deleted as soon as they are taken in. */
+  const keepWhatIsTold = () =>
+    stage.sql(
+      `CREATE TABLE told (facts jsonb);
+       CREATE FUNCTION tell() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$
+         BEGIN INSERT INTO told VALUES (NEW.facts); RETURN NULL; END $$;
+       CREATE TRIGGER tell AFTER INSERT ON happening FOR EACH ROW WHEN (NEW.type LIKE 'asset.%') EXECUTE FUNCTION tell()`,
+    );
+  const document = (source: string) => ({
+    ...bom([
+      algorithm({ name: 'AES-256-GCM' }),
+      algorithm({ name: 'PaymentCipher' }),
+      material(`key of ${source}`, { type: 'secret-key', id: source, algorithmRef: 'AES-256-GCM' }),
+    ]),
+    ...about(source),
+  });
+
+  it('is read again, wherever its documents are, with all counts, and told where the risk is another one', async () => {
+    for (const source of ['first', 'second'])
+      expect((await service.call('POST', '/api/ingest', { key: apiKey, body: document(source) })).status).toBe(200);
+    const [readings, counts] = [await readingsOf(), await tally()];
+    const [unread] = await stage.sql<{ id: string }>(`SELECT verdict_id AS id FROM asset WHERE name = 'PaymentCipher'`);
+    // As the version before would have left it: it knew no AES.
+    await stage.sql(
+      `UPDATE asset SET verdict_id = $1, content = gen_random_uuid() WHERE name IN ('AES-256-GCM', 'key of first')`,
+      [unread?.id],
+    );
+    await reconcile();
+    await keepWhatIsTold();
+    const [begin] = await stage.sql<{ now: string }>('SELECT now()::text AS now');
+    // One source was stored by a version that keeps no edition, the other got a document from one.
+    await stage.sql(`UPDATE inventory_source SET reading = NULL, read_merge = NULL WHERE name = 'first'`);
+    await stage.sql(`UPDATE inventory_source SET merged_at = now() WHERE name = 'second'`);
+    await until('all is read again', 30, isReadAgain);
+    expect(await readingsOf()).toEqual(readings);
+    expect(await tally()).toEqual(counts);
+    const changed = await stage.sql<{ name: string }>(
+      'SELECT name FROM asset WHERE changed_at > $1::timestamptz ORDER BY name',
+      [begin?.now],
+    );
+    expect(changed.map(({ name }) => name)).toEqual(['AES-256-GCM', 'key of first']);
+    // Whichever source comes first tells of what both show.
+    const told = await stage.sql<{ facts: { level0: number; why: string } }>('SELECT facts FROM told');
+    expect(told.reduce((sum, { facts }) => sum + facts.level0, 0)).toBe(2);
+    expect(told.map(({ facts }) => facts.why)).toEqual(told.map(() => expect.stringContaining('new version')));
+  });
 });

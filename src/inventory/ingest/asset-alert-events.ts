@@ -16,12 +16,15 @@ const MAX_NAMES = 3;
  * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, from the staging
  * tables, each with the number of assets of every level. An asset that takes the place of another one is not found but changed, and only if
  * its level is another one.
+ *
+ * @param why of the change; undefined for a document that says something else.
  */
 export async function recordAssetEvents(
   tx: EntityManager,
   source: { id: string; name: string },
   created: NewAssets,
   successions: readonly Succession[],
+  why?: string,
 ): Promise<void> {
   const judged: LevelRow[] = await tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
@@ -32,7 +35,7 @@ export async function recordAssetEvents(
   const found = created.levels(successions.flatMap(({ ids }) => ids)).sort((a, b) => b.level - a.level);
   const events: AlertEvent[] = [];
   if (found.length > 0) events.push(eventOf('asset.found', found, source));
-  if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source));
+  if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source, why));
   await alertEvents.record(tx, events);
 }
 
@@ -46,6 +49,7 @@ function eventOf(
   type: 'asset.found' | 'asset.risk-changed',
   levels: readonly LevelRow[],
   source: { id: string; name: string },
+  why?: string,
 ): AlertEvent {
   const examples = levels.flatMap(({ names }) => names).slice(0, MAX_NAMES);
   return {
@@ -55,6 +59,7 @@ function eventOf(
     facts: {
       ...countsOf(levels),
       examples: examples.join(', '),
+      ...(why === undefined ? {} : { why }),
     },
   };
 }

@@ -105,7 +105,7 @@ export class RowEncoder {
     const rows = this.withRoom();
     const start = rows.length;
     const { name } = component;
-    const head = `{"name":${quoted(name)},`;
+    const head = headOf(name);
     const text = head + this.factsOf(component);
     rows.row(ASSET_FIELDS);
     rows.uuid(id);
@@ -263,6 +263,21 @@ export class RowWriter {
     hashed.copy(scratch, 1 + facts.length);
     return hashIdOfText(scratch.subarray(0, length));
   }
+}
+
+/** The content of an asset whose row is stored, as `RowWriter` hashes it. @param component as it stands in the row. */
+export function storedContent({ kind, name }: GraphAsset, component: string, judgement: Judgement): string {
+  const { hashed } = judgementFields(judgement);
+  if (kind === 'algorithm') return hashIdOfText(hashed);
+  const facts = `{${component.slice(headOf(name).length)}`;
+  return kind === 'protocol'
+    ? hashId(withoutOrder(JSON.parse(facts)), hashed.toString())
+    : hashIdOfText(facts + hashed.toString());
+}
+
+/** The beginning of the JSON of a component: its name is none of its facts. */
+function headOf(name: string): string {
+  return `{"name":${quoted(name)},`;
 }
 
 function orderedJson(value: unknown): string {

@@ -5,6 +5,7 @@ import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';
 import type { CdxComponent, IngestOutcome } from '../model/document.js';
 import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
+import { READING_EDITION } from '../risk/reading-edition.js';
 import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
@@ -56,7 +57,7 @@ export async function recordSource(
   const contexts = [...new Set([...toolContexts, ...(document.replaces?.contexts ?? [])])];
   const [row] = (await tx.query(
     `WITH before AS (SELECT FROM inventory_source WHERE id = $1)
-     INSERT INTO inventory_source (id, name, document_id, document_time, owner, tool_contexts) VALUES ($1, $2, $3, $4, $5, $6)
+     INSERT INTO inventory_source (id, name, document_id, document_time, owner, tool_contexts, reading) VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (id) DO UPDATE SET last_seen = now(), owner = excluded.owner, tool_contexts = excluded.tool_contexts,
        document_id = coalesce(excluded.document_id, inventory_source.document_id),
        document_time = coalesce(excluded.document_time, inventory_source.document_time)
@@ -68,6 +69,7 @@ export async function recordSource(
       document.whole ? instant(document.time) : null,
       owner,
       contexts.length === 0 ? null : contexts,
+      READING_EDITION,
     ],
   )) as { known: boolean }[];
   return row?.known ?? true;
@@ -95,14 +97,18 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
   );
 }
 
-/** Notes on the source what its newest whole document said, and since when others may have changed its assets unseen. */
+/**
+ * Notes on the source what its newest whole document said, and since when others may have changed its assets unseen. If all that the source showed
+ * before was read by this edition, so is all that it shows now: a version that keeps no edition leaves the time of the merge behind.
+ */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {
   const said = document.whole ? (document.said ?? null) : null;
-  await tx.query('UPDATE inventory_source SET said = $2, merged_at = now(), merged_since = $3 WHERE id = $1', [
-    source.id,
-    said,
-    since,
-  ]);
+  await tx.query(
+    `UPDATE inventory_source SET said = $2, merged_at = now(), merged_since = $3,
+       read_merge = CASE WHEN reading = $4 AND read_merge IS NOT DISTINCT FROM merged_at THEN now() ELSE read_merge END
+     WHERE id = $1`,
+    [source.id, said, since, READING_EDITION],
+  );
 }
 
 /** The start of the oldest open transaction: rows bear the start of the transaction that changed them. */

@@ -50,7 +50,11 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
   return staged.differs ? mergeChanges(tx, order, staged) : { updated: 0, changed: 0, successions: [] };
 }
 
-async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[], edition: string): Promise<void> {
+export async function writeVerdicts(
+  tx: EntityManager,
+  verdicts: readonly VerdictRow[],
+  edition: string,
+): Promise<void> {
   if (verdicts.length === 0) return;
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
@@ -202,6 +206,38 @@ async function inherit(tx: EntityManager, successions: readonly Succession[], cr
 async function countChanged(tx: EntityManager): Promise<number> {
   const [row] = (await tx.query('SELECT count(*)::int AS count FROM stage_changed')) as { count: number }[];
   return row?.count ?? 0;
+}
+
+/** What is read of a stored asset now. */
+export interface ReadAgain {
+  readonly id: string;
+  /** Its verdict when it was read. */
+  readonly before: string | null;
+  readonly verdictId: string | null;
+  readonly resolvedBy: string | null;
+  readonly content: string;
+}
+
+/** Gives assets other verdicts, but for those that a document changed meanwhile. Answers how many. */
+export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
+  const ids = uuidArray(assets.map(({ id }) => id));
+  await tx.query(
+    `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN unnest($1::uuid[], $2::uuid[]) AS s (id, before) ON s.id = a.id
+     WHERE a.verdict_id IS NOT DISTINCT FROM s.before ORDER BY a.id FOR UPDATE OF a`,
+    [ids, assets.map(({ before }) => before)],
+  );
+  await tx.query(
+    `UPDATE asset a SET verdict_id = s.verdict_id, resolved_by = s.resolved_by::json, content = s.content, changed_at = now()
+     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS s (id, verdict_id, resolved_by, content)
+     JOIN stage_changed c ON c.id = s.id WHERE a.id = s.id`,
+    [
+      ids,
+      assets.map(({ verdictId }) => verdictId),
+      assets.map(({ resolvedBy }) => resolvedBy),
+      uuidArray(assets.map(({ content }) => content)),
+    ],
+  );
+  return countChanged(tx);
 }
 
 /** The places of its source that are missing when a document does not have them. */

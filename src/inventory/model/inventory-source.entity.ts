@@ -32,6 +32,18 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
+  /** Edition of the reader by which its assets were read; null for a source of a version that kept none. */
+  @Column('int', { nullable: true })
+  reading: number | null;
+
+  /** The merge up to which that holds: another one than the last means that a version which keeps no edition brought something in. */
+  @Column('timestamptz', { nullable: true })
+  readMerge: Date | null;
+
+  /** While it is read again: the asset up to which it was. */
+  @Column('uuid', { nullable: true })
+  readAfter: string | null;
+
   /** The first reporter: `sensor:<id>`, or kind and id of the caller; null when it is not known. */
   @Column('text', { nullable: true })
   owner: string | null;

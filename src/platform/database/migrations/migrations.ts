@@ -67,6 +67,7 @@ import { FailedRequests1798000039102 } from './1798000039102-failed-requests.js'
 import { ExpiringKeys1798000039103 } from './1798000039103-expiring-keys.js';
 import { AssetLabels1798000039200 } from './1798000039200-asset-labels.js';
 import { ListsByIndex1798000039201 } from './1798000039201-lists-by-index.js';
+import { ReadingEditions1798000040200 } from './1798000040200-reading-editions.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
@@ -138,6 +139,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SourceOwners1797200000060,
   RightsThatEnd1797200000000,
   OwnNames1798000040100,
+  ReadingEditions1798000040200,
   ServiceInstances1798000039100,
   JobLeases1798000039101,
   FailedRequests1798000039102,

@@ -1,0 +1,50 @@
+import type { EntityManager } from 'typeorm';
+import { READING_EDITION } from '../risk/reading-edition.js';
+
+/** Before all others. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** A source whose assets are read again, and how far that has come. */
+export interface SourceInWork {
+  readonly id: string;
+  readonly name: string;
+  /** The last asset that was read. */
+  readonly after: string;
+}
+
+/** SQL over `s`, a source: all of this edition was read up to the last merge, or is being read. */
+const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merged_at`;
+/** What a newer version has read is none of this one's business. */
+const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
+
+/** Whether a source waits to be read again. */
+export async function hasOutdated(tx: EntityManager): Promise<boolean> {
+  const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED} LIMIT 1`, [
+    READING_EDITION,
+  ])) as unknown[];
+  return rows.length > 0;
+}
+
+/** The next source that an older edition read, or a version that keeps none; one that was begun goes on. Undefined when there is none. */
+export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | undefined> {
+  const [rows] = (await tx.query(
+    `UPDATE inventory_source s SET reading = $1, read_merge = s.merged_at,
+       read_after = CASE WHEN ${IS_CURRENT} THEN coalesce(s.read_after, '${FIRST}') ELSE '${FIRST}' END
+     WHERE s.id = (SELECT s.id FROM inventory_source s WHERE ${IS_OUTDATED} ORDER BY s.id LIMIT 1) RETURNING s.id, s.name, s.read_after AS after`,
+    [READING_EDITION],
+  )) as [SourceInWork[], number];
+  return rows[0];
+}
+
+/** Notes up to which asset a source was read; undefined: all of it. Answers false when another process reads it meanwhile. */
+export async function noteProgress(
+  tx: EntityManager,
+  { id, after }: SourceInWork,
+  last: string | undefined,
+): Promise<boolean> {
+  const [, count] = (await tx.query(
+    'UPDATE inventory_source SET read_after = $3 WHERE id = $1 AND reading = $4 AND read_after = $2',
+    [id, after, last ?? null, READING_EDITION],
+  )) as [unknown[], number];
+  return count === 1;
+}

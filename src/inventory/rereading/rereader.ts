@@ -1,0 +1,139 @@
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { setImmediate as turn } from 'node:timers/promises';
+import { DataSource, type EntityManager } from 'typeorm';
+import { causeOf } from '../../platform/database/database-error.js';
+import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
+import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/schema-fit.js';
+import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { SingleFlight } from '../../platform/jobs/runners.js';
+import { recordAssetEvents } from '../ingest/asset-alert-events.js';
+import { storedContent } from '../ingest/asset-rows.js';
+import { Judge, type VerdictRow } from '../ingest/judge.js';
+import { mergeReadings, type ReadAgain, writeVerdicts } from '../ingest/merge.js';
+import { count } from '../ingest/merge-counts.js';
+import { NewAssets } from '../ingest/new-assets.js';
+import { createStagingTables } from '../ingest/staging.js';
+import { editionOf } from '../risk-rules/reclassifier.js';
+import { lockVerdictsShared, RuleBook } from '../risk/rule-book.js';
+import { hasOutdated, nextOutdated, noteProgress, type SourceInWork } from './reading-progress.repository.js';
+import { storedAssets, type StoredAsset } from './stored-assets.reader.js';
+
+const LOOK_EVERY_MS = 10_000;
+const PAGE = 500;
+const JOB = 'read-again';
+const WHY = 'A new version reads more of what documents say.';
+
+/** What is read differently of a page of assets, and by which rules it is judged. */
+interface Differing {
+  readonly assets: readonly ReadAgain[];
+  readonly verdicts: readonly VerdictRow[];
+  readonly version: number;
+  readonly edition: string;
+}
+
+/**
+ * Reads again what older versions of the reader stored: a better reading reaches assets whose documents do not come again, or come
+ * unchanged (docs/decisions/0140). Source by source and page by page: it may stop anywhere, and goes on there. An asset is written only if its
+ * verdict is another one, and reported only if its level is.
+ */
+@Injectable()
+export class Rereader implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Rereader.name);
+  private timer: NodeJS.Timeout | undefined;
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`reading again waits: ${causeOf(error)}`));
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly book: RuleBook,
+    private readonly jobs: JobLeases,
+    private readonly heartbeat: Heartbeat,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const look = () => void this.looks.run(() => this.look());
+    this.timer = setInterval(look, LOOK_EVERY_MS);
+    look();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.looks.stop();
+  }
+
+  private async look(): Promise<void> {
+    // A process of the version before would store what it reads over what is read here.
+    const seen = this.heartbeat.seen();
+    if (seen.length === 0 || seen.some(isOlder) || !(await hasOutdated(this.db.manager))) return;
+    await this.jobs.alone(JOB, () => this.readAll());
+  }
+
+  private async readAll(): Promise<void> {
+    for (let sources = 0, changed = 0; !this.looks.isStopping; sources += 1) {
+      const source = await nextOutdated(this.db.manager);
+      if (source === undefined) {
+        if (sources > 0) this.logger.log(`${sources} sources were read again; ${changed} assets have another verdict`);
+        return;
+      }
+      changed += await this.readSource(source);
+    }
+  }
+
+  private async readSource(source: SourceInWork): Promise<number> {
+    let changed = 0;
+    for (let at = source; !this.looks.isStopping; await turn()) {
+      const { last, page, all } = await storedAssets(this.db.manager, {
+        sourceId: at.id,
+        after: at.after,
+        limit: PAGE,
+      });
+      const differing = await this.differing(page, all);
+      changed += differing.assets.length;
+      const isMine = await this.db.transaction(async (tx) => {
+        if (!(await noteProgress(tx, at, last))) return false;
+        if (differing.assets.length > 0) await this.store(tx, source, differing);
+        return true;
+      });
+      if (!isMine || last === undefined) break;
+      at = { ...at, after: last };
+    }
+    return changed;
+  }
+
+  private async differing(page: readonly StoredAsset[], all: readonly StoredAsset[]): Promise<Differing> {
+    const { version, engine } = await this.book.engineNow();
+    const judge = new Judge(all, engine);
+    const verdicts = new Map<string, VerdictRow>();
+    const assets: ReadAgain[] = [];
+    for (const asset of page) {
+      const judgement = judge.judge(asset);
+      const { verdict, resolvedBy } = judgement;
+      const { id, verdictId: before, component } = asset;
+      if ((verdict?.id ?? null) === before) continue;
+      if (verdict !== undefined) verdicts.set(verdict.id, verdict);
+      const content = storedContent(asset, component, judgement);
+      assets.push({ id, before, verdictId: verdict?.id ?? null, resolvedBy, content });
+    }
+    return { assets, verdicts: [...verdicts.values()], version, edition: editionOf(engine.ruleSet.edition, version) };
+  }
+
+  private async store(
+    tx: EntityManager,
+    source: SourceInWork,
+    { assets, verdicts, version, edition }: Differing,
+  ): Promise<void> {
+    await createStagingTables(tx);
+    await lockVerdictsShared(tx);
+    await writeVerdicts(tx, verdicts, edition);
+    const created = new NewAssets();
+    const changed = await mergeReadings(tx, assets);
+    await count(tx, source.id, { created, known: [], isKnown: true, changed });
+    await recordAssetEvents(tx, source, created, [], WHY);
+    if (!(await this.book.stillHolds(tx, version))) throw new Error('the rules were changed meanwhile');
+  }
+}
+
+/** Whether a process lives that knows fewer migrations than this one. */
+function isOlder({ schema, agoMs }: ReturnType<Heartbeat['seen']>[number]): boolean {
+  return agoMs < MISSED_AFTER_MS && schema !== NEWEST_MIGRATION && MIGRATION_NAMES.includes(schema);
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { readAlgorithm } from '../names/algorithm-uses.js';
+import curvesFile from '../vocabularies/curves.json' with { type: 'json' };
+import { knownFamilies } from '../vocabularies/families.js';
+import namesFile from '../vocabularies/names.json' with { type: 'json' };
+import oidsFile from '../vocabularies/oids.json' with { type: 'json' };
+import suitesFile from '../vocabularies/tls-suites.json' with { type: 'json' };
+import { READING_EDITION } from './reading-edition.js';
+
+/**
+ * What each edition reads out of all names of the vocabularies and of the registries. When this fails, names are read in another way than before:
+ * raise READING_EDITION, so that what is stored is read again, and write the new digest behind it.
+ */
+const DIGESTS: Readonly<Record<number, string>> = {
+  1: '06f95b4ef651f7800ff4e40d2753353b',
+};
+
+function registryNames(file: string): string[] {
+  const text = readFileSync(new URL(`../../../test/inventory/${file}`, import.meta.url), 'utf8');
+  return (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
+}
+
+it('the edition of the reader is another one when names are read in another way', () => {
+  const names = new Set([
+    ...[...knownFamilies().values()].flatMap(({ words }) =>
+      words.split(' ').map((word) => word.replace(/[=@:].*/, '')),
+    ),
+    ...namesFile.vocabularies.flatMap((vocabulary) => Object.keys(vocabulary.names)),
+    ...oidsFile.registries.flatMap((registry) => Object.keys(registry.names)),
+    ...curvesFile.curves.map(({ name }) => name),
+    ...Object.values(suitesFile.suites).flatMap((spellings) => spellings.split(' ')),
+    ...registryNames('registry-names.json'),
+    ...registryNames('registry-names-second.json'),
+  ]);
+  const readings = [...names].sort().map((name) => {
+    const { uses, reading } = readAlgorithm(name);
+    return [name, uses, reading.unread, reading.mayBePublicKey, reading.isWhole];
+  });
+  const digest = createHash('sha256').update(JSON.stringify(readings)).digest('hex').slice(0, 32);
+  expect({ [READING_EDITION]: digest }).toEqual({ [READING_EDITION]: DIGESTS[READING_EDITION] });
+});
