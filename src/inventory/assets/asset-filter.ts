@@ -2,7 +2,14 @@ import { Problem } from '../../platform/errors/problem.js';
 import { hashId } from '../model/asset-identity.js';
 import { type Level, levelNumber } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
-import { kindColumn, prefixPattern, queryCondition, verdictCondition, LAST_SEEN } from './query/query-condition.js';
+import {
+  kindColumn,
+  locationBeginsWith,
+  prefixPattern,
+  queryCondition,
+  verdictCondition,
+  LAST_SEEN,
+} from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {
@@ -66,10 +73,7 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
   const sourceId = filter.source === undefined ? undefined : hashId('source', filter.source);
   const place = `SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id`;
   add(sourceId, (parameter) => `EXISTS (${place} AND o.missed = 0 AND o.source_id = ${parameter}::uuid)`);
-  add(
-    prefixOf(filter.location),
-    (parameter) => `EXISTS (${place} AND o.location <> '' AND o.location LIKE ${parameter})`,
-  );
+  if (filter.location !== undefined) where.push(`EXISTS (${place} AND ${locationBeginsWith(filter.location, bind)})`);
   const seen = `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
     WHERE o.asset_id = ${alias}.id AND ${LAST_SEEN} >=`;
   add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);

@@ -3,7 +3,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** A place where a source saw an asset; with an empty location when it named none. */
 @Entity('asset_occurrence')
 @Index('asset_occurrence_source', ['sourceId', 'assetId'])
-// A GIN index, which TypeORM does not describe, where the database has pg_trgm (search-indexes.ts).
+// An index over the beginnings of locations; a GIN, where the database has pg_trgm (search-indexes.ts). TypeORM describes neither.
+@Index('asset_occurrence_location_start', { synchronize: false })
 @Index('asset_occurrence_location_text', { synchronize: false })
 export class AssetOccurrence {
   @PrimaryColumn('uuid')

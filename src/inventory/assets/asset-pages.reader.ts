@@ -6,6 +6,8 @@ import { type Conditions, whereClause } from './asset-filter.js';
 
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
 const MAX_WALKED = 3000;
+/** How far a second walk may go, when the first one has met so many that the page is expected to be full by then. */
+const MAX_SECOND_WALK = 20_000;
 /** A value that was met less often on the walk is rare: the planner must not expect to meet it soon. */
 const RARE = 3;
 /** What an index serves is found within this time. What takes longer would read the table, for as long as that takes. */
@@ -58,9 +60,17 @@ export class AssetPages {
   async read(list: AssetList, count: number): Promise<ListPart> {
     const values = [...list.values];
     const start = startOf(list, values);
-    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ${orderBy(list)} LIMIT ${MAX_WALKED})`;
-    const met: AssetRow[] = await this.db.query(selection(list, { from: walked, where: list.where, count }), values);
+    const walk = (far: number): Promise<AssetRow[]> => {
+      const from = `(SELECT * FROM judged_asset a ${whereClause(start)} ${orderBy(list)} LIMIT ${far})`;
+      return this.db.query(selection(list, { from, where: list.where, count }), values);
+    };
+    const met = await walk(MAX_WALKED);
     if (met.length === count) return { rows: met };
+    const expected = Math.ceil((1.5 * MAX_WALKED * count) / met.length);
+    if (expected <= MAX_SECOND_WALK) {
+      const further = await walk(expected);
+      if (further.length === count) return { rows: further };
+    }
     const conditions = [...start, ...list.where];
     // OFFSET 0 keeps the limit from the planner: it collects all.
     const found =

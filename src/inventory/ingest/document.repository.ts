@@ -10,12 +10,15 @@ import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
 
+/** A source that says the same again is written once in so long: thousands of them report every few minutes, and nobody asks for the minute. */
+const SEEN_EVERY = '15 minutes';
+
 /** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
-/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen now. */
+/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
@@ -23,7 +26,11 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
     [source.id, digest],
   )) as { id: string; outcome: IngestOutcome; newest: boolean | null }[];
   if (row === undefined) return undefined;
-  if (row.newest === true) await tx.query('UPDATE inventory_source SET last_seen = now() WHERE id = $1', [source.id]);
+  if (row.newest === true)
+    await tx.query(
+      `UPDATE inventory_source SET last_seen = now() WHERE id = $1 AND last_seen < now() - interval '${SEEN_EVERY}'`,
+      [source.id],
+    );
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 

@@ -55,7 +55,10 @@ describe('a query', () => {
     [String.raw`name="a \"b\" 100%_*"`, [String.raw`a "b" 100\%\_%`]],
     ['notAfter<+30d', ['2026-07-01T00:00:00.000Z']],
     ['firstSeen>=2026-01-31', ['2026-01-31T00:00:00.000Z']],
-    ['NOT host=db*', ['db%']],
+    ['NOT host=db*', ['db%', 'db']],
+    ['host="100%"', [String.raw`100\%%`, '100%']],
+    ['host=a*b', ['a%', 'a%b']],
+    ['host=*db', ['%db']],
   ])('%s', (query, values) => {
     expect(written(query).values).toEqual(values);
   });

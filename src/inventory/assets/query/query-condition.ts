@@ -165,13 +165,35 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
 /** All values stand in one subquery: the planner starts from the places that fit, and cannot do so once subqueries are joined by OR. */
 function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
-  const any = values.map(({ text: value }) => {
-    const found = matches('o.location', value, bind);
-    // As the index says it, which is over places with a location only.
-    return /[^*]/.test(value) ? `(o.location <> '' AND ${found})` : found;
-  });
+  const any = values.map(({ text: value }) => locationIs(value, bind));
   const place = `SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id AND (${any.join(' OR ')})`;
   return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
+}
+
+/** So many characters of a location are in the index over their beginnings, where they begin with a host or a folder. */
+const INDEXED_CHARACTERS = 32;
+
+/**
+ * A condition as the indexes know it, which are over places with a location only. A beginning is looked up in a B-tree: the index over trigrams would
+ * read the list of each trigram of a long text. It does not know the comparisons that are used here.
+ */
+function locationIs(pattern: string, bind: Bind): string {
+  const [start = '', ...more] = pattern.split('*');
+  if (more.length === 0 && start !== '')
+    return `(${beginning(start, bind)} AND o.location IS NOT DISTINCT FROM ${bind(start)})`;
+  if (more.length === 1 && more[0] === '' && start !== '') return locationBeginsWith(start, bind);
+  const some = /[^*]/.test(pattern) ? `${start === '' ? `o.location <> ''` : beginning(start, bind)} AND ` : '';
+  return `(${some}${matches('o.location', pattern, bind)})`;
+}
+
+export function locationBeginsWith(start: string, bind: Bind): string {
+  return `(${beginning(start, bind)} AND starts_with(o.location, ${bind(start)}))`;
+}
+
+/** Of a longer text only the first characters count. */
+function beginning(start: string, bind: Bind): string {
+  const indexed = Array.from(start).slice(0, INDEXED_CHARACTERS).join('');
+  return `o.location <> '' AND left(o.location, ${INDEXED_CHARACTERS}) LIKE ${bind(prefixPattern(indexed))}`;
 }
 
 function shownBy(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {

@@ -1,0 +1,154 @@
+import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { registerSensor } from '../test/sensors/sensor-calls.js';
+import type { Service } from '../test/support/service.js';
+import { openStage, type Stage } from '../test/support/stage.js';
+
+/**
+ * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
+ * Sensors that report every five minutes what they reported before, without the pauses in between: every round is five minutes of all of them, and the
+ * stored times are set back by as much before it. What PostgreSQL writes for a push, and whether any table is larger at the end than after the first
+ * twelve rounds, which are the first hour. A day is 288 rounds. Ends with 0 when all holds.
+ */
+const { values } = parseArgs({
+  options: {
+    sensors: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '288' },
+    assets: { type: 'string', default: '20' },
+  },
+});
+const SENSORS = Number(values.sensors);
+const ROUNDS = Number(values.rounds);
+const ASSETS = Number(values.assets);
+const ROUNDS_OF_AN_HOUR = 12;
+const SENDERS = 8;
+const MAX_BYTES_PER_PUSH = 200;
+/** A page that autovacuum has not come to yet; what grows with every push is far above it. */
+const MAX_PAGES = 8;
+const PAGE_BYTES = 8192;
+/** Times that a push may move, and by which later pushes of the same hour may find that there is nothing to move. */
+const TIMES = ['inventory_source.last_seen', 'api_key.last_used_at', 'asset_occurrence.last_seen'] as const;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+let failures = 0;
+let stage: Stage;
+let service: Service;
+
+function check(what: string, holds: boolean, detail = ''): void {
+  if (!holds) failures += 1;
+  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
+}
+
+interface Sensor {
+  readonly key: string;
+  readonly source: string;
+}
+
+function found(source: string, index: number) {
+  const name = `key ${index} of ${source}`;
+  const facts = { type: 'public-key', id: name, state: 'active', size: 2048 };
+  const cryptoProperties = { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts };
+  return {
+    component: { type: 'cryptographic-asset', name, cryptoProperties },
+    occurrence: { location: `${source}:/etc/ssl/${index}.pem` },
+  };
+}
+
+async function push({ key, source }: Sensor): Promise<void> {
+  const assets = Array.from({ length: ASSETS }, (_, index) => found(source, index));
+  const headers = { 'idempotency-key': randomUUID() };
+  const body = { scanId: randomUUID(), source, complete: true, assets };
+  const answer = await service.call('POST', '/api/ingest', { key, headers, body });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+}
+
+/** Some at a time, each the next one when it has its answer. */
+async function each<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const left = items.values();
+  const results: Result[] = [];
+  const one = async () => {
+    for (const item of left) results.push(await work(item));
+  };
+  await Promise.all(Array.from({ length: SENDERS }, one));
+  return results;
+}
+
+async function register(): Promise<Sensor[]> {
+  const { apiKey } = await stage.seed();
+  return each(
+    Array.from({ length: SENSORS }, (_, index) => index),
+    async (index) => ({ ...(await registerSensor(service, apiKey)), source: `machine-${index}` }),
+  );
+}
+
+/** As if the sensors had waited: what is written at most once in so long would else not be written at all. */
+async function setBack(): Promise<void> {
+  for (const time of TIMES) {
+    const [table, column] = time.split('.');
+    await stage.sql(`UPDATE ${table} SET ${column} = ${column} - interval '5 minutes'`);
+  }
+  // What that has left behind is not of the pushes.
+  for (const time of TIMES) await stage.sql(`VACUUM ${time.split('.')[0]}`);
+}
+
+async function written(): Promise<number> {
+  const [row] = await stage.sql<{ bytes: number }>(`SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes`);
+  return row?.bytes ?? NaN;
+}
+
+async function sizes(): Promise<Map<string, number>> {
+  const rows = await stage.sql<{ name: string; bytes: number }>(
+    `SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+  );
+  return new Map(rows.map(({ name, bytes }) => [name, bytes]));
+}
+
+function tell(perRound: readonly number[], afterAnHour: Map<string, number>, atTheEnd: Map<string, number>): void {
+  const later = perRound.slice(1);
+  const middle = later.toSorted((one, other) => one - other)[Math.floor(later.length / 2)] ?? NaN;
+  const worst = Math.max(...later);
+  check(
+    'bytes written for a push',
+    middle < MAX_BYTES_PER_PUSH,
+    `${middle.toFixed(0)} in the middle round, ${worst.toFixed(0)} in the worst`,
+  );
+  const grown = [...atTheEnd]
+    .map(([name, bytes]) => ({ name, more: bytes - (afterAnHour.get(name) ?? 0) }))
+    .filter(({ more }) => more > MAX_PAGES * PAGE_BYTES);
+  check(
+    'no table is larger than after the first hour',
+    grown.length === 0,
+    grown.map(({ name, more }) => `${name} by ${more}`).join(', '),
+  );
+}
+
+Logger.overrideLogger(false);
+stage = await openStage();
+try {
+  service = await stage.start();
+  const sensors = await register();
+  const began = performance.now();
+  await each(sensors, push);
+  say(
+    `       ${SENSORS} sensors have reported ${ASSETS} assets each, in ${((performance.now() - began) / 1000).toFixed(0)} s`,
+  );
+  const perRound: number[] = [];
+  let afterAnHour = new Map<string, number>();
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    await setBack();
+    // Whole pages are written to the log once after each checkpoint, for every table alike; PostgreSQL makes one about as often as a sensor reports.
+    const before = await written();
+    await each(sensors, push);
+    perRound.push(((await written()) - before) / SENSORS);
+    if (round === Math.min(ROUNDS_OF_AN_HOUR, ROUNDS - 1)) afterAnHour = await sizes();
+  }
+  say(
+    `       ${ROUNDS} rounds in ${((performance.now() - began) / 1000).toFixed(0)} s; bytes a push in each: ${perRound.map((bytes) => bytes.toFixed(0)).join(' ')}`,
+  );
+  tell(perRound, afterAnHour, await sizes());
+} finally {
+  await stage.close();
+}
+process.exitCode = failures === 0 ? 0 : 1;
