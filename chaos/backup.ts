@@ -184,7 +184,8 @@ async function withoutRoom(): Promise<void> {
     execFileSync('mkdir', ['-p', small]);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small], { stdio: 'pipe' });
   } catch {
-    return say('       (no small disk could be mounted here: not tried)');
+    say('       (no small disk could be mounted here: not tried)');
+    return;
   }
   const { code, err } = await inst.admin(['backup', '--out', small]);
   check(
