@@ -23,7 +23,7 @@ import { Installation, Load, SECRET } from './backup/installation.js';
  * The drill of docs/restore.md on a real PostgreSQL with its own programs: backups under load and what interrupts them, the loss of both
  * stores, a restore into empty ones that is killed again and again, what is held, accepted and verified afterwards, and a base backup.
  */
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 let broken = 0;
 function check(what: string, holds: boolean, detail = ''): void {
   if (!holds) broken += 1;
@@ -154,7 +154,9 @@ async function interrupted(): Promise<void> {
   const cutting = inst.admin(['backup', '--out', out]);
   let cut = 0;
   let isOver = false;
-  void cutting.finally(() => (isOver = true));
+  void cutting.finally(() => {
+    isOver = true;
+  });
   for (; cut === 0 && !isOver; await sleep(10)) {
     const rows = await inst.postgres.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sealwright-admin pg_dump'`,
