@@ -23,7 +23,7 @@ import { Installation, Load, SECRET } from './backup/installation.js';
  * The drill of docs/restore.md on a real PostgreSQL with its own programs: backups under load and what interrupts them, the loss of both
  * stores, a restore into empty ones that is killed again and again, what is held, accepted and verified afterwards, and a base backup.
  */
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 let broken = 0;
 function check(what: string, holds: boolean, detail = ''): void {
   if (!holds) broken += 1;
@@ -129,8 +129,8 @@ async function verified({ directory }: Made): Promise<void> {
 /** Whatever ends a backup: nothing that looks whole is left. */
 async function interrupted(): Promise<void> {
   const before = whole();
-  for (const [at, part] of PARTS.entries()) {
-    const signal = at % 2 === 0 ? 'SIGKILL' : 'SIGTERM';
+  for (const [index, part] of PARTS.entries()) {
+    const signal = index % 2 === 0 ? 'SIGKILL' : 'SIGTERM';
     await inst.admin(['backup', '--out', out], { after: { ms: took * part, signal } });
   }
   const finished = whole().filter((name) => !before.includes(name));
@@ -143,19 +143,19 @@ async function interrupted(): Promise<void> {
     faults.length === 0,
     faults.join(),
   );
-  const refusals = await Promise.all(left.map((name) => inst.admin(['backup', 'verify', join(out, name)])));
+  const verdicts = await Promise.all(left.map((name) => inst.admin(['backup', 'verify', join(out, name)])));
   check(
     'what is left is refused',
-    refusals.every(({ code }) => code === 1),
+    verdicts.every(({ code }) => code === 1),
   );
   for (const name of left) rmSync(join(out, name), { recursive: true, maxRetries: 5 });
 
   const count = backups().length;
   const cutting = inst.admin(['backup', '--out', out]);
   let cut = 0;
-  let isOver = false;
-  void cutting.finally(() => (isOver = true));
-  for (; cut === 0 && !isOver; await sleep(10)) {
+  const over = new AbortController();
+  void cutting.finally(() => over.abort());
+  for (; cut === 0 && !over.signal.aborted; await sleep(10)) {
     const rows = await inst.postgres.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sealwright-admin pg_dump'`,
     );
@@ -228,10 +228,10 @@ async function loseEverything(): Promise<void> {
 async function restored({ directory }: Made): Promise<void> {
   await refusals(directory);
   let killed = 0;
-  for (const [at, part] of PARTS.entries()) {
+  for (const [index, part] of PARTS.entries()) {
     const ms = Math.round(took * part);
     const { code } = await inst.admin(['restore', 'run', directory], {
-      after: { ms, signal: at % 2 === 0 ? 'SIGKILL' : 'SIGTERM' },
+      after: { ms, signal: index % 2 === 0 ? 'SIGKILL' : 'SIGTERM' },
     });
     await sleep(500);
     if (code === 0) break;
