@@ -76,8 +76,8 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
     await until('everything was received', 90, async () => new Set(numbers()).size >= count);
     const lines = new Map(rsyslog.lines().map((line, at) => [numbers()[at], line]));
     const leaves = await stage.sql<{ index: string; entry_id: string }>('SELECT index, entry_id FROM log_leaf');
-    for (const { index, entry_id } of leaves)
-      if (Number(index) < count) expect(lines.get(Number(index))).toContain(entry_id);
+    for (const { index, entry_id } of leaves.filter((leaf) => Number(leaf.index) < count))
+      expect(lines.get(Number(index))).toContain(entry_id);
   });
 
   it('reaches a receiver over HTTP in order, with its credential in a header', async () => {

@@ -100,7 +100,7 @@ function readLine(line: string): StreamDestination {
     maxBytes: whole(options, 'max-bytes', MIN_BYTES, MAX_BYTES, DEFAULT_BYTES),
     resendSeconds: whole(options, 'resend-seconds', 0, MAX_RESEND_SECONDS, DEFAULT_RESEND_SECONDS),
     enterprise: enterpriseOf(options),
-    files: Object.fromEntries(files) as StreamDestination['files'],
+    files: Object.fromEntries(files),
   };
 }
 

@@ -47,12 +47,12 @@ export function traced<Result>(name: string, facts: SpanFacts, work: () => Promi
 
 /** Does work that was handed over, in the trace of who handed it over. */
 export function resumed<Result>(
-  traceParent: string | null,
+  parent: string | null,
   name: string,
   facts: SpanFacts,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return tracer === undefined || traceParent === null ? work() : tracer.resume(traceParent, name, facts, work);
+  return tracer === undefined || parent === null ? work() : tracer.resume(parent, name, facts, work);
 }
 
 /** What goes with work that is handed over, so that it stays in its trace; null while there is no trace. */

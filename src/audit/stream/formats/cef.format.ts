@@ -2,53 +2,52 @@ import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { redacted } from '../../../platform/log/structured-logger.js';
 import { asciiJson } from './json.format.js';
-import type { StreamedLeaf } from './streamed-leaf.js';
+import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** 0 to 10, 10 the most severe. */
-const SEVERITY = { done: 3, refused: 6, failed: 7 } as const;
+const SEVERITY: Readonly<Record<string, number>> = { done: 3, refused: 6, failed: 7 };
 const TAMPERED = 10;
 /** Line breaks have a spelling of their own in extensions; no other control character has one. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** A leaf in ArcSight's Common Event Format, version 0. `externalId` and `cn1` name it; `cs3` has the detail as JSON. */
 export function cefOf(leaf: StreamedLeaf): string {
-  const { log, number, kind, entryId, entry } = leaf;
-  const action = entry === undefined ? 'audit-log.missing' : entry.action;
-  const severity = isTampered(leaf) ? TAMPERED : (SEVERITY[entry?.outcome as keyof typeof SEVERITY] ?? SEVERITY.failed);
+  const { log, number, kind, entryId } = leaf;
+  const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
+  const severity = isTampered(leaf) ? TAMPERED : (SEVERITY[outcome] ?? TAMPERED);
   const head = ['CEF:0', 'Sealwright', 'Sealwright', PRODUCT_VERSION, action, action, String(severity)];
-  const source = entry?.source ?? '';
   const fields = {
-    rt: entry === undefined ? undefined : Date.parse(entry.at),
+    rt: at === '' ? '' : Date.parse(at),
     externalId: entryId,
     act: action,
-    outcome: entry?.outcome,
-    suid: entry?.actor.id,
-    suser: entry?.actor.name,
-    src: isIP(source) === 4 ? source : undefined,
-    c6a2Label: isIP(source) === 6 ? 'Source IPv6 Address' : undefined,
-    c6a2: isIP(source) === 6 ? source : undefined,
+    outcome,
+    suid: actor.id,
+    suser: actor.name,
+    ...addressOf(source),
     cn1Label: 'number',
     cn1: number,
     cs1Label: 'log',
     cs1: log,
     cs2Label: 'target',
-    cs2: entry && `${entry.target.kind} ${entry.target.id}`,
+    cs2: `${target.kind} ${target.id}`,
     cs3Label: 'detail',
-    cs3: asciiJson(leaf.record ?? entry?.detail ?? {}),
+    cs3: asciiJson(leaf.record ?? detail),
     cs4Label: 'correlation',
-    cs4: entry?.correlation,
+    cs4: correlation,
     cs5Label: 'kind',
     cs5: kind,
   };
   const extension = Object.entries(fields)
-    .filter(([, value]) => value !== undefined && value !== '')
+    .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name}=${extensionValue(String(value))}`);
   return `${head.map(headerField).join('|')}|${extension.join(' ')}`;
 }
 
-/** Whether the log says that somebody else changed it. */
-export function isTampered({ kind }: StreamedLeaf): boolean {
-  return kind === 'missing' || kind === 'foreign';
+/** The address of a client; IPv6 has a field of its own. */
+function addressOf(source: string): Record<string, string> {
+  const version = isIP(source);
+  if (version === 6) return { c6a2Label: 'Source IPv6 Address', c6a2: source };
+  return version === 4 ? { src: source } : {};
 }
 
 function headerField(text: string): string {

@@ -1,7 +1,6 @@
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
-import { isTampered } from './cef.format.js';
 import { asciiJson } from './json.format.js';
-import type { StreamedLeaf } from './streamed-leaf.js';
+import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** The version of the schema whose attributes these are. */
 const OCSF_VERSION = '1.5.0';
@@ -35,21 +34,15 @@ const CRITICAL = 5;
  * what the schema has no place for is in `unmapped`.
  */
 export function ocsfOf(leaf: StreamedLeaf): string {
-  const { log, number, kind, entryId, entry, record } = leaf;
-  const action = entry?.action ?? 'audit-log.missing';
-  const signIn = SIGN_IN[action];
-  const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
-  const classified = signIn === undefined ? API_ACTIVITY : AUTHENTICATION;
-  const user = { uid: entry?.actor.id ?? 'unknown', name: entry?.actor.name ?? 'unknown', type: entry?.actor.kind };
+  const { log, number, kind, entryId, record } = leaf;
+  const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
+  const user = { uid: actor.id, name: actor.name, type: actor.kind };
   return asciiJson({
-    ...classified,
-    activity_id: activity,
-    ...(activity === OTHER ? { activity_name: action } : {}),
-    type_uid: classified.class_uid * 100 + activity,
-    severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY[entry?.outcome ?? ''] ?? 0),
-    status_id: STATUS[entry?.outcome ?? ''] ?? 0,
+    ...classified(action, user),
+    severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY[outcome] ?? CRITICAL),
+    status_id: STATUS[outcome] ?? 0,
     // Of an entry that is gone only the log knows that it was there.
-    time: entry === undefined ? 0 : Date.parse(entry.at),
+    time: at === '' ? 0 : Date.parse(at),
     message: action,
     metadata: {
       version: OCSF_VERSION,
@@ -58,15 +51,28 @@ export function ocsfOf(leaf: StreamedLeaf): string {
       log_name: log,
       sequence: number,
       event_code: action,
-      original_time: entry?.at,
-      correlation_uid: entry?.correlation,
+      original_time: at,
+      correlation_uid: correlation,
     },
     actor: { user },
-    ...(signIn === undefined ? { api: { operation: action } } : { user, service: { name: 'Sealwright' } }),
-    src_endpoint: endpointOf(entry?.source ?? ''),
-    resources: entry && [{ type: entry.target.kind, uid: entry.target.id }],
-    unmapped: { kind, detail: entry?.detail, record },
+    src_endpoint: endpointOf(source),
+    resources: [{ type: target.kind, uid: target.id }],
+    unmapped: { kind, detail, record },
   });
+}
+
+/** Class and activity of an action, with what the class requires. */
+function classified(action: string, user: object): object {
+  const signIn = SIGN_IN[action];
+  const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
+  const ids = signIn === undefined ? API_ACTIVITY : AUTHENTICATION;
+  return {
+    ...ids,
+    activity_id: activity,
+    ...(activity === OTHER ? { activity_name: action } : {}),
+    type_uid: ids.class_uid * 100 + activity,
+    ...(signIn === undefined ? { api: { operation: action } } : { user, service: { name: 'Sealwright' } }),
+  };
 }
 
 /** Background work has no address. */

@@ -39,6 +39,41 @@ function parsed(record: string | null): unknown {
   return record === null ? undefined : (JSON.parse(record) as unknown);
 }
 
+/** A leaf in the words of formats that have no place for an entry that is gone. */
+export interface LeafFacts {
+  readonly action: string;
+  /** `done`, `refused`, `failed`; empty when the entry is gone. */
+  readonly outcome: string;
+  /** RFC 3339; empty when the entry is gone. */
+  readonly at: string;
+  readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly correlation: string;
+  /** Address of the client; empty for background work. */
+  readonly source: string;
+  readonly detail: object;
+}
+
+const GONE: LeafFacts = {
+  action: 'audit-log.missing',
+  outcome: '',
+  at: '',
+  actor: { kind: 'unknown', id: 'unknown', name: 'unknown' },
+  target: { kind: 'audit-entry', id: '' },
+  correlation: '',
+  source: '',
+  detail: {},
+};
+
+export function factsOf({ entry }: StreamedLeaf): LeafFacts {
+  return entry ?? GONE;
+}
+
+/** Whether the log says that somebody else changed it. */
+export function isTampered({ kind }: StreamedLeaf): boolean {
+  return kind === 'missing' || kind === 'foreign';
+}
+
 /** Lengths that texts are cut to, one after the other, until a message is short enough. */
 const LENGTHS = [2000, 500, 100, 30, 10] as const;
 

@@ -1,9 +1,9 @@
 import type { StreamDestination } from '../../../platform/config/stream-destinations.js';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { cefOf, isTampered } from './cef.format.js';
+import { cefOf } from './cef.format.js';
 import { jsonOf } from './json.format.js';
-import { fitted, type StreamedLeaf } from './streamed-leaf.js';
+import { fitted, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** RFC 5424 table 1: log audit. */
 const FACILITY = 13;
