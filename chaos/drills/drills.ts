@@ -1,0 +1,161 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { slowCallers } from './slow-callers.js';
+import type { Site } from './site.js';
+
+const SKEW = join(import.meta.dirname, '../../test/fakes/skewed-clock.mjs');
+const SKEW_MS = -600_000;
+const HOLD_MS = 5000;
+/** So little that Redis is full as soon as anything is written. */
+const FULL_BYTES = '1';
+
+/** An alert that fires within a minute, and the first action that its page names. */
+export interface ExpectedAlert {
+  readonly name: string;
+  readonly action: RegExp;
+}
+
+/** Something that goes wrong in production, and what the service must say of it. */
+export interface Drill {
+  readonly what: string;
+  /** Component of health that says so, with what its reason contains; undefined where nothing is wrong, or nobody is left to say it. */
+  readonly says: { readonly role: 'api' | 'worker'; readonly component: string; readonly words: RegExp } | undefined;
+  readonly alert: ExpectedAlert | undefined;
+  /** Whether the api stays ready. */
+  readonly isReady: boolean;
+  /** Whether a signature is answered meanwhile. */
+  readonly signs: boolean;
+  readonly begin: (site: Site) => Promise<void>;
+  readonly end: (site: Site) => Promise<void>;
+}
+
+const database = (words: RegExp): Drill['says'] => ({ role: 'api', component: 'db', words });
+const NO_WRITES = 'SealwrightDatabaseTakesNoWrites';
+
+/** By the letters of the first drill of the service (decision 155). g and h are `npm run proof -- upgrade`. */
+export const DRILLS: Readonly<Record<string, Drill>> = {
+  a: {
+    what: 'kill -9 of PostgreSQL',
+    says: database(/./),
+    alert: { name: NO_WRITES, action: /start or fail over PostgreSQL/ },
+    isReady: false,
+    signs: false,
+    begin: async ({ stage }) => stage.postgres?.kill('kill'),
+    end: ({ stage }) => stage.restartPostgres(),
+  },
+  b: {
+    what: 'the disk of PostgreSQL is full',
+    says: database(/disk|space|connect|ECONN|recovery/i),
+    alert: { name: NO_WRITES, action: /make room/ },
+    isReady: false,
+    signs: false,
+    begin: (site) => site.fillDisk(),
+    end: async (site) => {
+      site.freeDisk();
+      await site.stage.postgres?.stop();
+      await site.stage.restartPostgres();
+    },
+  },
+  'b-read-only': {
+    what: 'PostgreSQL takes no writes',
+    says: database(/read-only/),
+    alert: { name: NO_WRITES, action: /promote it, or correct the address/ },
+    isReady: false,
+    signs: false,
+    begin: (site) => readOnly(site, true),
+    end: (site) => readOnly(site, false),
+  },
+  c: {
+    what: 'Redis is full',
+    says: { role: 'api', component: 'redis', words: /full/ },
+    alert: { name: 'SealwrightRedisTakesNoWrites', action: /Restart it, empty if need be/ },
+    isReady: true,
+    signs: true,
+    begin: (site) => limitRedis(site, FULL_BYTES),
+    end: (site) => limitRedis(site, '0'),
+  },
+  d: {
+    what: 'the clock of the api is ten minutes behind',
+    says: { role: 'worker', component: 'clock', words: /api .* 600\.\d s behind/ },
+    alert: { name: 'SealwrightClockWrong', action: /chronyc tracking/ },
+    isReady: false,
+    signs: true,
+    begin: async (site) => {
+      await site.api.kill();
+      await site.start('api', { NODE_OPTIONS: `--import=${SKEW}`, SKEW_MS: String(SKEW_MS) });
+    },
+    end: async (site) => {
+      await site.api.kill();
+      await site.start('api');
+    },
+  },
+  e: {
+    what: 'a hundred callers that send a byte a second',
+    says: undefined,
+    alert: undefined,
+    isReady: true,
+    signs: true,
+    begin: async ({ api }) => slowCallers.open(api.url),
+    end: async () => slowCallers.close(),
+  },
+  f: {
+    what: 'the token is taken away',
+    says: { role: 'api', component: 'hsm', words: /token|CKR_/ },
+    alert: { name: 'SealwrightHsmDown', action: /the HSM is away/ },
+    isReady: true,
+    signs: false,
+    begin: async ({ stage }) => renameSync(stage.token.tokens, `${stage.token.tokens}-away`),
+    end: async ({ stage }) => renameSync(`${stage.token.tokens}-away`, stage.token.tokens),
+  },
+  i: {
+    what: 'the database of a while ago is restored',
+    says: database(/log\.rolled-back/),
+    alert: { name: NO_WRITES, action: /the database is a backup, or another one/ },
+    isReady: false,
+    signs: false,
+    begin: (site) => site.restoreOlder(),
+    end: (site) => site.acceptRestored(),
+  },
+  j: {
+    what: 'the last worker is told to stop',
+    says: { role: 'api', component: 'workers', words: /no process works in the background/ },
+    alert: { name: 'SealwrightNoWorker', action: /Start a worker/ },
+    isReady: true,
+    signs: true,
+    begin: async ({ worker }) => {
+      await worker.kill('SIGTERM');
+    },
+    end: (site) => site.start('worker'),
+  },
+  'j-killed': {
+    what: 'kill -9 of the only api',
+    says: undefined,
+    alert: { name: 'SealwrightDown', action: /restart it/ },
+    isReady: false,
+    signs: false,
+    begin: async ({ api }) => {
+      await api.kill('SIGKILL');
+    },
+    end: (site) => site.start('api'),
+  },
+};
+
+async function readOnly({ stage }: Site, isOn: boolean): Promise<void> {
+  const name = new URL(stage.databaseUrl).pathname.slice(1);
+  await stage.sql(
+    `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${isOn ? 'on' : 'off'}; COMMIT`,
+  );
+  // What a session has at its start it keeps.
+  await stage.sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
+async function limitRedis({ stage }: Site, bytes: string): Promise<void> {
+  const redis = new Redis(stage.redis.url);
+  await redis.config('SET', 'maxmemory', bytes);
+  redis.disconnect();
+  await sleep(HOLD_MS);
+}
