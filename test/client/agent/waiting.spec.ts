@@ -12,7 +12,7 @@ import { digestOf, publishedKey, until } from '../../support/signing.js';
 import { guard } from './approving.js';
 import { hasTools, type RunningTool, ToolBench } from './tool-bench.js';
 
-/** The proof `npm run proof -- agent --wait 600` waits longer. */
+/** The proof `npm run proof -- agent-waiting` waits longer. */
 const WAIT_MS = 20_000;
 const KEY = 'waited-for';
 
