@@ -51,11 +51,11 @@ async function get(path: string) {
   for (let tries = 1; ; tries += 1) {
     const { status, headers, body } = await service.call('GET', path, { key: apiKey });
     if (status === 200) return body;
-    const seconds = Number(headers.get('retry-after'));
-    if (status !== 503 || !(seconds > 0) || tries === MAX_TRIES)
+    const pause = Number(headers.get('retry-after'));
+    if (status !== 503 || !(pause > 0) || tries === MAX_TRIES)
       throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
     repeated += 1;
-    await sleep(seconds * 1000);
+    await sleep(pause * 1000);
   }
 }
 

@@ -53,7 +53,7 @@ function readOrder() {
   const { SEALWRIGHT_URL: url = '', SEALWRIGHT_TOKEN: token = '' } = process.env;
   if (values.key !== undefined && (url === '' || token === ''))
     throw new Failure('Who signs?', 'Set SEALWRIGHT_URL and SEALWRIGHT_TOKEN.');
-  return { version, out, commit: values.commit, key: values.key, url, token };
+  return { version, out, commit: String(values.commit), key: values.key, url, token };
 }
 
 /** The commit says that it is this version, and is built with the packages that it names. */

@@ -19,7 +19,7 @@ export function contextFiles(root) {
   const isLetIn = (file) =>
     rules.findLast(({ path: rule }) => rule === '*' || file === rule || file.startsWith(`${rule}/`))?.isLetIn ?? true;
   const candidates = rules.filter((rule) => rule.isLetIn).flatMap((rule) => filesBelow(root, rule.path));
-  return [...new Set(candidates)].filter(isLetIn).sort();
+  return [...new Set(candidates)].filter(isLetIn).sort((one, other) => (one < other ? -1 : 1));
 }
 
 function filesBelow(root, file) {

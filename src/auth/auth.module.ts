@@ -87,7 +87,7 @@ import { RegistrationService } from './users/registration.service.js';
 import { KeyDocuments } from './key-sets/key-documents.js';
 import { IssuerKeys } from './workload/issuer-keys.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from './workload/workload.entity.js';
-import { WorkloadExchangeService } from './workload/workload-exchange.service.js';
+import { WorkloadExchangeService, WorkloadTokens } from './workload/workload-exchange.service.js';
 import { WorkloadIssuersController } from './workload/workload-issuers.controller.js';
 import { WorkloadIssuersService } from './workload/workload-issuers.service.js';
 import { WorkloadTrialService } from './workload/workload-trial.service.js';
@@ -147,6 +147,7 @@ const WORKLOADS = [
   KeyDocuments,
   WorkloadExchangeService,
   WorkloadIssuersService,
+  WorkloadTokens,
   WorkloadTrialService,
   WorkloadTrustsService,
 ];

@@ -75,7 +75,7 @@ export class ClientKeys {
       const lock = { mode: 'pessimistic_write' } as const;
       const before = await tx.findOne(OAuthClient, { where: { id, jwksUri }, lock });
       if (before === null) return;
-      await tx.update(OAuthClient, { id }, { keys: keys as never, keysReadAt: () => 'now()' });
+      await tx.update(OAuthClient, { id }, { keys, keysReadAt: () => 'now()' });
       const detail = keyChange(before.keys ?? [], keys);
       if (detail === undefined) return;
       const entry = { action: 'oauth-client.keys-changed', target: { kind: 'oauth-client', id }, detail };

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 const proofOf = (claims: object = {}, header: object = {}, { privateKey } = pair) =>
-  new SignJWT({ ...GOOD, ...claims } as JWTPayload)
+  new SignJWT({ ...GOOD, ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk, ...header })
     .sign(privateKey);
 const verified = (proof: string, call = CALL) => verifyDpopProof(proof, call, NOW);

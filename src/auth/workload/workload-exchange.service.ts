@@ -34,11 +34,9 @@ interface WorkloadOrder {
 export class WorkloadExchangeService {
   constructor(
     private readonly db: DataSource,
-    private readonly keys: IssuerKeys,
+    private readonly tokens: WorkloadTokens,
     private readonly sessions: SessionsService,
     private readonly accessTokens: AccessTokens,
-    private readonly clock: Clock,
-    private readonly seal: LastingSeal,
   ) {}
 
   /**
@@ -49,15 +47,14 @@ export class WorkloadExchangeService {
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
-    const keys = (fresh: boolean) => this.keys.of(issuer, origin, fresh);
-    const verified = await verifyWorkloadToken(order.token, issuer.issuer, keys, this.clock.now());
+    const verified = await this.tokens.verify(order.token, issuer, origin);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
     const boundTo = bindingFor(trust, order.keys);
     const id = newId();
-    const sealed = await this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(order.token));
+    const sealed = await this.tokens.seal(id, order.token);
     return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));
   }
 
@@ -81,6 +78,27 @@ export class WorkloadExchangeService {
     const session = await this.sessions.open(tx, actor, { ...order, workload, detail }, origin);
     const accessToken = await this.accessTokens.issue(session, lifeSeconds);
     return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
+  }
+}
+
+/** The identity tokens of workloads: verified by the keys of their issuers, and kept sealed. */
+@Injectable()
+export class WorkloadTokens {
+  constructor(
+    private readonly keys: IssuerKeys,
+    private readonly clock: Clock,
+    private readonly lasting: LastingSeal,
+  ) {}
+
+  /** @throws WorkloadTokenRefused; Problem `workload.issuer-away` */
+  verify(token: string, issuer: WorkloadIssuer, origin: Origin): Promise<VerifiedWorkloadToken> {
+    const keys = (fresh: boolean) => this.keys.of(issuer, origin, fresh);
+    return verifyWorkloadToken(token, issuer.issuer, keys, this.clock.now());
+  }
+
+  /** Seals the token of the identity with this id. Problems are those of the KeyVault. */
+  seal(id: string, token: string): Promise<Buffer> {
+    return this.lasting.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
   }
 }
 

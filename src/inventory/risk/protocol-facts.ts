@@ -31,11 +31,7 @@ interface ReadProtocol {
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const facts = component.cryptoProperties?.protocolProperties ?? {};
   const named = IN_NAME.exec(component.name);
-  const declared = typeOf17(component) ?? facts['type'];
-  const type =
-    typeof declared === 'string' && !['other', 'unknown'].includes(declared)
-      ? declared
-      : (named?.[1]?.toLowerCase() ?? 'unknown');
+  const type = declaredType(component) ?? named?.[1]?.toLowerCase() ?? 'unknown';
   const given = typeof facts['version'] === 'string' && facts['version'].trim() !== '' ? facts['version'] : named?.[2];
   const declaredSuites = (facts['cipherSuites'] as { name?: unknown; tlsGroups?: unknown }[] | undefined) ?? [];
   const groups = declaredSuites.flatMap(({ tlsGroups }) => (Array.isArray(tlsGroups) ? (tlsGroups as unknown[]) : []));
@@ -49,10 +45,11 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   };
 }
 
-/** A type that only CycloneDX 1.7 lists, such as `dtls` and `quic`. */
-function typeOf17(component: CdxComponent): string | undefined {
-  const type = keptMember(component, 'cryptoProperties.protocolProperties.type');
-  return typeof type === 'string' ? type.toLowerCase() : undefined;
+/** Those that only CycloneDX 1.7 lists, such as `dtls` and `quic`, stand where version 1.6 keeps them. */
+function declaredType(component: CdxComponent): string | undefined {
+  const kept = keptMember(component, 'cryptoProperties.protocolProperties.type');
+  const declared = kept ?? component.cryptoProperties?.protocolProperties?.['type'];
+  return typeof declared === 'string' && !['other', 'unknown'].includes(declared) ? declared.toLowerCase() : undefined;
 }
 
 /** Brackets only set it apart. */

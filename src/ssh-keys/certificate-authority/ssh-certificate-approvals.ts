@@ -70,7 +70,7 @@ export class SshCertificateApprovals {
     }
     if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
     if (isByFacts(certificate) && !(await this.isLogged(authority, certificate))) return false;
-    const { demand } = await this.judge(authority, { ...certificate, request });
+    const { demand } = await this.judge(authority, Object.assign(certificate, { request }));
     return demand === undefined;
   }
 

@@ -138,6 +138,12 @@ export const settings: Record<keyof typeof english, string> = {
   'trusts.none.body': 'Ohne Vertrauensregel wird kein Token eines Issuers angenommen.',
   'trusts.none.issuer': 'Fügen Sie zuerst einen Issuer hinzu: Eine Vertrauensregel gilt für die Token eines Issuers.',
   'trusts.one': 'Vertrauensregel',
+  'trusts.certificateBound': 'Token an ein Client-Zertifikat binden (mTLS)',
+  'trusts.certificateBound.hint':
+    'Token erhält nur, wer in TLS ein Zertifikat vorzeigt, und nur damit sind sie zu gebrauchen (RFC 8705).',
+  'trusts.dpopBound': 'Token an einen Schlüssel binden (DPoP)',
+  'trusts.dpopBound.hint':
+    'Token gibt es nur mit dem Nachweis eines Schlüssels, und nur mit ihm sind sie zu gebrauchen (RFC 9449).',
   'trusts.pullRequests': 'Läufe für Pull- und Merge-Requests annehmen',
   'trusts.pullRequests.hint': 'Ihr Code kann aus einem Fork stammen, also von irgendwem.',
   'trusts.pullRequests.yes': 'auch Pull-Requests',

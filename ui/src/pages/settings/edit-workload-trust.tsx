@@ -22,8 +22,22 @@ const MAX_LIFE_SECONDS = 900;
 /** The trust as the API takes it back when one thing of it is changed. */
 export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
   const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
-  return { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+  const { dpopBound, certificateBound } = of;
+  const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+  return { ...order, dpopBound, certificateBound };
 }
+
+/** What a new trust begins with. */
+const NEW = {
+  name: '',
+  audience: '',
+  pullRequests: false,
+  scopes: ['sign:digest', 'sign:read'],
+  keys: [],
+  lifeSeconds: MAX_LIFE_SECONDS,
+  dpopBound: false,
+  certificateBound: false,
+};
 
 interface EditTrustProps {
   readonly of?: WorkloadTrustView;
@@ -35,6 +49,7 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
   const { t, named } = useI18n();
   const { may } = useSession();
   const conditions = useConditionsField(of?.conditions);
+  const given = of ?? NEW;
   const action = useAction(
     async ({ keys = [], ...values }: Values, once): Promise<{ data: unknown }> => {
       const body = {
@@ -62,7 +77,7 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
       action={action}
       onClose={onClose}
       fields={[
-        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '', placeholder: 'app releases' },
+        { name: 'name', label: t('name'), isRequired: true, value: given.name, placeholder: 'app releases' },
         {
           name: 'issuerId',
           kind: 'choice',
@@ -71,14 +86,14 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           options: issuers.map(({ id, name, issuer }) => ({ value: id, label: `${name} (${issuer})` })),
           ...(of === undefined ? {} : { value: of.issuerId }),
         },
-        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: of?.audience ?? '' },
+        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: given.audience },
         conditions,
         {
           name: 'pullRequests',
           kind: 'yes',
           label: t('trusts.pullRequests'),
           hint: t('trusts.pullRequests.hint'),
-          value: of?.pullRequests ?? false,
+          value: given.pullRequests,
         },
         {
           name: 'scopes',
@@ -86,14 +101,14 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           label: t('scopes'),
           isRequired: true,
           options,
-          value: of?.scopes ?? ['sign:digest', 'sign:read'],
+          value: [...given.scopes],
         },
         {
           name: 'keys',
           kind: 'lines',
           label: t('policies.keys'),
           hint: t('policies.keys.hint'),
-          value: of?.keys.join('\n') ?? '',
+          value: given.keys.join('\n'),
         },
         {
           name: 'lifeSeconds',
@@ -102,7 +117,21 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           isRequired: true,
           min: MIN_LIFE_SECONDS,
           max: MAX_LIFE_SECONDS,
-          value: of?.lifeSeconds ?? MAX_LIFE_SECONDS,
+          value: given.lifeSeconds,
+        },
+        {
+          name: 'dpopBound',
+          kind: 'yes',
+          label: t('trusts.dpopBound'),
+          hint: t('trusts.dpopBound.hint'),
+          value: given.dpopBound,
+        },
+        {
+          name: 'certificateBound',
+          kind: 'yes',
+          label: t('trusts.certificateBound'),
+          hint: t('trusts.certificateBound.hint'),
+          value: given.certificateBound,
         },
       ]}
     />

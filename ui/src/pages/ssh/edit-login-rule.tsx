@@ -20,8 +20,9 @@ export const minutesOf = (seconds: number): number => Math.max(1, Math.round(sec
 export function orderOf(of: SshLoginRuleView): SshLoginRuleBody {
   const { name, authorityId, subject, conditions, principals, lifeSeconds, bindAddress, extensions, enabled } = of;
   const { sourceAddress, forceCommand } = of;
+  const order = { name, authorityId, subject, conditions, principals, lifeSeconds, bindAddress, extensions, enabled };
   return {
-    ...{ name, authorityId, subject, conditions, principals, lifeSeconds, bindAddress, extensions, enabled },
+    ...order,
     ...(sourceAddress === null ? {} : { sourceAddress }),
     ...(forceCommand === null ? {} : { forceCommand }),
   };

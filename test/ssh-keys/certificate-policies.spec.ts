@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
-import type { Condition } from '../../approvals/policies/approval-policy.entity.js';
-import { jointVerdictOf } from '../../approvals/policies/policy-judgement.js';
-import { usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
-import { usesOfRow } from './ssh-certificate-approvals.js';
+import type { VerifiedIdentity } from '../../src/access/identity/verified-identity.js';
+import type { Condition } from '../../src/approvals/policies/approval-policy.entity.js';
+import { jointVerdictOf } from '../../src/approvals/policies/policy-judgement.js';
+import { usesOfCertificate } from '../../src/approvals/subjects/key-use.port.js';
+import { usesOfRow } from '../../src/ssh-keys/certificate-authority/ssh-certificate-approvals.js';
 
 const GITHUB = {
   iss: 'https://token.actions.githubusercontent.com',
