@@ -1,4 +1,4 @@
-import { CHECKS, QUICK } from './check-steps.mjs';
+import { CHECKS, ONLY_BY_NAME, QUICK } from './check-steps.mjs';
 import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
 
 /**
@@ -68,6 +68,6 @@ export function checksNamed(asked) {
   const names = [...new Set(asked.flatMap((name) => (name === 'quick' ? QUICK : [name])))];
   const unknown = names.filter((name) => !(name in CHECKS));
   if (unknown.length > 0) return undefined;
-  const wanted = names.length === 0 ? Object.keys(CHECKS) : names;
+  const wanted = names.length === 0 ? Object.keys(CHECKS).filter((name) => !ONLY_BY_NAME.includes(name)) : names;
   return wanted.map((name) => CHECKS[name]);
 }
