@@ -122,8 +122,11 @@ export const CHECKS = {
   plans,
 };
 
-/** Checks that run only when they are named. `long`: its files take minutes each. */
-export const ONLY_BY_NAME = ['long'];
+/**
+ * Checks that run only when they are named. `long`: its files take minutes each. `plans`: it is to see a whole run of the service tests without a
+ * finding first.
+ */
+export const ONLY_BY_NAME = ['long', 'plans'];
 
 /** What can be said of a change in about a minute, once the caches are filled: everything that needs neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];

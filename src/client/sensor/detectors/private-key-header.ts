@@ -1,5 +1,13 @@
 import { type ByteWindow, WindowElement, TAG } from '../model/der.js';
-import { curveBits, ellipticCurve, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../model/key-algorithm.js';
+import {
+  curveBits,
+  ellipticCurve,
+  factsOfJwk,
+  type SensedKeyFacts,
+  named,
+  onCurve,
+  rsa,
+} from '../model/key-algorithm.js';
 import { coordinates } from '../model/ssh-blob.js';
 import { schemeName } from './password-scheme.js';
 

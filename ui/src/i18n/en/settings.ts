@@ -127,10 +127,12 @@ export const settings = {
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'The claim aud of the tokens. Leave empty for the address of this service.',
   'trusts.certificateBound': 'Bind tokens to a client certificate (mTLS)',
-  'trusts.certificateBound.hint': 'Tokens are given only to who shows a certificate in TLS, and are of use with it alone (RFC 8705).',
+  'trusts.certificateBound.hint':
+    'Tokens are given only to who shows a certificate in TLS, and are of use with it alone (RFC 8705).',
   'trusts.create': 'Create a trust',
   'trusts.dpopBound': 'Bind tokens to a key (DPoP)',
-  'trusts.dpopBound.hint': 'Tokens are given only with a proof of a key, and are of use with that key alone (RFC 9449).',
+  'trusts.dpopBound.hint':
+    'Tokens are given only with a proof of a key, and are of use with that key alone (RFC 9449).',
   'trusts.edit.lead': 'You stand behind this trust: its tokens never do what you may not do yourself.',
   'trusts.lead': 'Which tokens of which issuers are accepted, and what they give.',
   'trusts.life': 'Token lifetime (seconds)',
