@@ -1,4 +1,4 @@
-import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { createHash, createHmac, generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';

@@ -125,7 +125,7 @@ export class AssetPages {
       return await this.db.transaction(async (tx) => {
         await tx.query(`SET LOCAL statement_timeout = ${ms}`);
         // The words are for the check of plans: this statement may read much, and is not let.
-        return (await tx.query(`${statement} -- ended after ${ms} ms`, [...values])) as Rows;
+        return tx.query<Rows>(`${statement} -- ended after ${ms} ms`, [...values]);
       });
     } catch (error) {
       if (sqlState(error) === QUERY_CANCELED) return undefined;
