@@ -29,7 +29,16 @@ import { VouchedEntries } from './log/vouched-entries.js';
 @Module({
   imports: [
     HsmModule,
-    TypeOrmModule.forFeature([AuditEntry, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint, RestoredDatabase]),
+    TypeOrmModule.forFeature([
+      AuditEntry,
+      LogWaiting,
+      LogLeaf,
+      LogTile,
+      LogHead,
+      LogKey,
+      LogCheckpoint,
+      RestoredDatabase,
+    ]),
   ],
   controllers: [AuditController, LogController],
   providers: [

@@ -1,7 +1,8 @@
 import type { LogAnchor, LogHold } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 
-const ACCEPT = 'if that is meant, for example after a restore, an operator accepts it with: sealwright-admin accept-log';
+const ACCEPT =
+  'if that is meant, for example after a restore, an operator accepts it with: sealwright-admin accept-log';
 
 /** The reason why no checkpoint is signed, with what to do. `size`: number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
