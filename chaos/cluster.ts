@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Clients } from './cluster/clients.js';
 import { Faults, type Injected } from './cluster/faults.js';
 import { stretchesOf5xx } from './cluster/outages.js';
-import { until } from './cluster/part.js';
+import { closeOnSignals, until } from './cluster/part.js';
 import { Stack } from './cluster/stack.js';
 import { judge, type Verdict } from './cluster/verdict.js';
 import { quantile } from './signing/figures.js';
@@ -163,6 +163,7 @@ interface Said {
 }
 
 const stack = new Stack(!isControl);
+closeOnSignals(() => stack.close(values.logs));
 try {
   await stack.start();
   say(`three machines run; n${await stack.postgres.settled()} leads`);

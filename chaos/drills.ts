@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../test/support/signing.js';
-import { until } from './cluster/part.js';
+import { closeOnSignals, until } from './cluster/part.js';
 import { type Drill, DRILLS, type ExpectedAlert } from './drills/drills.js';
 import { Site } from './drills/site.js';
 
@@ -113,6 +113,7 @@ async function recovers(site: Site): Promise<void> {
 }
 
 const site = await Site.open();
+closeOnSignals(() => site.close());
 try {
   for (const [letter, drill] of wanted) await run(letter, drill, site);
 } finally {

@@ -47,6 +47,16 @@ describe('a database whose commits wait for a standby', () => {
     );
   });
 
+  it('keeps no connection of a service that passed it over because it takes no writes', async () => {
+    const options = encodeURIComponent('-c default_transaction_read_only=on');
+    const url = `${postgres.url}?target_session_attrs=read-write&options=${options}`;
+    const ReadOnlyClient = databaseClient(new Config({ SVC_DATABASE_URL: url }));
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await expect(new ReadOnlyClient({ application_name: 'passes-by' }).connect()).rejects.toThrow('takes no writes');
+    const open = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'passes-by'`;
+    await until('they are closed', 10, async () => (await asAdministrator(open)).length === 0);
+  });
+
   it('acknowledges a commit that an operator cancelled: the service does not believe it', async () => {
     const client = new DatabaseClient();
     await client.connect();

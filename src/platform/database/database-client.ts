@@ -74,6 +74,8 @@ function newDatabaseClient(config: Config): DatabaseClient {
         return this;
       } catch (error) {
         this.passOver();
+        // The pool takes a connection that could not be opened for closed: a standby that was passed over would keep it for ever.
+        this.cut();
         throw error;
       }
     }
@@ -118,7 +120,10 @@ class SafeClient extends Client {
     super(config);
     this.on('error', () => undefined);
     this.on('notice', ({ routine }) => {
-      if (routine === UNCONFIRMED) this.cut();
+      if (routine !== UNCONFIRMED) return;
+      // The acknowledgement may be in the same packet: the statement has to fail before it is read.
+      this.wire.emit('errorMessage', new Error('connection terminated: a commit was not confirmed by a standby'));
+      this.cut();
     });
   }
 
