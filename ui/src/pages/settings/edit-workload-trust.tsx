@@ -19,6 +19,16 @@ const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
 const MIN_LIFE_SECONDS = 60;
 const MAX_LIFE_SECONDS = 900;
 
+/** What the form of a new trust begins with. */
+const NEW: Pick<WorkloadTrustView, 'name' | 'audience' | 'pullRequests' | 'scopes' | 'keys' | 'lifeSeconds'> = {
+  name: '',
+  audience: '',
+  pullRequests: false,
+  scopes: ['sign:digest', 'sign:read'],
+  keys: [],
+  lifeSeconds: MAX_LIFE_SECONDS,
+};
+
 /** The trust as the API takes it back when one thing of it is changed. */
 export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
   const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
@@ -34,12 +44,13 @@ interface EditTrustProps {
 export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
   const { t, named } = useI18n();
   const { may } = useSession();
+  const { name, audience, pullRequests, scopes, keys, lifeSeconds } = of ?? NEW;
   const conditions = useConditionsField(of?.conditions);
   const action = useAction(
-    async ({ keys = [], ...values }: Values, once): Promise<{ data: unknown }> => {
+    async ({ keys: named = [], ...values }: Values, once): Promise<{ data: unknown }> => {
       const body = {
         ...values,
-        keys,
+        keys: named,
         conditions: conditionsIn(values['conditions']),
         ...(of === undefined ? {} : { enabled: of.enabled }),
       } as never;
@@ -62,23 +73,23 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
       action={action}
       onClose={onClose}
       fields={[
-        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '', placeholder: 'app releases' },
+        { name: 'name', label: t('name'), isRequired: true, value: name, placeholder: 'app releases' },
         {
           name: 'issuerId',
           kind: 'choice',
           label: t('issuers.issuer'),
           isRequired: true,
-          options: issuers.map(({ id, name, issuer }) => ({ value: id, label: `${name} (${issuer})` })),
+          options: issuers.map((one) => ({ value: one.id, label: `${one.name} (${one.issuer})` })),
           ...(of === undefined ? {} : { value: of.issuerId }),
         },
-        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: of?.audience ?? '' },
+        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: audience },
         conditions,
         {
           name: 'pullRequests',
           kind: 'yes',
           label: t('trusts.pullRequests'),
           hint: t('trusts.pullRequests.hint'),
-          value: of?.pullRequests ?? false,
+          value: pullRequests,
         },
         {
           name: 'scopes',
@@ -86,14 +97,14 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           label: t('scopes'),
           isRequired: true,
           options,
-          value: of?.scopes ?? ['sign:digest', 'sign:read'],
+          value: scopes,
         },
         {
           name: 'keys',
           kind: 'lines',
           label: t('policies.keys'),
           hint: t('policies.keys.hint'),
-          value: of?.keys.join('\n') ?? '',
+          value: keys.join('\n'),
         },
         {
           name: 'lifeSeconds',
@@ -102,7 +113,7 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           isRequired: true,
           min: MIN_LIFE_SECONDS,
           max: MAX_LIFE_SECONDS,
-          value: of?.lifeSeconds ?? MAX_LIFE_SECONDS,
+          value: lifeSeconds,
         },
       ]}
     />
