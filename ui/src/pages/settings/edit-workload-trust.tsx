@@ -47,10 +47,10 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
   const { name, audience, pullRequests, scopes, keys, lifeSeconds } = of ?? NEW;
   const conditions = useConditionsField(of?.conditions);
   const action = useAction(
-    async ({ keys: named = [], ...values }: Values, once): Promise<{ data: unknown }> => {
+    async (values: Values, once): Promise<{ data: unknown }> => {
       const body = {
         ...values,
-        keys: named,
+        keys: values['keys'] ?? [],
         conditions: conditionsIn(values['conditions']),
         ...(of === undefined ? {} : { enabled: of.enabled }),
       } as never;
