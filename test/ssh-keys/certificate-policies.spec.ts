@@ -113,14 +113,16 @@ describe('a policy about SSH certificates sees what was verified of who asks', (
     ['the type of key', { conditions: [is('algorithm', 'ssh-rsa')] }, { claims: GITHUB }, false],
   ])('%s', (_why, rules, asked, applies) => {
     const policy = { subject: 'ssh-certificate' as const, keys: ['logins'], conditions: [], unless: [], ...rules };
-    const atIssue = usesOfRow({ name: 'logins', kind: asked.kind ?? 'user' }, rowOf(asked));
+    const row = rowOf(asked);
+    const atIssue = usesOfRow({ name: 'logins', kind: asked.kind ?? 'user' }, row, row.request);
     expect(jointVerdictOf(policy, 'ssh-certificate', atIssue).applies).toBe(applies);
     expect(jointVerdictOf(policy, 'ssh-certificate', triedAs(asked)).applies).toBe(applies);
   });
 
   it('is not about signing requests, nor about another authority', () => {
     const policy = { subject: 'ssh-certificate' as const, keys: ['logins'], conditions: [], unless: [] };
-    const uses = usesOfRow({ name: 'others', kind: 'user' }, rowOf({}));
+    const row = rowOf({});
+    const uses = usesOfRow({ name: 'others', kind: 'user' }, row, row.request);
     expect(jointVerdictOf(policy, 'ssh-certificate', uses).guards).toBe(false);
     expect(jointVerdictOf(policy, 'signing-request', triedAs({})).guards).toBe(false);
   });

@@ -17,10 +17,9 @@ import type { CertificateRequest, SshCertificate } from './ssh-certificate.entit
 
 const MAX_TITLE_LENGTH = 200;
 
-/** What decides whether a certificate needs approval: columns of its row. */
-export interface JudgedCertificate extends Pick<SshCertificate, 'keyId' | 'principals' | 'renews'> {
-  readonly request: Pick<CertificateRequest, 'publicKey' | 'requestedBy' | 'identity'>;
-}
+/** What decides whether a certificate needs approval: columns of its row, and its request. */
+type JudgedCertificate = Pick<SshCertificate, 'keyId' | 'principals' | 'renews'>;
+type JudgedRequest = Pick<CertificateRequest, 'publicKey' | 'requestedBy' | 'identity'>;
 
 /** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
 @Injectable()
@@ -32,8 +31,12 @@ export class SshCertificateApprovals {
   ) {}
 
   /** The approval that issuing needs: the demands for all its principals must be met. */
-  judge(authority: Pick<SshAuthority, 'name' | 'kind'>, certificate: JudgedCertificate): Promise<Judgement> {
-    return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate));
+  judge(
+    authority: Pick<SshAuthority, 'name' | 'kind'>,
+    certificate: JudgedCertificate,
+    request: JudgedRequest,
+  ): Promise<Judgement> {
+    return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate, request));
   }
 
   /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
@@ -70,7 +73,7 @@ export class SshCertificateApprovals {
     }
     if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
     if (isByFacts(certificate) && !(await this.isLogged(authority, certificate))) return false;
-    const { demand } = await this.judge(authority, Object.assign(certificate, { request }));
+    const { demand } = await this.judge(authority, certificate, request);
     return demand === undefined;
   }
 
@@ -100,9 +103,9 @@ export function contentEntry(authority: SshAuthority, certificate: SshCertificat
 /** What policies judge of a certificate, made of its row: the same when it is asked for, before it is signed, and in trials. */
 export function usesOfRow(
   { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
-  { keyId, principals, renews, request }: JudgedCertificate,
+  { keyId, principals, renews }: JudgedCertificate,
+  { publicKey, requestedBy, identity }: JudgedRequest,
 ): KeyUseToApprove[] {
-  const { publicKey, requestedBy, identity } = request;
   const [keyType = ''] = publicKey.split(' ');
   const callers = [requestedBy.id, requestedBy.ownerId];
   return usesOfCertificate({

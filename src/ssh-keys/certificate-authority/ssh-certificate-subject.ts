@@ -45,7 +45,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       const request = certificate?.request ?? undefined;
       const maySee = request?.requestedBy.ownerId === caller.ownerId || mayDo(caller.scopes, 'audit:read');
       if (authority !== undefined && certificate !== undefined && request !== undefined && maySee)
-        return usesOfRow(authority, Object.assign(certificate, { request }));
+        return usesOfRow(authority, certificate, request);
       throw new Problem('missing', 'ssh-ca.no-certificate', `There is no SSH certificate ${id} among yours.`);
     });
   }

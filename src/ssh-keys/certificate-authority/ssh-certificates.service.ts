@@ -63,7 +63,7 @@ export class SshCertificatesService {
       validBefore,
       renews: order.renews ?? null,
     };
-    const judged = await this.approvals.judge(authority, { ...content, request });
+    const judged = await this.approvals.judge(authority, content, request);
     const written = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
       const earlier = await this.idempotency.earlier(tx, use);

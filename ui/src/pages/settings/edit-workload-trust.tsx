@@ -19,16 +19,8 @@ const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
 const MIN_LIFE_SECONDS = 60;
 const MAX_LIFE_SECONDS = 900;
 
-/** The trust as the API takes it back when one thing of it is changed. */
-export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
-  const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
-  const { dpopBound, certificateBound } = of;
-  const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
-  return { ...order, dpopBound, certificateBound };
-}
-
-/** What a new trust begins with. */
-const NEW = {
+/** What the form of a new trust begins with. */
+const NEW: Omit<WorkloadTrustBody, 'issuerId' | 'conditions'> = {
   name: '',
   audience: '',
   pullRequests: false,
@@ -39,6 +31,14 @@ const NEW = {
   certificateBound: false,
 };
 
+/** The trust as the API takes it back when one thing of it is changed. */
+export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
+  const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
+  const { dpopBound, certificateBound } = of;
+  const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };
+  return { ...order, dpopBound, certificateBound };
+}
+
 interface EditTrustProps {
   readonly of?: WorkloadTrustView;
   readonly issuers: readonly WorkloadIssuerView[];
@@ -48,13 +48,13 @@ interface EditTrustProps {
 export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
   const { t, named } = useI18n();
   const { may } = useSession();
+  const { name, audience, pullRequests, scopes, keys, lifeSeconds, dpopBound, certificateBound } = of ?? NEW;
   const conditions = useConditionsField(of?.conditions);
-  const given = of ?? NEW;
   const action = useAction(
-    async ({ keys = [], ...values }: Values, once): Promise<{ data: unknown }> => {
+    async (values: Values, once): Promise<{ data: unknown }> => {
       const body = {
         ...values,
-        keys,
+        keys: values['keys'] ?? [],
         conditions: conditionsIn(values['conditions']),
         ...(of === undefined ? {} : { enabled: of.enabled }),
       } as never;
@@ -77,23 +77,23 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
       action={action}
       onClose={onClose}
       fields={[
-        { name: 'name', label: t('name'), isRequired: true, value: given.name, placeholder: 'app releases' },
+        { name: 'name', label: t('name'), isRequired: true, value: name, placeholder: 'app releases' },
         {
           name: 'issuerId',
           kind: 'choice',
           label: t('issuers.issuer'),
           isRequired: true,
-          options: issuers.map(({ id, name, issuer }) => ({ value: id, label: `${name} (${issuer})` })),
+          options: issuers.map((one) => ({ value: one.id, label: `${one.name} (${one.issuer})` })),
           ...(of === undefined ? {} : { value: of.issuerId }),
         },
-        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: given.audience },
+        { name: 'audience', label: t('trusts.audience'), hint: t('trusts.audience.hint'), value: audience },
         conditions,
         {
           name: 'pullRequests',
           kind: 'yes',
           label: t('trusts.pullRequests'),
           hint: t('trusts.pullRequests.hint'),
-          value: given.pullRequests,
+          value: pullRequests,
         },
         {
           name: 'scopes',
@@ -101,14 +101,14 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           label: t('scopes'),
           isRequired: true,
           options,
-          value: [...given.scopes],
+          value: scopes,
         },
         {
           name: 'keys',
           kind: 'lines',
           label: t('policies.keys'),
           hint: t('policies.keys.hint'),
-          value: given.keys.join('\n'),
+          value: keys.join('\n'),
         },
         {
           name: 'lifeSeconds',
@@ -117,21 +117,21 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
           isRequired: true,
           min: MIN_LIFE_SECONDS,
           max: MAX_LIFE_SECONDS,
-          value: given.lifeSeconds,
+          value: lifeSeconds,
         },
         {
           name: 'dpopBound',
           kind: 'yes',
           label: t('trusts.dpopBound'),
           hint: t('trusts.dpopBound.hint'),
-          value: given.dpopBound,
+          value: dpopBound,
         },
         {
           name: 'certificateBound',
           kind: 'yes',
           label: t('trusts.certificateBound'),
           hint: t('trusts.certificateBound.hint'),
-          value: given.certificateBound,
+          value: certificateBound,
         },
       ]}
     />

@@ -18,11 +18,10 @@ export const minutesOf = (seconds: number): number => Math.max(1, Math.round(sec
 
 /** The rule as the API takes it back when one thing of it is changed. */
 export function orderOf(of: SshLoginRuleView): SshLoginRuleBody {
-  const { name, authorityId, subject, conditions, principals, lifeSeconds, bindAddress, extensions, enabled } = of;
-  const { sourceAddress, forceCommand } = of;
-  const order = { name, authorityId, subject, conditions, principals, lifeSeconds, bindAddress, extensions, enabled };
+  const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...order } = of;
+  const { sourceAddress, forceCommand, ...rest } = order;
   return {
-    ...order,
+    ...rest,
     ...(sourceAddress === null ? {} : { sourceAddress }),
     ...(forceCommand === null ? {} : { forceCommand }),
   };
