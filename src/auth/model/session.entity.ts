@@ -10,7 +10,6 @@ export type SignInWay = 'password' | 'registration' | 'device' | 'client-credent
  * the row ends the token; the refresh tokens of a session are one family.
  */
 @Entity('auth_session')
-@Index('auth_session_expires', ['expiresAt'])
 @Index('auth_session_ended', ['endedAt'], { where: 'ended_at IS NOT NULL' })
 @Check('auth_session_subject', `user_id IS NOT NULL OR client_id IS NOT NULL OR trust_id IS NOT NULL`)
 @Index('auth_session_user', ['userId', 'id'])

@@ -14,7 +14,6 @@ const INDEXES: readonly [name: string, table: string, columns: string][] = [
   ],
   ['ssh_key_owner', 'ssh_key', '("owner", "id") WHERE owner IS NOT NULL'],
   ['alert_owner', 'alert', '("owner_id", "id") WHERE owner_id IS NOT NULL'],
-  ['auth_session_expires', 'auth_session', '("expires_at")'],
   ['auth_session_ended', 'auth_session', '("ended_at") WHERE ended_at IS NOT NULL'],
   ['webhook_delivery_ended', 'webhook_delivery', `("ended_at") WHERE status <> 'PENDING'`],
   ['sensor_command_ended', 'sensor_command', '("ended_at") WHERE ended_at IS NOT NULL'],
