@@ -18,7 +18,7 @@ export interface PostgresPrograms {
 /** Where distributions keep the programs of several versions side by side. */
 const HOMES = ['/usr/lib/postgresql', '/usr/pgsql', '/opt/homebrew/opt', '/usr/local/opt'];
 const SYSTEM_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
-const MAX_SAID = 2000;
+const MAX_SAID_BYTES = 2000;
 
 /**
  * The programs to be used with a server: of its version, else of the least later one. Earlier ones refuse the server, or lose what they do
@@ -86,13 +86,13 @@ export function startProgram(
 
 /** Resolves when it ended with 0; otherwise rejects with what it said. What it writes to stdout is read by the caller, or dropped. */
 export async function ended(child: ChildProcess, name: Program): Promise<void> {
-  let said = '';
-  child.stderr?.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-MAX_SAID)));
+  let said: Buffer = Buffer.alloc(0);
+  child.stderr?.on('data', (chunk: Buffer) => (said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES)));
   const code = await new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (status, signal) => resolve(status ?? signal ?? 'unknown'));
   });
-  if (code !== 0) throw new AdminError(`${name} failed (${code}): ${said.trim() || 'it said nothing'}`);
+  if (code !== 0) throw new AdminError(`${name} failed (${code}): ${said.toString().trim() || 'it said nothing'}`);
 }
 
 function connectionOf(
