@@ -50,7 +50,7 @@ describe('the settings of tracing', () => {
 
 function faultsOf(settings: Record<string, string>): string {
   try {
-    return String(new Config(settings).profile);
+    return new Config(settings).profile;
   } catch (error) {
     return (error as Error).message;
   }
