@@ -26,7 +26,7 @@ import { Problem } from '../errors/problem.js';
 import type { TracingSettings } from '../config/tracing-settings.js';
 import { PRODUCT_VERSION } from '../instances/product-version.js';
 import { oneLine } from '../text/truncate.js';
-import type { SpanFacts, TracedCall, Tracer } from './tracing.js';
+import type { SpanFacts, TracedCall, Tracer } from './tracer.js';
 
 /** Spans that wait for the collector; more are dropped. */
 const MAX_WAITING_SPANS = 2048;

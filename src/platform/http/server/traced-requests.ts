@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { activeTracer, type TracedCall } from '../../tracing/tracing.js';
+import type { TracedCall } from '../../tracing/tracer.js';
+import { activeTracer } from '../../tracing/tracing.js';
 
 /** Probes and scrapes come every few seconds, and nobody looks for them in a trace. */
 const UNTRACED = /^\/(?:actuator|metrics)(?:\/|\?|$)/;
