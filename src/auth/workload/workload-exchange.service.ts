@@ -29,6 +29,27 @@ interface WorkloadOrder {
   readonly keys: TokenBinding;
 }
 
+/** The identity tokens of workloads: verified by the keys of their issuers, and kept sealed. */
+@Injectable()
+export class WorkloadTokens {
+  constructor(
+    private readonly keys: IssuerKeys,
+    private readonly clock: Clock,
+    private readonly lasting: LastingSeal,
+  ) {}
+
+  /** @throws WorkloadTokenRefused; Problem `workload.issuer-away` */
+  verify(token: string, issuer: WorkloadIssuer, origin: Origin): Promise<VerifiedWorkloadToken> {
+    const keys = (fresh: boolean) => this.keys.of(issuer, origin, fresh);
+    return verifyWorkloadToken(token, issuer.issuer, keys, this.clock.now());
+  }
+
+  /** Seals the token of the identity with this id. Problems are those of the KeyVault. */
+  seal(id: string, token: string): Promise<Buffer> {
+    return this.lasting.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
+  }
+}
+
 /** Exchanges the identity token of a workload for an access token: no person signs in, and no secret is kept on either side. */
 @Injectable()
 export class WorkloadExchangeService {
@@ -78,27 +99,6 @@ export class WorkloadExchangeService {
     const session = await this.sessions.open(tx, actor, { ...order, workload, detail }, origin);
     const accessToken = await this.accessTokens.issue(session, lifeSeconds);
     return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
-  }
-}
-
-/** The identity tokens of workloads: verified by the keys of their issuers, and kept sealed. */
-@Injectable()
-export class WorkloadTokens {
-  constructor(
-    private readonly keys: IssuerKeys,
-    private readonly clock: Clock,
-    private readonly lasting: LastingSeal,
-  ) {}
-
-  /** @throws WorkloadTokenRefused; Problem `workload.issuer-away` */
-  verify(token: string, issuer: WorkloadIssuer, origin: Origin): Promise<VerifiedWorkloadToken> {
-    const keys = (fresh: boolean) => this.keys.of(issuer, origin, fresh);
-    return verifyWorkloadToken(token, issuer.issuer, keys, this.clock.now());
-  }
-
-  /** Seals the token of the identity with this id. Problems are those of the KeyVault. */
-  seal(id: string, token: string): Promise<Buffer> {
-    return this.lasting.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
   }
 }
 
