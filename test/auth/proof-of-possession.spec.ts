@@ -88,10 +88,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => byAssertion(assertion, {}, i % 2 === 0 ? service : other)),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
-      200,
-      ...Array<number>(9).fill(401),
-    ]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array<number>(9).fill(401)]);
     for (const answer of answers.filter(({ status }) => status === 401))
       assertOAuthError(answer, 401, 'invalid_client');
   });
@@ -272,10 +269,7 @@ describe('a call with a bound token (DPoP)', () => {
         callBound('GET', '/api/auth/me', token, { proof, at: i % 2 === 0 ? service : other }),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
-      200,
-      ...Array<number>(9).fill(401),
-    ]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array<number>(9).fill(401)]);
     const late = answers.find(({ status }) => status === 401);
     if (late !== undefined) assertRefused(late, 'auth.dpop-proof', 'invalid_dpop_proof');
   });

@@ -35,7 +35,7 @@ export class WorkloadTokens {
   constructor(
     private readonly keys: IssuerKeys,
     private readonly clock: Clock,
-    private readonly lasting: LastingSeal,
+    private readonly seal: LastingSeal,
   ) {}
 
   /** @throws WorkloadTokenRefused; Problem `workload.issuer-away` */
@@ -45,8 +45,8 @@ export class WorkloadTokens {
   }
 
   /** Seals the token of the identity with this id. Problems are those of the KeyVault. */
-  seal(id: string, token: string): Promise<Buffer> {
-    return this.lasting.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
+  sealed(id: string, token: string): Promise<Buffer> {
+    return this.seal.close(SEALED_WORKLOAD_TOKEN.purpose, id, Buffer.from(token));
   }
 }
 
@@ -75,7 +75,7 @@ export class WorkloadExchangeService {
     const scopes = scopesFor(trust, order.scope);
     const boundTo = bindingFor(trust, order.keys);
     const id = newId();
-    const sealed = await this.tokens.seal(id, order.token);
+    const sealed = await this.tokens.sealed(id, order.token);
     return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));
   }
 

@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
 import { schemaFault } from '../../platform/instances/schema-fit.js';
@@ -205,7 +206,7 @@ function writePrivate(file: string, text: string): Promise<void> {
 }
 
 function pemOf(publicKey: string): string {
-  const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+  const key = createPublicKey({ key: base64Bytes(publicKey), format: 'der', type: 'spki' });
   return key.export({ format: 'pem', type: 'spki' }).toString();
 }
 

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
 import {
@@ -55,7 +56,8 @@ async function filesThatDiffer(directory: string, { files }: Manifest): Promise<
 async function logFaults(directory: string, { log }: Manifest): Promise<string[]> {
   if (log === undefined) return [];
   const note = await readFile(join(directory, CHECKPOINT_FILE), 'utf8').catch(() => '');
-  const opened = openNote(note, Buffer.from(log.publicKey, 'base64'));
+  const key = fromBase64(log.publicKey);
+  const opened = key === undefined ? undefined : openNote(note, key);
   const isIt = opened?.origin === log.origin && opened.size === log.size && opened.root.toString('base64') === log.root;
   return isIt ? [] : [`${CHECKPOINT_FILE} is not the signed checkpoint that the manifest names`];
 }

@@ -13,8 +13,9 @@ export class HostRenewalController {
   constructor(private readonly renewals: HostRenewalService) {}
 
   /**
-   * Renews the certificate of a host that shows the present one and a signature with its key; no other credential is needed. 202 with
-   * `status: PENDING_APPROVAL` when a policy asks for approval: the same call gets the certificate later.
+   * Renews the certificate of a host that shows the present one and a signature with its key; no other credential is needed.
+   *
+   * 202 with `status: PENDING_APPROVAL` when a policy asks for approval: the same call gets the certificate later.
    */
   @Post()
   @Public()

@@ -38,6 +38,7 @@ const SECTIONS = [
   'sign',
   'ssh-authorities',
   'ssh-keys',
+  'ssh-login-rules',
   'verify',
 ];
 
