@@ -12,11 +12,7 @@ import { HostRenewalService } from './host-renewal.service.js';
 export class HostRenewalController {
   constructor(private readonly renewals: HostRenewalService) {}
 
-  /**
-   * Renews the certificate of a host that shows the present one and a signature with its key; no other credential is needed.
-   *
-   * 202 with `status: PENDING_APPROVAL` when a policy asks for approval: the same call gets the certificate later.
-   */
+  /** Renews the certificate of a host that shows the present one and a signature with its key. 202 with `status: PENDING_APPROVAL` when a policy asks for approval. */
   @Post()
   @Public()
   @ApiAcceptedResponse({ type: SshCertificateView })
