@@ -58,6 +58,7 @@ it('all is well: 200, with details for who is signed in only', async () => {
     mail: unknown,
     log: up,
     secrets: up,
+    replication: unknown,
   });
   const { hsm } = (await health(apiKey)).body.components;
   expect(hsm.details).toMatchObject({ detail: expect.stringContaining('sealwright-test'), pid: expect.any(Number) });

@@ -38,7 +38,7 @@ export class TriedCertificateBody {
   @IsOptional()
   @IsString()
   @Length(1, 255)
-  keyId?: string = '';
+  keyId?: string;
 
   @ApiPropertyOptional({ enum: CERTIFICATE_KINDS })
   @IsOptional()
