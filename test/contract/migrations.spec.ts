@@ -5,7 +5,6 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/platform/database/new-id.js';
 import { RELATIONSHIP_KINDS, bitOf } from '../../src/inventory/model/asset-relationship.entity.js';
-import { runToEnd } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -19,10 +18,10 @@ afterAll(() => stage.close());
 
 /** The command line of TypeORM on the entities and migrations of the build. */
 const typeorm = (...args: string[]) =>
-  node(join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts'));
+  node([join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts')]);
 
-async function node(...command: string[]): Promise<{ code: number; output: string }> {
-  const env = { ...process.env, ...stage.settings };
+async function node(command: string[], settings = stage.settings): Promise<{ code: number; output: string }> {
+  const env = { ...process.env, ...settings };
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: ROOT, env });
     return { code: 0, output: stdout + stderr };
@@ -62,7 +61,7 @@ it('every migration can be reverted and applied again', async () => {
   );
   expect(count).toBeGreaterThan(0);
   // One process for all of them: the command line would be one each.
-  const { code, output } = await node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+  const { code, output } = await node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
   expect(output).toBe('');
   expect(code).toBe(0);
   expect(await tables()).toEqual(['migrations']);
@@ -85,7 +84,8 @@ it('searches have their indexes as soon as the database may have pg_trgm, and un
   await inside.connect();
   try {
     await inside.query(`GRANT ALL ON SCHEMA public TO ${name}`);
-    const migrate = () => runToEnd(['migrate'], { ...stage.settings, SVC_DATABASE_URL: url(name, name) });
+    const settings = { ...stage.settings, SVC_DATABASE_URL: url(name, name) };
+    const migrate = async () => (await node([join(ROOT, 'dist/cli.js'), 'migrate'], settings)).output;
     const indexes = async () =>
       (
         await inside.query<{ name: string }>(
@@ -112,7 +112,7 @@ async function revertTo(name: string): Promise<unknown> {
     'SELECT count(*)::int AS count FROM migrations WHERE id >= (SELECT id FROM migrations WHERE name = $1)',
     [name],
   );
-  return node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+  return node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
 }
 
 it('assets show what their verdicts say when it stands with the verdicts alone, and when that is taken back', async () => {
