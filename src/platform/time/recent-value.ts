@@ -1,12 +1,13 @@
 /** A value that is read again when it is older than `maxAgeMs`. Parallel readers share one reading; a failed one is not kept. */
 export class RecentValue<Value> {
+  private readonly maxAgeMs: number;
+  private readonly read: () => Promise<Value>;
   private value: Promise<Value> | undefined;
   private readAt = -Infinity;
 
-  constructor(
-    private readonly maxAgeMs: number,
-    private readonly read: () => Promise<Value>,
-  ) {}
+  constructor(maxAgeMs: number, read: () => Promise<Value>) {
+    [this.maxAgeMs, this.read] = [maxAgeMs, read];
+  }
 
   /** Rejects as `read` does. */
   get(): Promise<Value> {
