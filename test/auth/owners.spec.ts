@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
 import { newApprover, newGuardedKey, type Place, unique } from '../approvals/approvers.js';
@@ -147,6 +148,9 @@ const OWNED: Record<string, Collection> = {
       return { ...(await adminsAndKeyWith(['settings:write'])), id };
     },
     refused: { status: 403, code: 'oauth-client.beyond-caller' },
+    bodies: {
+      replaceOAuthClientKeys: { jwks: { keys: [generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })] } },
+    },
     forAll: ['revokeOAuthClient'],
   },
 };
