@@ -70,7 +70,8 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log as a str
       const findings = JSON.parse(await doctor()) as { what: string; detail: string }[];
       return findings.find(({ what, detail }) => what === 'stream siem' && detail.includes('ECONNREFUSED'));
     });
-    expect(said).toMatchObject({ state: 'warn' });
+    // The entries of the stage may be older than what is late.
+    expect(said).toMatchObject({ state: expect.stringMatching(/^(?:warn|bad)$/) });
     await rsyslog.start();
     const count = await size();
     await until('everything was received', 90, async () => new Set(numbers()).size >= count);

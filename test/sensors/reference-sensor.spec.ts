@@ -179,13 +179,14 @@ it('that loses its line or is killed in the middle delivers everything once', as
     [`web1:${big}/%`],
   );
   expect(rows).toEqual([{ places: files * lines, distinct: files * lines, missed: 0 }]);
-  // Each batch is one entry of the log, however often it was sent.
+  // Each batch of the first scan is one entry of the log, however often it was sent; the second scan had nothing to say.
   const entries = await stage.sql<{ count: number }>(
     `SELECT count(*)::int AS count FROM audit_entry WHERE action = 'inventory.ingested' AND detail->>'source' LIKE $1`,
     [`web1:${big}%`],
   );
-  expect(entries).toEqual([{ count: new Set(pushes().map(({ key: batch }) => batch)).size }]);
-  expect(pushes().length).toBeGreaterThan(new Set(pushes().map(({ key: batch }) => batch)).size);
+  const batches = new Set(pushes().map(({ key: batch }) => batch));
+  expect(entries).toEqual([{ count: batches.size / 2 }]);
+  expect(pushes().length).toBeGreaterThan(batches.size);
 });
 
 it('scans when the service orders it, with the settings of the command', async () => {
