@@ -224,17 +224,12 @@ describe('the format openpgp', () => {
     ['another purpose', (f: string) => hashedPart(f), { purpose: 'documents' }, 'openpgp.format'],
   ] as const)('refuses %s before anything is signed', async (_, compose, body, code) => {
     const content = compose?.(fingerprint);
-    const answer = await order(content, body);
-    assertProblem(answer, { status: 400, code });
-    expect(
-      stage.operationsOn(
-        digestOf(
-          createHash('sha256')
-            .update(content ?? '')
-            .digest(),
-        ),
-      ),
-    ).toBe(0);
+    const hash = createHash('sha256').update(content ?? '');
+    const digest = digestOf(hash.digest());
+    // Content that is in order may have been signed within the same second.
+    const before = stage.operationsOn(digest);
+    assertProblem(await order(content, body), { status: 400, code });
+    expect(stage.operationsOn(digest)).toBe(before);
   });
 
   it('is made by keys for OpenPGP alone, and they make nothing else', async () => {
