@@ -51,6 +51,8 @@ describe('a field for one line of a key file', () => {
       'POST /v1/keys publicKey',
       'POST /v1/keys/{id}/rotate publicKey',
       'POST /v1/ssh-ca/{id}/certificates publicKey',
+      'POST /v1/ssh-host-renewals certificate',
+      'POST /v1/ssh-login publicKey',
     ]);
   });
 
