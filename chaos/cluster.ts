@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Clients } from './cluster/clients.js';
 import { Faults, type Injected } from './cluster/faults.js';
 import { stretchesOf5xx } from './cluster/outages.js';
-import { closeOnSignals, until } from './cluster/part.js';
+import { closeOnSignals } from './cluster/part.js';
 import { Stack } from './cluster/stack.js';
 import { judge, type Verdict } from './cluster/verdict.js';
 import { quantile } from './signing/figures.js';
 import { readLog } from './signing/log.js';
+import { Findings } from './support/findings.js';
+import { until } from './support/until.js';
 
 /**
  * npm run proof -- cluster [--failovers N] [--losses N] [--minutes N] [--parts postgres,redis,partitions,node,rolling] [--control asynchronous] [--logs DIR]
@@ -33,16 +35,8 @@ const WARM_UP_MS = 5000;
 const SPLIT_MS = 25_000;
 const isControl = values.control === 'asynchronous';
 const started = performance.now();
-let failures = 0;
-
-function say(line: string): void {
-  process.stdout.write(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s ${line}\n`);
-}
-
-function check(what: string, holds: boolean, detail: string): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}: ${detail}`);
-}
+const findings = new Findings(true);
+const { say, check } = findings;
 
 /** Every fault of the parts that were asked for, one after the other, until the time is over. */
 async function inject(faults: Faults): Promise<void> {
@@ -186,5 +180,4 @@ try {
 } finally {
   await stack.close(values.logs);
 }
-say(failures === 0 ? 'the cluster holds' : `${failures} promises are broken`);
-process.exitCode = failures === 0 ? 0 : 1;
+findings.conclude('the cluster holds');

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../test/support/signing.js';
-import { closeOnSignals, until } from './cluster/part.js';
+import { closeOnSignals } from './cluster/part.js';
 import { type Drill, DRILLS, type ExpectedAlert } from './drills/drills.js';
 import { Site } from './drills/site.js';
+import { Findings } from './support/findings.js';
+import { until } from './support/until.js';
 
 /**
  * npm run proof -- drills [LETTER …]
@@ -16,14 +18,8 @@ const RECOVERY_SECONDS = 60;
 const QUIET_SECONDS = 30;
 const letters = process.argv.slice(2);
 const wanted = Object.entries(DRILLS).filter(([letter]) => letters.length === 0 || letters.includes(letter));
-let failures = 0;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
+const { say, check, conclude } = new Findings();
 
 /** Status of a synchronous signature; 0 without an answer. */
 async function sign(site: Site): Promise<number> {
@@ -119,5 +115,4 @@ try {
 } finally {
   await site.close();
 }
-say(failures === 0 ? `${wanted.length} drills are answered as they must be` : `${failures} promises are broken`);
-process.exitCode = failures === 0 ? 0 : 1;
+conclude(`${wanted.length} drills are answered as they must be`);

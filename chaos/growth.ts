@@ -6,6 +6,7 @@ import { documentOf } from '../bench/inventory/documents.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { ENDING, fillInventory, LABELS, ODD_NAMES } from './growth/fill.js';
+import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
@@ -34,17 +35,11 @@ const PAGES = [
 ];
 const SUMMARIES = ['summary', 'families', 'expiry', 'risk-over-time'];
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-let failures = 0;
+const { say, check, conclude } = new Findings();
 let repeated = 0;
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
 
 /** As a client does that is told to come again: on a machine that does much else, a new connection to the database may take too long. */
 async function get(path: string) {
@@ -188,4 +183,4 @@ try {
 } finally {
   await stage.close();
 }
-process.exitCode = failures === 0 ? 0 : 1;
+conclude();

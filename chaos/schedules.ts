@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Environment, type Run } from './schedules/environment.js';
 import { Random } from './signing/random.js';
+import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
@@ -19,13 +20,7 @@ const { values } = parseArgs({
 });
 const SKEWS = [-7, 0, 11];
 const HOUR_S = 3600;
-const say = (line: string) => process.stdout.write(`${line}\n`);
-let failures = 0;
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
+const { check, conclude } = new Findings();
 
 const placeOf = ({ schedule, dueAt }: Pick<Run, 'schedule' | 'dueAt'>) => `${schedule} ${dueAt.toISOString()}`;
 const same = (a: readonly string[], b: readonly string[]) =>
@@ -160,5 +155,4 @@ try {
 } finally {
   await environment.close();
 }
-say(failures === 0 ? 'every due time started once' : `${failures} promises are broken`);
-process.exitCode = failures === 0 ? 0 : 1;
+conclude('every due time started once');

@@ -6,6 +6,7 @@ import { Rsyslog } from '../test/fakes/rsyslog.js';
 import { WebReceiver, type ReceivedCall } from '../test/fakes/web-receiver.js';
 import { digestOf, until } from '../test/support/signing.js';
 import { openStage } from '../test/support/stage.js';
+import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- streams [--entries N]
@@ -17,13 +18,7 @@ const ENTRIES = Number(values.entries);
 const PATIENCE_S = 240;
 /** A signature of a batch has two entries. */
 const BATCH = Math.min(1000, Math.ceil(ENTRIES / 6));
-const say = (line: string) => process.stdout.write(`${line}\n`);
-let failures = 0;
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
+const { say, check, conclude } = new Findings();
 
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-streams-'));
 const stage = await openStage();
@@ -117,4 +112,4 @@ try {
   await stage.close();
   rmSync(directory, { recursive: true, force: true });
 }
-process.exitCode = failures === 0 ? 0 : 1;
+conclude();

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { registerSensor } from '../test/sensors/sensor-calls.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
+import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
@@ -30,15 +31,9 @@ const PAGE_BYTES = 8192;
 /** Times that a push may move, and by which later pushes of the same hour may find that there is nothing to move. */
 const TIMES = ['inventory_source.last_seen', 'api_key.last_used_at', 'asset_occurrence.last_seen'] as const;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-let failures = 0;
+const { say, check, conclude } = new Findings();
 let stage: Stage;
 let service: Service;
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
 
 interface Sensor {
   readonly key: string;
@@ -151,4 +146,4 @@ try {
 } finally {
   await stage.close();
 }
-process.exitCode = failures === 0 ? 0 : 1;
+conclude();

@@ -7,6 +7,8 @@ import { freePort } from '../scripts/lib/ports.mjs';
 import { registerSensor } from '../test/sensors/sensor-calls.js';
 import { runToEnd, type Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
+import { Findings } from './support/findings.js';
+import { until } from './support/until.js';
 import { earlierVersion } from './upgrade/earlier-version.js';
 import { Traffic } from './upgrade/traffic.js';
 
@@ -25,32 +27,12 @@ const { values } = parseArgs({
 const PHASES = 5;
 const PHASE_MS = (Number(values.minutes) * 60_000) / PHASES;
 const MAX_SHOWN = 10;
-const say = (line: string) => process.stdout.write(`${line}\n`);
-let failures = 0;
-
-function check(what: string, holds: boolean, detail = ''): void {
-  if (!holds) failures += 1;
-  say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
-}
+const { say, check, conclude } = new Findings();
 
 /** The answer of a process that may not listen yet. */
 async function readiness(port: number): Promise<{ status: number; text: string } | undefined> {
   const answer = await fetch(`http://127.0.0.1:${port}/actuator/health/readiness`).catch(() => undefined);
   return answer && { status: answer.status, text: await answer.text() };
-}
-
-async function until<Found>(
-  what: string,
-  seconds: number,
-  look: () => Promise<Found | false | undefined>,
-): Promise<Found> {
-  const end = performance.now() + seconds * 1000;
-  for (;;) {
-    const found = await look();
-    if (found !== false && found !== undefined) return found;
-    if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for ${what}`);
-    await sleep(200);
-  }
 }
 
 /** Seeds with the version before. */
@@ -170,5 +152,4 @@ try {
   await stage.close();
   await earlier.remove();
 }
-say(failures === 0 ? 'nobody noticed the upgrade' : `${failures} promises are broken`);
-process.exitCode = failures === 0 ? 0 : 1;
+conclude('nobody noticed the upgrade');

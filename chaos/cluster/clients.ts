@@ -20,7 +20,7 @@ export interface Call {
   readonly code: string;
 }
 
-/** What a client was told that is done: from then on it may not be lost. */
+/** What was acknowledged to a client: from then on it may not be lost. */
 export interface Acknowledged {
   readonly name: string;
   readonly kind: Kind;

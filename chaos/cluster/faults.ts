@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clients } from './clients.js';
 import type { NodeNumber } from './network.js';
 import type { Excuse } from './outages.js';
-import { until } from './part.js';
+import { until } from '../support/until.js';
 import type { Stack } from './stack.js';
 
 const DATABASE_FAULTS = ['crash', 'switch-over', 'isolate'] as const;

@@ -78,21 +78,6 @@ export class Part {
   }
 }
 
-/** Waits until `look` answers something true or defined; throws after so many seconds. */
-export async function until<Found>(
-  what: string,
-  seconds: number,
-  look: () => Promise<Found | false | undefined>,
-): Promise<Found> {
-  const end = performance.now() + seconds * 1000;
-  for (;;) {
-    const found = await look().catch(() => undefined);
-    if (found !== false && found !== undefined) return found;
-    if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for ${what}`);
-    await sleep(200);
-  }
-}
-
 /** A proof that is told to stop leaves no namespace, no mount and no server. */
 export function closeOnSignals(close: () => Promise<void>): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const)

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { allPids, signal } from '../signing/processes.js';
 import type { Network, NodeNumber } from './network.js';
-import { Part, until } from './part.js';
+import { Part } from './part.js';
+import { until } from '../support/until.js';
 
 const BINARIES = '/usr/lib/postgresql';
 /** As short as loop_wait + 2 × retry_timeout ≤ ttl allows on a small machine. */

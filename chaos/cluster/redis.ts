@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Network, NodeNumber } from './network.js';
-import { Part, until } from './part.js';
+import { Part } from './part.js';
+import { until } from '../support/until.js';
 
 const SETTLED_SECONDS = 60;
 

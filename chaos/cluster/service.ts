@@ -6,7 +6,8 @@ import { runToEnd, startService } from '../../test/support/service.js';
 import { digestOf } from '../../test/support/signing.js';
 import { DIST } from '../signing/controls.js';
 import type { Network, NodeNumber } from './network.js';
-import { Part, until } from './part.js';
+import { Part } from './part.js';
+import { until } from '../support/until.js';
 
 const PORT = 9090;
 const MANAGEMENT_PORT = 9091;

@@ -19,7 +19,7 @@ interface DocumentRow {
   readonly places: number;
 }
 
-/** What became of what clients were told. */
+/** What became of what was acknowledged to clients. */
 export interface Verdict {
   readonly requests: number;
   readonly documents: number;
@@ -78,7 +78,7 @@ function documentFaults({ name }: Acknowledged, row: DocumentRow | undefined): F
   return { lost: [], twice: isTwice ? [`${name}: ${row.documents} documents, ${row.places} places`] : [] };
 }
 
-/** Also what nobody was told of must be there once at most. */
+/** Also what was not acknowledged must be there once at most. */
 function unaskedTwice(requestsOf: ReadonlyMap<string, readonly RequestRow[]>): string[] {
   return [...requestsOf].filter(([, rows]) => rows.length > 1).map(([name, rows]) => `${name}: ${rows.length} rows`);
 }

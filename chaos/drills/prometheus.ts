@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../scripts/lib/ports.mjs';
-import { until } from '../cluster/part.js';
+import { until } from '../support/until.js';
 
 const RULES = join(import.meta.dirname, '../../deploy/observability/rules.yaml');
 const LOOK_SECONDS = 2;

@@ -6,7 +6,8 @@ import { freePort } from '../../scripts/lib/ports.mjs';
 import { runToEnd, type Service } from '../../test/support/service.js';
 import { digestOf } from '../../test/support/signing.js';
 import { openStage, type Stage } from '../../test/support/stage.js';
-import { Part, until } from '../cluster/part.js';
+import { Part } from '../cluster/part.js';
+import { until } from '../support/until.js';
 import { DIST } from '../signing/controls.js';
 import { Prometheus } from './prometheus.js';
 

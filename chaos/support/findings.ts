@@ -1,0 +1,24 @@
+/** What a proof finds: a line for each promise, and the exit code by whether all of them hold. */
+export class Findings {
+  private broken = 0;
+  private readonly began = performance.now();
+
+  /** @param isTimed whether lines begin with the seconds since now */
+  constructor(private readonly isTimed = false) {}
+
+  readonly say = (line: string): void => {
+    const seconds = ((performance.now() - this.began) / 1000).toFixed(0).padStart(5);
+    process.stdout.write(`${this.isTimed ? `${seconds} s ` : ''}${line}\n`);
+  };
+
+  readonly check = (what: string, holds: boolean, detail = ''): void => {
+    if (!holds) this.broken += 1;
+    this.say(`${holds ? 'ok    ' : 'BROKEN'} ${what}${detail === '' ? '' : `: ${detail}`}`);
+  };
+
+  /** Ends the proof: exit code 0 when all promises hold, else 1. `kept`: the last line, where they do. */
+  readonly conclude = (kept?: string): void => {
+    if (kept !== undefined) this.say(this.broken === 0 ? kept : `${this.broken} promises are broken`);
+    process.exitCode = this.broken === 0 ? 0 : 1;
+  };
+}

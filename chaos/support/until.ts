@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PAUSE_MS = 200;
+
+/** Waits until `look` answers something true or defined. Throws after so many seconds; the cause is what `look` threw last. */
+export async function until<Found>(
+  what: string,
+  seconds: number,
+  look: () => Promise<Found | false | undefined>,
+): Promise<Found> {
+  const end = performance.now() + seconds * 1000;
+  for (let cause: unknown; ; await sleep(PAUSE_MS)) {
+    const found = await look().catch((error: unknown) => void (cause = error));
+    if (found !== false && found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for ${what}`, { cause });
+  }
+}
