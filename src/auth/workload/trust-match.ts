@@ -1,4 +1,9 @@
-import { claimValues, type Claims, unmetCondition } from '../../access/identity/verified-identity.js';
+import {
+  type ClaimCondition,
+  claimValues,
+  type Claims,
+  unmetCondition,
+} from '../../access/identity/verified-identity.js';
 import type { WorkloadTrust } from './workload.entity.js';
 import { printable, WorkloadTokenRefused } from './workload-token.js';
 
@@ -36,14 +41,24 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   return met;
 }
 
-/** Why a trust does not accept these claims; undefined when it does. */
-export function refusalOf({ name, conditions, pullRequests }: Rules, claims: Claims): string | undefined {
-  const unmet = unmetCondition(conditions, claims);
-  if (unmet !== undefined)
-    return `The claim ${printable(unmet.claim)} is not one that the trust ${printable(name)} accepts.`;
-  if (!pullRequests && isForPullRequest(claims))
-    return `The trust ${printable(name)} accepts no runs for pull requests.`;
-  return undefined;
+/** Why a trust does not accept these claims, for the caller; undefined when it does. */
+export function refusalOf(trust: Rules, claims: Claims): string | undefined {
+  const mismatch = mismatchOf(trust, claims);
+  if (mismatch === undefined) return undefined;
+  const name = printable(trust.name);
+  if (mismatch.fault === 'pull-request') return `The trust ${name} accepts no runs for pull requests.`;
+  return `The claim ${printable(mismatch.condition.claim)} is not one that the trust ${name} accepts.`;
+}
+
+/** What a trust does not accept of claims. */
+export type Mismatch =
+  { readonly fault: 'claim'; readonly condition: ClaimCondition } | { readonly fault: 'pull-request' };
+
+/** The first thing that a trust does not accept of these claims, for the exchange and for its trial alike; undefined when it accepts them. */
+export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, claims: Claims): Mismatch | undefined {
+  const condition = unmetCondition(conditions, claims);
+  if (condition !== undefined) return { fault: 'claim', condition };
+  return !pullRequests && isForPullRequest(claims) ? { fault: 'pull-request' } : undefined;
 }
 
 /** Whether a run is for a pull or merge request, which may come from a fork: by the claims of GitHub Actions, GitLab CI and Buildkite. */

@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import {
-  claimValues,
-  type Claims,
-  type ClaimCondition,
-  unmetCondition,
-} from '../../access/identity/verified-identity.js';
-import { isForPullRequest } from './trust-match.js';
+import { claimValues, type Claims, type ClaimCondition } from '../../access/identity/verified-identity.js';
+import { mismatchOf } from './trust-match.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
 /** Why a trust does not accept the claims of a token, in the order in which it is looked at. */
@@ -50,7 +45,7 @@ export class WorkloadTrialService {
 
 /** What one trust makes of claims, and the first reason where it does not accept them. */
 export function trustVerdict(
-  { id, name, enabled, audience, conditions, pullRequests }: TriedTrust,
+  { id, name, enabled, audience, ...rules }: TriedTrust,
   issuer: Pick<WorkloadIssuer, 'issuer' | 'enabled'>,
   claims: Claims,
 ): TrustVerdict {
@@ -64,8 +59,7 @@ export function trustVerdict(
   const audiences = claimValues(claims, 'aud');
   if (audiences.length !== 1 || audiences[0] !== audience)
     return wrong('audience', { claim: 'aud', values: [audience] });
-  const unmet = unmetCondition(conditions, claims);
-  if (unmet !== undefined) return wrong('claim', unmet);
-  if (!pullRequests && isForPullRequest(claims)) return refused('pull-request');
-  return { trust, accepted: true };
+  const mismatch = mismatchOf(rules, claims);
+  if (mismatch === undefined) return { trust, accepted: true };
+  return mismatch.fault === 'claim' ? wrong('claim', mismatch.condition) : refused('pull-request');
 }
