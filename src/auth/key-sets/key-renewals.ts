@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { EntityManager, FindOptionsWhere, ObjectType, QueryDeepPartialEntity } from 'typeorm';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { thumbprintsOf } from './key-set.js';
 
@@ -67,11 +68,24 @@ export class KeyRenewals {
   }
 }
 
-/** Thumbprints that came and went; undefined when the keys are the same. */
-export function keyChange(
-  before: readonly PublicJwk[],
-  after: readonly PublicJwk[],
-): { added: string[]; removed: string[] } | undefined {
+/** Thumbprints (RFC 7638) of the keys that came, and of those that went. */
+export type KeyChange = { readonly added: string[]; readonly removed: string[] };
+
+/** Stores in the caller's transaction the keys that a publisher was found to have. Undefined when they are the same, or the row is gone. */
+export async function storeKeys<Row extends PublishedKeys>(
+  tx: EntityManager,
+  rows: ObjectType<Row>,
+  where: FindOptionsWhere<Row>,
+  keys: readonly PublicJwk[],
+): Promise<KeyChange | undefined> {
+  const before = await tx.findOne(rows, { where, lock: { mode: 'pessimistic_write' } });
+  if (before === null) return undefined;
+  await tx.update(rows, where, { keys, keysReadAt: () => 'now()' } as unknown as QueryDeepPartialEntity<Row>);
+  return keyChange(before.keys ?? [], keys);
+}
+
+/** What differs between two sets of keys; undefined when they are the same. */
+export function keyChange(before: readonly PublicJwk[], after: readonly PublicJwk[]): KeyChange | undefined {
   const [old, now] = [thumbprintsOf(before), thumbprintsOf(after)];
   const added = now.filter((one) => !old.includes(one));
   const removed = old.filter((one) => !now.includes(one));

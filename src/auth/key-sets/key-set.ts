@@ -22,6 +22,12 @@ export function readKeySet(read: unknown): PublicJwk[] {
   return usable;
 }
 
+/** Reads a JWK Set that somebody gives us. @throws Error as readKeySet; also if it has a key that should have stayed with its owner */
+export function readGivenKeySet(jwks: object): PublicJwk[] {
+  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send public keys alone');
+  return readKeySet(jwks);
+}
+
 /** Whether the set has a key that should be nobody's but the issuer's. */
 export function hasSecretKey(read: unknown): boolean {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;

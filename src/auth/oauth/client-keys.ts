@@ -6,8 +6,8 @@ import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
-import { keyChange, KeyRenewals, PAUSE_SECONDS } from '../key-sets/key-renewals.js';
-import { hasSecretKey, readKeySet } from '../key-sets/key-set.js';
+import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
+import { readGivenKeySet, readKeySet } from '../key-sets/key-set.js';
 import { OAuthClient } from './oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
@@ -37,7 +37,7 @@ export class ClientKeys {
   async read(source: ClientKeySource): Promise<RegisteredKeys> {
     const pointer = 'jwks' in source ? '/jwks' : '/jwks_uri';
     try {
-      if ('jwks' in source) return { keys: registered(source.jwks), jwksUri: null };
+      if ('jwks' in source) return { keys: readGivenKeySet(source.jwks), jwksUri: null };
       return { keys: await this.published(source.jwksUri), jwksUri: source.jwksUri };
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : 'it cannot be used';
@@ -72,20 +72,11 @@ export class ClientKeys {
     await this.db.manager.update(OAuthClient, { id }, { keysAskedAt: () => 'now()' });
     const keys = await this.published(jwksUri);
     await this.db.transaction(async (tx) => {
-      const lock = { mode: 'pessimistic_write' } as const;
-      const before = await tx.findOne(OAuthClient, { where: { id, jwksUri }, lock });
-      if (before === null) return;
-      await tx.update(OAuthClient, { id }, { keys, keysReadAt: () => 'now()' });
-      const detail = keyChange(before.keys ?? [], keys);
+      const detail = await storeKeys(tx, OAuthClient, { id, jwksUri }, keys);
       if (detail === undefined) return;
       const entry = { action: 'oauth-client.keys-changed', target: { kind: 'oauth-client', id }, detail };
       await this.audit.appendBy(tx, { ...CLIENTS_ACTOR, origin }, entry);
     });
     return keys;
   }
-}
-
-function registered(jwks: object): PublicJwk[] {
-  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send public keys alone');
-  return readKeySet(jwks);
 }

@@ -6,7 +6,7 @@ import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { KeyDocuments } from '../key-sets/key-documents.js';
-import { keyChange, KeyRenewals, PAUSE_SECONDS } from '../key-sets/key-renewals.js';
+import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
 import { discoverKeys } from './issuer-discovery.js';
 import { WorkloadIssuer } from './workload.entity.js';
 
@@ -49,11 +49,7 @@ export class IssuerKeys {
     await this.db.manager.update(WorkloadIssuer, { id: issuer.id }, { keysAskedAt: () => 'now()' });
     const keys = await this.read(issuer);
     await this.db.transaction(async (tx) => {
-      const lock = { mode: 'pessimistic_write' } as const;
-      const before = await tx.findOne(WorkloadIssuer, { where: { id: issuer.id }, lock });
-      if (before === null) return;
-      await tx.update(WorkloadIssuer, { id: issuer.id }, { keys, keysReadAt: () => 'now()' });
-      const detail = keyChange(before.keys ?? [], keys);
+      const detail = await storeKeys(tx, WorkloadIssuer, { id: issuer.id }, keys);
       if (detail === undefined) return;
       const target = { kind: 'workload-issuer', id: issuer.id };
       const entry = { action: 'workload-issuer.keys-changed', target, detail: { issuer: issuer.issuer, ...detail } };

@@ -10,7 +10,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { hasSecretKey, readKeySet, thumbprintsOf } from '../key-sets/key-set.js';
+import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
@@ -112,10 +112,8 @@ export class WorkloadIssuersService {
 }
 
 function uploaded(jwks: object): PublicJwk[] {
-  if (hasSecretKey(jwks))
-    throw unusable('/jwks', new Error('it has a private or symmetric key; send public keys alone'));
   try {
-    return readKeySet(jwks);
+    return readGivenKeySet(jwks);
   } catch (cause) {
     throw unusable('/jwks', cause);
   }
