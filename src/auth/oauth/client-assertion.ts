@@ -1,6 +1,7 @@
 import { errors, type JWTPayload } from 'jose';
 import { decodeJws, type PublicJwk } from '../../formats/jose/json-web-key.js';
 import { verifyToken } from '../key-sets/token-signature.js';
+import { isJti, MAX_JTI_LENGTH } from '../possession/used-proofs.repository.js';
 
 /** RFC 7523 section 2.2 */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -8,7 +9,6 @@ export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-typ
 const SKEW_SECONDS = 30;
 /** An assertion is made for one request: one that can be used for longer than this was made to be kept. */
 const MAX_LIFE_SECONDS = 3600;
-const MAX_JTI_LENGTH = 256;
 const MAX_LENGTH = 8 * 1024;
 /**
  * The types that such a JWT may have, in lower case: none, the general one, and that of draft-ietf-oauth-rfc7523bis. A JWT that says it is
@@ -80,7 +80,7 @@ function assertAudience({ aud }: JWTPayload, audiences: readonly string[]): void
 }
 
 function jtiOf({ jti }: JWTPayload): string {
-  if (typeof jti === 'string' && jti !== '' && jti.length <= MAX_JTI_LENGTH) return jti;
+  if (isJti(jti)) return jti;
   throw new ClientAssertionRefused(`The claim jti must be a text of at most ${MAX_JTI_LENGTH} characters.`);
 }
 

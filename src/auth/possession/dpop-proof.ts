@@ -3,12 +3,12 @@ import { errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
 import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 import { hasSecretKey, readKeySet } from '../key-sets/key-set.js';
 import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
+import { isJti, MAX_JTI_LENGTH } from './used-proofs.repository.js';
 
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
 /** A proof is made for one call that is sent at once. */
 const MAX_AGE_SECONDS = 60;
-const MAX_JTI_LENGTH = 256;
 const MAX_LENGTH = 8 * 1024;
 
 /** A proof that is not accepted. The message says why, in printable ASCII without quotes. */
@@ -104,7 +104,7 @@ function isHashOf(ath: unknown, token: string): boolean {
 }
 
 function jtiOf({ jti }: JWTPayload): string {
-  if (typeof jti === 'string' && jti !== '' && jti.length <= MAX_JTI_LENGTH) return jti;
+  if (isJti(jti)) return jti;
   throw new ProofRefused(`The claim jti of the DPoP proof must be a text of at most ${MAX_JTI_LENGTH} characters.`);
 }
 

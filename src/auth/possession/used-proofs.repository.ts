@@ -10,6 +10,14 @@ export interface ProofName {
   readonly jti: string;
 }
 
+/** Characters of a `jti`: what is longer is no name but a load. */
+export const MAX_JTI_LENGTH = 256;
+
+/** Whether the claim `jti` of a proof (RFC 7519 section 4.1.7) can name it. */
+export function isJti(claim: unknown): claim is string {
+  return typeof claim === 'string' && claim !== '' && claim.length <= MAX_JTI_LENGTH;
+}
+
 /** Remembers the proofs that were used, for all processes together. */
 @Injectable()
 export class UsedProofs {
