@@ -7,7 +7,7 @@ import { GroupCommit } from '../../platform/database/group-commit.js';
 import { EventBus } from '../../platform/events/events.js';
 import { WORKER_ID } from '../../platform/jobs/lease.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { traced } from '../../platform/tracing/tracing.js';
+import { tracedCommit } from '../../platform/tracing/tracing.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { signingStatusesBefore } from '../model/signing-request.entity.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
@@ -40,11 +40,7 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
     outcome: SigningOutcome,
     way: 'sync' | 'async',
   ): Promise<Date | undefined> {
-    const at = await traced(
-      'db.commit',
-      { 'db.system.name': 'postgresql', 'db.collection.name': 'signing_request' },
-      () => this.settlements.add({ id, attempt, correlation, outcome }),
-    );
+    const at = await tracedCommit('signing_request', () => this.settlements.add({ id, attempt, correlation, outcome }));
     if (at === undefined || outcome.kind === 'RELEASED') return at;
     this.metrics.settled.inc({ outcome: outcome.kind, way });
     this.events.emit('signing.settled', { requestId: id });

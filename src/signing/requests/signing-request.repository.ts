@@ -12,7 +12,7 @@ import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js'
 import { WORKER_ID } from '../../platform/jobs/lease.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { traced } from '../../platform/tracing/tracing.js';
+import { tracedCommit } from '../../platform/tracing/tracing.js';
 import { countUses } from '../keys/key-usage.js';
 import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../model/signing-jobs.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
@@ -73,11 +73,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
 
   /** Commits a request. Answers its id, or that of the earlier request which its Idempotency-Key stands for. */
   async record(request: NewSigningRequest): Promise<string> {
-    const id = await traced(
-      'db.commit',
-      { 'db.system.name': 'postgresql', 'db.collection.name': 'signing_request' },
-      () => this.recordings.add(request),
-    );
+    const id = await tracedCommit('signing_request', () => this.recordings.add(request));
     if (request.row.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
     return id;
   }
