@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg';
 import { Counter } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
+import { NIL_ID } from '../../platform/database/new-id.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
@@ -14,8 +15,6 @@ const DAY_SECONDS = 24 * 3600;
 const MAX_MS = 3_600_000;
 /** Sources of one statement. */
 const PAGE = 200;
-/** Before all others. */
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /** Counts that were not what the assets say, by dimension of `inventory_tally`, and how far off they were together. */
 interface WrongCounts {
@@ -112,7 +111,7 @@ export class CountReconciler {
   /** Sources that wait for a recount are wrong by design, and left to it. */
   private async reconcileSources(): Promise<number> {
     let wrong = 0;
-    for (let after: string | undefined = FIRST; after !== undefined;) {
+    for (let after: string | undefined = NIL_ID; after !== undefined;) {
       const [page] = (await this.db.query(RECOUNT_WRONG_SOURCES, [after])) as { last: string | null; wrong: number }[];
       wrong += page?.wrong ?? 0;
       after = page?.last ?? undefined;

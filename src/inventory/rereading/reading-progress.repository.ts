@@ -1,8 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import { NIL_ID } from '../../platform/database/new-id.js';
 import { READING_EDITION } from '../risk/reading-edition.js';
-
-/** Before all others. */
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /** A source whose assets are read again, and how far that has come. */
 export interface SourceInWork {
@@ -29,7 +27,7 @@ export async function hasOutdated(tx: EntityManager): Promise<boolean> {
 export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | undefined> {
   const [rows] = (await tx.query(
     `UPDATE inventory_source s SET reading = $1, read_merge = s.merged_at,
-       read_after = CASE WHEN ${IS_CURRENT} THEN coalesce(s.read_after, '${FIRST}') ELSE '${FIRST}' END
+       read_after = CASE WHEN ${IS_CURRENT} THEN coalesce(s.read_after, '${NIL_ID}') ELSE '${NIL_ID}' END
      WHERE s.id = (SELECT s.id FROM inventory_source s WHERE ${IS_OUTDATED} ORDER BY s.id LIMIT 1) RETURNING s.id, s.name, s.read_after AS after`,
     [READING_EDITION],
   )) as [SourceInWork[], number];

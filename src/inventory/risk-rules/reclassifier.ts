@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { causeOf } from '../../platform/database/database-error.js';
+import { NIL_ID } from '../../platform/database/new-id.js';
 import { CoalescingRunner } from '../../platform/jobs/runners.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
@@ -14,8 +15,6 @@ import { differs } from './rule-trial.js';
 
 const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;
-/** Before all others. */
-const FIRST = '00000000-0000-0000-0000-000000000000';
 const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
 const JOB = 'reclassify';
 
@@ -111,7 +110,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   private async judgeEach(tx: EntityManager, why: string): Promise<JudgedAnew> {
     const { engine, ...by } = await this.rulesNow(tx, why);
     let [judged, changedAssets] = [0, 0];
-    for (let after = FIRST; ; await turn()) {
+    for (let after = NIL_ID; ; await turn()) {
       this.assertRunning();
       const rows = (await tx.query(
         'SELECT id, subject, verdict, rules FROM risk_verdict WHERE id > $1 ORDER BY id LIMIT $2',

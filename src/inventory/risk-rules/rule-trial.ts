@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { NIL_ID } from '../../platform/database/new-id.js';
 import { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../model/risk-subject.js';
 import { type Level, LEVELS, type RiskVerdict } from '../model/risk-verdict.js';
@@ -52,7 +53,7 @@ export class RuleTrial {
   async run(rules: RuleSet): Promise<RuleTrialResult> {
     const engine = new RiskEngine(rules);
     const pairs: VerdictPair[] = [];
-    for (let after = NO_ID; ;) {
+    for (let after = NIL_ID; ;) {
       const rows: { id: string; subject: RiskSubject; verdict: RiskVerdict }[] = await this.db.query(
         'SELECT id, subject, verdict FROM risk_verdict WHERE id > $1 ORDER BY id LIMIT $2',
         [after, PAGE],
@@ -96,8 +97,6 @@ export class RuleTrial {
     return { changedAssets, before, after, examples: examples.slice(0, MAX_EXAMPLES) };
   }
 }
-
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 function noLevels(): Record<Level, number> {
   return Object.fromEntries(LEVELS.map((level) => [level, 0])) as Record<Level, number>;

@@ -5,6 +5,9 @@ export function newId(): string {
   return v7();
 }
 
+/** Before all other ids (RFC 9562 section 5.9), for reading rows by their id from the first. */
+export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 /** The least id of a millisecond since 1970: every id that was made before is less. */
 export function firstIdAt(ms: number): string {
   const hex = Math.trunc(ms).toString(16).padStart(12, '0');

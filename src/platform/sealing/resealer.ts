@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { NIL_ID } from '../database/new-id.js';
 import { reasonNotToOpen, type SealedColumn, SealedColumns, type SealedRow } from './sealed-columns.js';
 import { SealFormat } from './seal-format.js';
 
 const BATCH = 100;
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 interface Resealed {
   readonly resealed: number;
@@ -41,7 +41,7 @@ export class Resealer {
   ): Promise<void> {
     const prefix = await column.seal.prefix();
     if (prefix === undefined) return;
-    for (let after = NO_ID; !stopping();) {
+    for (let after = NIL_ID; !stopping();) {
       const rows = await this.columns.rows(column, prefix, after, BATCH);
       for (const row of rows) {
         if (await this.reseal(column, row)) done.resealed += 1;
