@@ -210,12 +210,17 @@ function matches(column: string, pattern: string, bind: Bind): string {
 
 /** A pattern of LIKE: `*` stands for anything, all else for itself. */
 export function likePattern(pattern: string): string {
-  return pattern.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll('*', '%');
+  return likeText(pattern).replaceAll('*', '%');
 }
 
 /** The pattern of all that begins with a text, `*` included: unlike `starts_with`, LIKE goes by an index in any collation. */
 export function prefixPattern(start: string): string {
-  return `${start.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return `${likeText(start)}%`;
+}
+
+/** A text that LIKE takes literally. */
+function likeText(value: string): string {
+  return value.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }
 
 function whole(column: string): CompareOne {
