@@ -13,17 +13,12 @@ import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';
 import {
   CreateSshAuthorityBody,
-  IssueSshCertificateBody,
-  PushedList,
-  PushRevocationsBody,
   RetireSshAuthorityBody,
-  RevokeSshCertificateBody,
   SshAuthorityPage,
   SshAuthorityView,
-  SshCertificatePage,
-  SshCertificateView,
-  SshRevocationPage,
-} from './ssh-ca.dto.js';
+} from './ssh-authority.dto.js';
+import { IssueSshCertificateBody, SshCertificatePage, SshCertificateView } from './ssh-certificate.dto.js';
+import { PushedList, PushRevocationsBody, RevokeSshCertificateBody, SshRevocationPage } from './ssh-revocation.dto.js';
 import { SshCertificatesService } from './ssh-certificates.service.js';
 import { SshRevocationsService } from './ssh-revocations.service.js';
 

@@ -21,7 +21,7 @@ import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { SshCertificateView } from '../certificate-authority/ssh-ca.dto.js';
+import { SshCertificateView } from '../certificate-authority/ssh-certificate.dto.js';
 import { TriedCallerBody, TriedRulesView } from './ssh-login-trial.dto.js';
 import { SshLoginBody, SshLoginRuleBody, SshLoginRulePage, SshLoginRuleView } from './ssh-login.dto.js';
 import { SshLoginRulesService } from './ssh-login-rules.service.js';

@@ -22,7 +22,7 @@ import {
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
-import { EXTENSIONS } from '../certificate-authority/ssh-ca.dto.js';
+import { EXTENSIONS } from '../certificate-authority/ssh-certificate.dto.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { faultOfPrincipal } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject, type SshLoginRule } from './ssh-login-rule.entity.js';

@@ -7,7 +7,6 @@ import {
   IsIn,
   IsOptional,
   IsString,
-  IsUUID,
   Matches,
   MaxLength,
   MinDate,
@@ -18,22 +17,9 @@ import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { parseNetwork } from '../../formats/addresses/address.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
-import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
-import type { AuthorityOrder } from './ssh-authorities.service.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import type { CertificateOrder } from './ssh-certificates.service.js';
 import { CERTIFICATE_STATUSES, type RenewalTerms, type SshCertificate } from './ssh-certificate.entity.js';
-import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
-import {
-  AUTHORITY_STATES,
-  type AuthorityState,
-  REVOCATION_KINDS,
-  type RevocationKind,
-  type SshAuthority,
-  type SshRevocation,
-} from './ssh-authority.entity.js';
-import type { Pushed } from './revocation-push.service.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const NAME = /^[A-Za-z0-9_*.@:-]{1,255}$/;
@@ -45,68 +31,6 @@ export const EXTENSIONS = [
   'permit-X11-forwarding',
 ] as const;
 type Extension = (typeof EXTENSIONS)[number];
-
-export class CreateSshAuthorityBody {
-  /** @example people-2027 */
-  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
-    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
-  })
-  name: string;
-
-  /** What it certifies: keys of users, or of hosts. */
-  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
-  @IsIn(CERTIFICATE_KINDS)
-  kind: CertificateKind;
-
-  /** Type of its key. */
-  @ApiProperty({ enum: AUTHORITY_KEY_TYPES, required: false, default: 'ec-p256' })
-  @IsOptional()
-  @IsIn(AUTHORITY_KEY_TYPES)
-  type?: AuthorityKeyType = 'ec-p256';
-
-  toOrder(): AuthorityOrder {
-    return { name: this.name, kind: this.kind, type: this.type ?? 'ec-p256' };
-  }
-}
-
-export class SshAuthorityView {
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  id: string;
-  /** @example people-2027 */
-  name: string;
-  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
-  kind: CertificateKind;
-  @ApiProperty({ enum: AUTHORITY_STATES, example: 'ACTIVE' })
-  state: AuthorityState;
-  /** @example 'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBEmKSENjQEezOmxkZMy7opKgwFB9nkt5YRrYMjNuG5N87uRgg6CLrbo5wAdT/y6v0mKV0U2w0WZ2YB/++Tpockg=' */
-  publicKey: string;
-  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
-  fingerprint: string;
-  /** @example 2026-11-20T14:00:00Z */
-  createdAt: Date;
-
-  static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
-    const key = sshPublicKeyOfSpki(publicKey);
-    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: fingerprintOf(key.blob), createdAt };
-  }
-}
-
-export class SshAuthorityPage {
-  items: SshAuthorityView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SshAuthority>): SshAuthorityPage {
-    return { items: page.items.map((item) => SshAuthorityView.of(item)), nextCursor: page.nextCursor };
-  }
-}
-
-export class RetireSshAuthorityBody {
-  /** `RETIRING`: issues nothing more and is still trusted. `RETIRED`: hosts need not trust it any more. */
-  @ApiProperty({ enum: ['RETIRING', 'RETIRED'], example: 'RETIRING' })
-  @IsIn(['RETIRING', 'RETIRED'])
-  state: 'RETIRING' | 'RETIRED';
-}
 
 const areNetworks = (text: unknown) =>
   typeof text === 'string' && text.split(',').every((network) => parseNetwork(network) !== undefined);
@@ -276,83 +200,4 @@ export class SshCertificatePage {
   static of(page: Page<IssuedCertificate>): SshCertificatePage {
     return { items: page.items.map((item) => IssuedSshCertificateView.ofIssued(item)), nextCursor: page.nextCursor };
   }
-}
-
-export class SshRevocationView {
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  id: string;
-  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
-  kind: RevocationKind;
-  /** Serial in decimal, key id, or public key. @example "17" */
-  value: string;
-  /** @example left the team */
-  reason?: string;
-  /** @example 2027-01-01T00:00:00Z */
-  createdAt: Date;
-
-  static of({ id, kind, value, reason, createdAt }: SshRevocation): SshRevocationView {
-    return { id, kind, value, reason: reason ?? undefined, createdAt };
-  }
-}
-
-export class SshRevocationPage {
-  items: SshRevocationView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<SshRevocation>): SshRevocationPage {
-    return { items: page.items.map((item) => SshRevocationView.of(item)), nextCursor: page.nextCursor };
-  }
-}
-
-export class RevokeSshCertificateBody {
-  /** What is refused: a certificate by serial or key id, or a key in every form. */
-  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
-  @IsIn(REVOCATION_KINDS)
-  kind: RevocationKind;
-
-  /** Serial in decimal, key id, or public key. @example "17" */
-  @IsString()
-  @MaxLength(20_000)
-  @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
-  value: string;
-
-  /** @example left the team */
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  reason?: string;
-}
-
-export class PushRevocationsBody {
-  /** Managed hosts. */
-  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], maxItems: 200 })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(200)
-  @IsUUID('all', { each: true })
-  hostIds: string[];
-
-  /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
-  @IsOptional()
-  @MaxLength(500)
-  @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
-  path?: string;
-}
-
-export class PushedView implements Pushed {
-  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  hostId: string;
-  /** The file that sshd of the host names as RevokedKeys, as far as it was asked. @example /etc/ssh/revoked_keys */
-  path?: string;
-  /** @example true */
-  done: boolean;
-  /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
-  sha256?: string;
-  /** Why it was not, see docs/errors.md. @example host.unreachable */
-  code?: string;
-}
-
-export class PushedList {
-  items: PushedView[];
 }

@@ -1,0 +1,70 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsOptional, Matches } from 'class-validator';
+import type { Page } from '../../platform/http/cursors.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
+import type { AuthorityOrder } from './ssh-authorities.service.js';
+import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
+import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
+
+export class CreateSshAuthorityBody {
+  /** @example people-2027 */
+  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
+    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
+  })
+  name: string;
+
+  /** What it certifies: keys of users, or of hosts. */
+  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
+  @IsIn(CERTIFICATE_KINDS)
+  kind: CertificateKind;
+
+  /** Type of its key. */
+  @ApiProperty({ enum: AUTHORITY_KEY_TYPES, required: false, default: 'ec-p256' })
+  @IsOptional()
+  @IsIn(AUTHORITY_KEY_TYPES)
+  type?: AuthorityKeyType = 'ec-p256';
+
+  toOrder(): AuthorityOrder {
+    return { name: this.name, kind: this.kind, type: this.type ?? 'ec-p256' };
+  }
+}
+
+export class SshAuthorityView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example people-2027 */
+  name: string;
+  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
+  kind: CertificateKind;
+  @ApiProperty({ enum: AUTHORITY_STATES, example: 'ACTIVE' })
+  state: AuthorityState;
+  /** @example 'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBEmKSENjQEezOmxkZMy7opKgwFB9nkt5YRrYMjNuG5N87uRgg6CLrbo5wAdT/y6v0mKV0U2w0WZ2YB/++Tpockg=' */
+  publicKey: string;
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** @example 2026-11-20T14:00:00Z */
+  createdAt: Date;
+
+  static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
+    const key = sshPublicKeyOfSpki(publicKey);
+    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: fingerprintOf(key.blob), createdAt };
+  }
+}
+
+export class SshAuthorityPage {
+  items: SshAuthorityView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SshAuthority>): SshAuthorityPage {
+    return { items: page.items.map((item) => SshAuthorityView.of(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class RetireSshAuthorityBody {
+  /** `RETIRING`: issues nothing more and is still trusted. `RETIRED`: hosts need not trust it any more. */
+  @ApiProperty({ enum: ['RETIRING', 'RETIRED'], example: 'RETIRING' })
+  @IsIn(['RETIRING', 'RETIRED'])
+  state: 'RETIRING' | 'RETIRED';
+}

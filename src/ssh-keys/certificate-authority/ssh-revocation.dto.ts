@@ -1,0 +1,94 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Matches,
+  MaxLength,
+} from 'class-validator';
+import type { Page } from '../../platform/http/cursors.js';
+import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-authority.entity.js';
+import type { Pushed } from './revocation-push.service.js';
+
+export class SshRevocationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
+  kind: RevocationKind;
+  /** Serial in decimal, key id, or public key. @example "17" */
+  value: string;
+  /** @example left the team */
+  reason?: string;
+  /** @example 2027-01-01T00:00:00Z */
+  createdAt: Date;
+
+  static of({ id, kind, value, reason, createdAt }: SshRevocation): SshRevocationView {
+    return { id, kind, value, reason: reason ?? undefined, createdAt };
+  }
+}
+
+export class SshRevocationPage {
+  items: SshRevocationView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SshRevocation>): SshRevocationPage {
+    return { items: page.items.map((item) => SshRevocationView.of(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class RevokeSshCertificateBody {
+  /** What is refused: a certificate by serial or key id, or a key in every form. */
+  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
+  @IsIn(REVOCATION_KINDS)
+  kind: RevocationKind;
+
+  /** Serial in decimal, key id, or public key. @example "17" */
+  @IsString()
+  @MaxLength(20_000)
+  @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
+  value: string;
+
+  /** @example left the team */
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  reason?: string;
+}
+
+export class PushRevocationsBody {
+  /** Managed hosts. */
+  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], maxItems: 200 })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @IsUUID('all', { each: true })
+  hostIds: string[];
+
+  /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
+  @IsOptional()
+  @MaxLength(500)
+  @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
+  path?: string;
+}
+
+export class PushedView implements Pushed {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** The file that sshd of the host names as RevokedKeys, as far as it was asked. @example /etc/ssh/revoked_keys */
+  path?: string;
+  /** @example true */
+  done: boolean;
+  /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+  sha256?: string;
+  /** Why it was not, see docs/errors.md. @example host.unreachable */
+  code?: string;
+}
+
+export class PushedList {
+  items: PushedView[];
+}
