@@ -1,5 +1,3 @@
-import { Label } from '@patternfly/react-core';
-import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useI18n } from '../i18n/i18n.js';
 import type { Field, FieldValue } from './form-fields.js';
 
@@ -54,12 +52,3 @@ export const conditionsIn = (value: FieldValue): ClaimCondition[] =>
     claim,
     values,
   }));
-
-/** Says in a word that the texts beside it were proved, and by what they were accepted. */
-export function VerifiedLabel({ children }: { children: string }) {
-  return (
-    <Label color="green" icon={<CheckCircleIcon />} isCompact textMaxWidth="40ch">
-      {children}
-    </Label>
-  );
-}

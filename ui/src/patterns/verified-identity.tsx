@@ -1,6 +1,7 @@
+import { Label } from '@patternfly/react-core';
+import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/i18n.js';
-import { VerifiedLabel } from './claim-conditions.js';
 import { Facts } from './facts.js';
 
 /** What the issuer of a workload's token proved, as the API shows it and as the hash of an approval covers it. */
@@ -56,7 +57,11 @@ export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
   const { t } = useI18n();
   const first = (names: readonly string[]) => names.map((name) => claims[name]).find((one) => typeof one === 'string');
   const shown = [first(SOURCES), first(MOMENTS)].filter((one) => one !== undefined).join(' ');
-  return <VerifiedLabel>{t('verified.line', { shown })}</VerifiedLabel>;
+  return (
+    <Label color="green" icon={<CheckCircleIcon />} isCompact textMaxWidth="40ch">
+      {t('verified.line', { shown })}
+    </Label>
+  );
 }
 
 function ClaimText({ value }: { value: unknown }) {
