@@ -23,7 +23,7 @@ export const backup: AdminCommand = {
     '  --base            by pg_basebackup instead of pg_dump: for large databases, and together with a WAL archive.',
     "                    Needs the right REPLICATION; PostgreSQL's own means restore it (docs/restore.md)",
     '  --witness W       tells a file on another machine, or an HTTPS address, of the backup and of the newest',
-    '                    checkpoint of the log. With verify: whether the witness was told of this very backup',
+    '                    checkpoint of the log. With verify: whether the witness recorded this very backup',
     '  --postgres-bin D  where pg_dump and pg_restore are, of the version of the server or later',
     '',
     "SoftHSM's tokens are copied; any other HSM is yours to back up, by the means of its maker, after each new key.",
@@ -75,7 +75,7 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   else print(...linesOf(made));
   if (witness === undefined) return;
   await testify(witness, made).catch((error: Error) => {
-    throw new AdminError(`${error.message}. The backup is whole, but nobody was told of it: ${made.directory}`);
+    throw new AdminError(`${error.message}. The backup is whole, but no witness recorded it: ${made.directory}`);
   });
 }
 

@@ -32,8 +32,8 @@ describe('the time in which an api answers 5xx', () => {
   });
 });
 
-describe('the verdict over what clients were told', () => {
-  const told = [
+describe('the verdict over what was acknowledged', () => {
+  const acknowledged = [
     { name: 'cluster-1', kind: 'sign' as const, ids: new Set(['a']), signatures: new Set(['c2ln']), sent: 0, came: 1 },
     {
       name: 'cluster-2',
@@ -45,7 +45,7 @@ describe('the verdict over what clients were told', () => {
     },
   ];
   const verdict = (requests: object[], documents: object[]) =>
-    judge({ sql: async (text) => (text.includes('inventory_source') ? documents : requests) as never[] }, told);
+    judge({ sql: async (text) => (text.includes('inventory_source') ? documents : requests) as never[] }, acknowledged);
 
   it('finds nothing where everything is there once', async () => {
     expect(await verdict([SIGNED], [DOCUMENT])).toEqual({ requests: 1, documents: 1, lost: [], twice: [] });

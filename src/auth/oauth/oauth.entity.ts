@@ -21,7 +21,7 @@ export class OAuthClient {
 
   /**
    * SHA-256; null for a public client, which cannot keep a secret and only acts for people (RFC 6749 section 2.1). That of a client with
-   * keys is of a secret that was told to nobody.
+   * keys is of a secret that nobody knows.
    */
   @Column('bytea', { nullable: true })
   secretHash: Buffer | null;

@@ -5,7 +5,7 @@ import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
 import { schemaFault } from '../../platform/instances/schema-fit.js';
-import { AdminError } from '../command.js';
+import { AdminError, EXIT } from '../command.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {
   CHECKPOINT_FILE,
@@ -39,7 +39,7 @@ export interface BackupOrder {
   /** Directory in which the directory of the backup is made. */
   readonly out: string;
   readonly way: DatabaseCopyWay;
-  /** A file or an https address that is told of the backup. */
+  /** A witness: a file or an https address that records the backup. */
   readonly witness?: string | undefined;
   /** Where PostgreSQL's programs are. */
   readonly programs?: string | undefined;
@@ -66,7 +66,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const out = resolve(order.out);
   const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
   if (tokens !== undefined && overlap(out, tokens))
-    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, 2);
+    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, EXIT.usage);
   await mkdir(out, { recursive: true, mode: 0o700 });
   await tellUnfinished(out, says);
   const snapshot = await openSnapshot(config);

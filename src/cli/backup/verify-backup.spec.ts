@@ -85,7 +85,7 @@ describe('a backup', () => {
 });
 
 describe('a witness', () => {
-  it('knows the backup that it was told of, and finds one that was put in its place', async () => {
+  it('knows the backup that it recorded, and finds one that was put in its place', async () => {
     const witness = join(mkdtempSync(join(tmpdir(), 'sealwright-witness-')), 'witness.jsonl');
     await tellWitness(witness, { at: manifest.madeAt, backup: 'another', manifestSha256: 'a'.repeat(64) });
     expect(await witnessFault(directory, manifest, witness)).toContain('knows no backup');

@@ -82,7 +82,7 @@ async function dumpFaults(
   );
 }
 
-/** Whether a witness was told of exactly this backup; the reason when not. */
+/** Whether a witness recorded exactly this backup; the reason when not. */
 export async function witnessFault(
   directory: string,
   { name }: Manifest,
@@ -92,5 +92,5 @@ export async function witnessFault(
   if (said.length === 0) return `${witness} knows no backup ${name}`;
   const hash = await sha256Of(join(directory, MANIFEST_FILE));
   if (said.some(({ manifestSha256 }) => manifestSha256 === hash)) return undefined;
-  return `${witness} was told of ${name} with another manifest: it was replaced`;
+  return `${witness} recorded ${name} with another manifest: it was replaced`;
 }

@@ -17,7 +17,7 @@ async function witness(answer: RequestListener): Promise<string> {
 }
 
 describe('a witness at an address', () => {
-  it('is told by POST, in JSON', async () => {
+  it('receives a POST, in JSON', async () => {
     let got = '';
     const address = await witness((request, response) => {
       request.on('data', (chunk) => (got += String(chunk))).on('end', () => response.end());

@@ -77,10 +77,10 @@ function signedBy(key: string, message: string): Promise<string> {
     const signing = execFile(
       'ssh-keygen',
       ['-q', '-Y', 'sign', '-n', RENEWAL_NAMESPACE, '-f', key],
-      (error, out, told) =>
+      (error, out, stderr) =>
         error === null
           ? done(out)
-          : fail(new ClientError(EXIT.failed, `ssh-keygen cannot sign with ${key}: ${told.trim()}`)),
+          : fail(new ClientError(EXIT.failed, `ssh-keygen cannot sign with ${key}: ${stderr.trim()}`)),
     );
     signing.stdin?.on('error', () => undefined); // it says itself why it did not read
     signing.stdin?.end(message);

@@ -80,7 +80,7 @@ describe('a hybrid', () => {
     ['x25519_kyber512', 'MEDIUM', 'hybrid'],
     ['rsa3072_mldsa44', 'LOW', 'composite-signature'],
     ['MLDSA65-ECDSA-P256-SHA512', 'LOW', 'composite-signature'],
-  ])('is told in any order and spelling: %s is %s, %s', (name, level, family) => {
+  ])('is read in any order and spelling: %s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family, quantum: { status: /pq/ } });
   });
 

@@ -127,8 +127,10 @@ describe('what others got wrong', () => {
   });
 
   it('an asset that only the metadata describe, or that calls itself a library, is one', () => {
-    const told = judged([{ ...algorithm('DES-CBC'), type: 'library' }], { metadata: { component: algorithm('RC4') } });
-    expect(Object.fromEntries(told.map(({ name, verdict }) => [name, verdict?.level]))).toEqual({
+    const reported = judged([{ ...algorithm('DES-CBC'), type: 'library' }], {
+      metadata: { component: algorithm('RC4') },
+    });
+    expect(Object.fromEntries(reported.map(({ name, verdict }) => [name, verdict?.level]))).toEqual({
       'DES-CBC': 'CRITICAL',
       RC4: 'CRITICAL',
     });

@@ -54,7 +54,7 @@ describe('a receiver of the audit log', () => {
     expect(faultOf(line)).not.toContain('secret');
   });
 
-  it('has a name of its own, and all faults are told at start', () => {
+  it('has a name of its own, and all faults are reported at start', () => {
     const settings = { SVC_AUDIT_STREAMS: 'a https://a.example\na https://b.example\nb ftp://c' };
     expect(() => new Config(settings)).toThrow(/line 2 names "a" again[^]*line 3 must have a URL/);
   });

@@ -72,18 +72,18 @@ export function ruleVerdict(
   { id, name, enabled, subject, conditions, principals }: TriedRule,
   caller: { readonly subject: LoginSubject; readonly claims: Claims },
 ): RuleVerdict {
-  const told = { rule: { id, name }, accepted: false, principals: [] };
-  if (!enabled) return { ...told, fault: 'disabled' };
-  if (subject !== caller.subject) return { ...told, fault: 'subject' };
+  const verdict = { rule: { id, name }, accepted: false, principals: [] };
+  if (!enabled) return { ...verdict, fault: 'disabled' };
+  if (subject !== caller.subject) return { ...verdict, fault: 'subject' };
   const unmet = unmetCondition(conditions, caller.claims);
   if (unmet !== undefined) {
     const { claim, values: wanted } = unmet;
-    return { ...told, fault: 'claim', claim, wanted, given: claimValues(caller.claims, claim) };
+    return { ...verdict, fault: 'claim', claim, wanted, given: claimValues(caller.claims, claim) };
   }
   try {
-    return { ...told, accepted: true, principals: principalsOf({ name, principals }, caller.claims) };
+    return { ...verdict, accepted: true, principals: principalsOf({ name, principals }, caller.claims) };
   } catch (error) {
-    if (error instanceof Problem) return { ...told, fault: 'principal', detail: error.message };
+    if (error instanceof Problem) return { ...verdict, fault: 'principal', detail: error.message };
     throw error;
   }
 }
