@@ -10,6 +10,9 @@ import { step } from './steps.mjs';
 
 const PREFIX = 'sealwright-test-';
 
+/** Tests kill processes and not the machine: what was committed is safe in the system's memory. */
+const WITHOUT_POWER_CUTS = { fsync: 'off', full_page_writes: 'off' };
+
 /** The stores of one test run: their own directory, their own servers, gone afterwards with everything that tests started. */
 export class TestStores {
   #directory;
@@ -32,7 +35,7 @@ export class TestStores {
     found.NODE_COMPILE_CACHE = this.#inside('compile-cache');
     mkdirSync(found.SW_TEST_EVIDENCE, { mode: 0o700 });
     const postgres = await step('PostgreSQL for tests', (note) =>
-      startPostgres({ dir: this.#inside('postgres'), log: note }),
+      startPostgres({ dir: this.#inside('postgres'), settings: WITHOUT_POWER_CUTS, log: note }),
     );
     this.#servers.push(postgres);
     found.SW_TEST_DATABASE_URL = postgres.adminUrl;

@@ -9,7 +9,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 /** Another seed makes other calls, and more of them find more: `SW_TEST_SEED=7 SW_TEST_CALLS=400 npm test -- test/contract/hostile-values.spec.ts`. */
 const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
-const CALLS_PER_OPERATION = Number(process.env['SW_TEST_CALLS'] ?? 15);
+const CALLS_PER_OPERATION = Number(process.env['SW_TEST_CALLS'] ?? 8);
 const AT_ONCE = 8;
 /** They end the session or the password that the others are called with. */
 const LEFT_OUT = ['signOut', 'endSession', 'endOtherSessions', 'changePassword'];

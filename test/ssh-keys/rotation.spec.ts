@@ -78,8 +78,9 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(host().sshd.authorizedKeys('deploy')).toBe(before);
   });
 
-  it('four rotations under constant logins: none is denied, the old key ends and the new one is accepted', async () => {
-    expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 4, hosts: 2 })).toEqual(
+  // `npm run proof -- rotation` does the same with more of them.
+  it('two rotations under constant logins: none is denied, the old key ends and the new one is accepted', async () => {
+    expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 2, hosts: 2 })).toEqual(
       [],
     );
   });
