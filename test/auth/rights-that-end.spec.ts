@@ -51,7 +51,7 @@ const FLIPS = [
 const REFUSED = [400, 401, 403, 422];
 
 describe.each(Object.entries(KINDS))('%s', (name, { make, once, forAll }: Kind) => {
-  it.each(FLIPS)(
+  it.concurrent.each(FLIPS)(
     'is refused on another process within seconds when its owner is $name',
     async ({ name: flip, change }) => {
       const owner = await newApprover(place, ['admin']);

@@ -68,11 +68,11 @@ const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<
   },
 };
 
-describe.each(Object.entries(ORDERS))('a %s', (_, { path, body, table, due, resume }) => {
+describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table, due, resume }) => {
   const comesDue = (id: string) => place.stage.sql(`UPDATE ${table} SET ${due} = now() WHERE id = $1`, [id]);
   const read = async (id: string) => (await call('GET', `${path}/${id}`, place.apiKey)).body;
 
-  it.each(Object.entries(LOSSES))('is paused, with an alert, when whoever made it %s', async (_loss, make) => {
+  it.concurrent.each(Object.entries(LOSSES))('is paused, with an alert, when whoever made it %s', async (_loss, make) => {
     const { maker, lose } = await make();
     const made = await call('POST', path, maker, body());
     expect(made.status).toBe(201);
