@@ -72,38 +72,41 @@ describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table
   const comesDue = (id: string) => place.stage.sql(`UPDATE ${table} SET ${due} = now() WHERE id = $1`, [id]);
   const read = async (id: string) => (await call('GET', `${path}/${id}`, place.apiKey)).body;
 
-  it.concurrent.each(Object.entries(LOSSES))('is paused, with an alert, when whoever made it %s', async (_loss, make) => {
-    const { maker, lose } = await make();
-    const made = await call('POST', path, maker, body());
-    expect(made.status).toBe(201);
-    const { id, name } = made.body;
-    expect((await lose()).status).toBeLessThan(300);
-    await comesDue(id);
-    const paused = await until('it is paused', 30, async () => {
-      const now = await read(id);
-      return typeof now.pausedBecause === 'string' ? now : undefined;
-    });
-    expect(paused.pausedBecause).toMatch(/^Paused: .* may not order .*can /);
-    const alert = await until('an alert', 30, async () => {
-      const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
-      return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
-    });
-    expect(alert).toMatchObject({ subject: { name }, facts: { why: paused.pausedBecause } });
+  it.concurrent.each(Object.entries(LOSSES))(
+    'is paused, with an alert, when whoever made it %s',
+    async (_loss, make) => {
+      const { maker, lose } = await make();
+      const made = await call('POST', path, maker, body());
+      expect(made.status).toBe(201);
+      const { id, name } = made.body;
+      expect((await lose()).status).toBeLessThan(300);
+      await comesDue(id);
+      const paused = await until('it is paused', 30, async () => {
+        const now = await read(id);
+        return typeof now.pausedBecause === 'string' ? now : undefined;
+      });
+      expect(paused.pausedBecause).toMatch(/^Paused: .* may not order .*can /);
+      const alert = await until('an alert', 30, async () => {
+        const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
+        return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
+      });
+      expect(alert).toMatchObject({ subject: { name }, facts: { why: paused.pausedBecause } });
 
-    const viewer = await newApprover(place, ['viewer']);
-    assertProblem(await resume(id, viewer.accessToken, paused.version), { status: 403, code: 'insufficient_scope' });
-    const chief = await newApprover(place, ['admin']);
-    expect((await resume(id, chief.accessToken, paused.version)).status).toBe(200);
-    await comesDue(id);
-    await until('it goes on', 30, async () => {
-      const [row] = await place.stage.sql<{ waits: boolean }>(
-        `SELECT ${due} > now() AS waits FROM ${table} WHERE id = $1`,
-        [id],
-      );
-      return row?.waits;
-    });
-    expect((await read(id)).pausedBecause ?? null).toBeNull();
-  });
+      const viewer = await newApprover(place, ['viewer']);
+      assertProblem(await resume(id, viewer.accessToken, paused.version), { status: 403, code: 'insufficient_scope' });
+      const chief = await newApprover(place, ['admin']);
+      expect((await resume(id, chief.accessToken, paused.version)).status).toBe(200);
+      await comesDue(id);
+      await until('it goes on', 30, async () => {
+        const [row] = await place.stage.sql<{ waits: boolean }>(
+          `SELECT ${due} > now() AS waits FROM ${table} WHERE id = $1`,
+          [id],
+        );
+        return row?.waits;
+      });
+      expect((await read(id)).pausedBecause ?? null).toBeNull();
+    },
+  );
 });
 
 describe('a schedule of a person who was disabled', () => {
