@@ -23,6 +23,7 @@ const PEERS = {
   faketime: 'that a skewed clock gives no timestamps',
   jdk: 'that jarsigner verifies our signature blocks, and that key stores of keytool are read',
   bouncycastle: 'that a BCFKS store of Bouncy Castle is read',
+  groovy: "that the step of Jenkins' shared library runs (Groovy)",
   gnupg: 'that OpenPGP keyrings of gpg are read, and that gpg and gpgv accept our certificates and signatures',
   sequoia: 'that Sequoia (sqv) accepts our OpenPGP signatures',
   git: 'that git verifies commits and tags that are signed by OpenPGP and by SSH',

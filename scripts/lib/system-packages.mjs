@@ -46,6 +46,12 @@ export const NEEDS = {
     brew: '', // Homebrew has none
     present: () => existsSync('/usr/share/java/bcprov.jar'),
   },
+  groovy: {
+    name: 'groovy-all.jar of Groovy 2.4',
+    apt: 'groovy',
+    brew: '', // Homebrew has a newer one
+    present: () => existsSync('/usr/share/java/groovy-all.jar'),
+  },
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   haproxy: command('haproxy'),
   nginx: command('nginx'),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
@@ -14,6 +14,8 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../../integrations');
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+/** Groovy of the version that Jenkins runs. */
+const GROOVY = '/usr/share/java/groovy-all.jar';
 const SCRIPT = text('jenkins/resources/sealwright-sign.sh');
 
 const issuer = new WorkloadIssuer();
@@ -148,25 +150,36 @@ describe('GitLab CI', () => {
   });
 });
 
-describe('Jenkins', () => {
-  it('the step of the shared library gives the script what it reads', async () => {
-    const groovy = text('jenkins/vars/sealwrightSign.groovy');
-    const read = new Set(Array.from(SCRIPT.matchAll(/\$\{?(SEALWRIGHT_\w+)/g), ([, name = '']) => name));
-    read.delete('SEALWRIGHT_ID_TOKEN_FILE');
-    const set = new Set(Array.from(groovy.matchAll(/(SEALWRIGHT_\w+)[='"]/g), ([, name = '']) => name));
-    expect([...set].toSorted()).toEqual([...read].toSorted());
-    const token = await issuer.tokenFor({ sub: 'https://jenkins.example/job/app/', build_number: 7 }, service.url);
-    const env = {
-      SEALWRIGHT_URL: service.url,
-      SEALWRIGHT_KEY: 'default',
-      SEALWRIGHT_FILES: file('j.txt'),
-      SEALWRIGHT_RUN: 'jenkins-app-7',
-      SEALWRIGHT_ID_TOKEN: token,
-    };
-    expect(await shell(SCRIPT, env)).toMatchObject({ code: 0 });
-    expect(isSigned('j.txt')).toBe(true);
+describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
+  const step = (options: object, credentials: Record<string, string>) =>
+    run('java', ['-cp', GROOVY, 'groovy.ui.GroovyMain', join(import.meta.dirname, '../fakes/jenkins-runner.groovy')], {
+      LIBRARY: join(ROOT, 'jenkins'),
+      STEP: 'sealwrightSign',
+      OPTIONS: JSON.stringify({ url: service.url, key: 'default', identity: 'sealwright', ...options }),
+      CREDENTIALS: JSON.stringify(credentials),
+      BUILD_TAG: 'jenkins-app-7',
+    });
+
+  it('the step of the shared library signs several files with the ID token of the build, which its log does not show', async () => {
+    const files = [file('j.txt'), file('j j.txt')];
+    const sub = 'https://jenkins.example/job/app/';
+    const sealwright = await issuer.tokenFor({ sub, build_number: 7 }, service.url);
+    const ended = await step({ files }, { sealwright });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.said).not.toContain(sealwright);
+    expect(files.map(isSigned)).toEqual([true, true]);
     // The token was used; a step that is repeated with the same one is told so.
-    expect(await shell(SCRIPT, env)).toMatchObject({ code: 4, said: expect.stringContaining('used already') });
+    expect(await step({ files }, { sealwright })).toMatchObject({
+      code: 4,
+      said: expect.stringContaining('used already'),
+    });
+  });
+
+  it('the step fails as the script does when no trust accepts the build', async () => {
+    const sealwright = await issuer.tokenFor({ sub: 'https://jenkins.example/job/other/' }, service.url);
+    const ended = await step({ files: [file('k.txt')] }, { sealwright });
+    expect(ended.code).toBeGreaterThan(0);
+    expect(ended.said).toContain('The claim sub is not one that the trust');
   });
 });
 

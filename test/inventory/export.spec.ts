@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { officialCheck } from '../support/cyclonedx-schema.js';
 import type { Answer, Service } from '../support/service.js';
@@ -94,19 +95,25 @@ describe('the export', () => {
 
   describe('of all documents that are public', () => {
     beforeAll(async () => {
+      const key = material('storefront', { type: 'public-key', id: 'key of the storefront', algorithmRef: 'RSA-4096' });
+      // A key that its source no longer shows has no edges to be judged by.
+      for (const components of [[algorithm({ name: 'RSA-4096' }), key], [algorithm({ name: 'RSA-4096' })]])
+        await ingest(bom(components, about('a source that shrinks')));
       for (const path of hasCorpus ? FOLDERS.flatMap((folder) => corpusFiles(folder)) : [])
         await ingest(corpusFile(path));
     });
 
     it('keep their verdicts when the same reader reads them again out of the inventory', async () => {
       const verdicts = 'SELECT id, verdict_id, resolved_by::text, content, changed_at::text FROM asset ORDER BY id';
-      const before = await stage.sql(verdicts);
+      const before = await stage.sql<Record<string, unknown>>(verdicts);
       await stage.sql('UPDATE inventory_source SET reading = NULL');
       const worker = await stage.start({ role: 'worker' });
       const waiting = 'SELECT 1 FROM inventory_source WHERE reading IS NULL OR read_after IS NOT NULL';
       await until('all sources are read again', 60, async () => (await stage.sql(waiting)).length === 0);
       await worker.kill();
-      expect(await stage.sql(verdicts)).toEqual(before);
+      const after = await stage.sql<Record<string, unknown>>(verdicts);
+      expect(after.filter((row, index) => !isDeepStrictEqual(row, before[index]))).toEqual([]);
+      expect(after).toHaveLength(before.length);
     });
 
     it.each(['1.6', '1.7'] as const)(

@@ -52,14 +52,15 @@ const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 
 /**
  * The assets of a source behind an id, as many as `limit`, as the documents described them that brought them in. Sources may say different
- * things of one asset: what its verdict was drawn from comes first then, so that the same reader finds the same.
+ * things of one asset: what its verdict was drawn from comes first then, so that the same reader finds the same. What the newest document
+ * of the source no longer shows is left out: it has no edges any more, and keeps the verdict that it had with them.
  */
 export async function storedAssets(
   tx: EntityManager,
   { sourceId, after, limit }: { readonly sourceId: string; readonly after: string; readonly limit: number },
 ): Promise<StoredPage> {
   const ids = (await tx.query(
-    'SELECT DISTINCT asset_id AS id FROM asset_occurrence WHERE source_id = $1 AND asset_id > $2 ORDER BY asset_id LIMIT $3',
+    `SELECT DISTINCT asset_id AS id FROM asset_occurrence WHERE source_id = $1 AND asset_id > $2 AND missed = 0 ORDER BY asset_id LIMIT $3`,
     [sourceId, after, limit],
   )) as { id: string }[];
   // A component that used nothing has nothing to be judged by.
