@@ -320,6 +320,26 @@ describe('a bound token (DPoP)', () => {
       assertOAuthError(await asked(wrong), 400, 'invalid_dpop_proof');
   });
 
+  it('is not given without anything else, and such a proof is not remembered: anybody can make any number of them', async () => {
+    const proof = await proofOf('POST', '/oauth/token');
+    const token = await issuer.sign({ ...GITHUB, iss: issuer.issuer, aud: AUDIENCE, iat: 1, exp: 2 });
+    const [before] = await stage.sql<{ count: string }>('SELECT count(*) FROM used_proof');
+    const device_code = 'x';
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const phone = await service.call('POST', '/api/settings/oauth-clients', {
+      key,
+      body: { name: 'phone', permissions: ['sign:read'], type: 'public' },
+    });
+    const tries: Record<string, string>[] = [
+      { grant_type: JWT_BEARER, assertion: token },
+      { grant_type: 'refresh_token', refresh_token: 'sw_refresh_x' },
+      { grant_type, device_code, client_id: phone.body.client_id as string },
+    ];
+    for (const form of tries)
+      assertOAuthError(await postForm(service, '/oauth/token', form, { dpop: proof }), 400, 'invalid_grant');
+    expect((await stage.sql<{ count: string }>('SELECT count(*) FROM used_proof'))[0]).toEqual(before);
+  });
+
   it('is alone in its scheme: neither a bearer token nor an API key is presented in it', async () => {
     const client = await newClient({ jwks: await setOf(pair) });
     const { body } = await byAssertion(await assertionOf(client));

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
+import { ROLES } from '../../src/access/scopes.js';
+import { newApiKey } from '../support/access.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -180,6 +182,17 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     await assertRefused(await post(await responseFor(new Browser(), 'ada')));
     await put({ certificates: [stranger, idp.certificate] });
     expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
+    await put();
+  });
+
+  it('takes no key of somebody who may do less than the people of the provider: they could sign in as any of them', async () => {
+    expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
+    const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['viewer'] }];
+    const { key } = await newApiKey(service, apiKey, ['settings:write', ...ROLES.viewer]);
+    const theirs = { rules, certificates: [idp.certificate, selfSigned()] };
+    const answer = await putProvider(service, idp, key, theirs);
+    expect(answer).toMatchObject({ status: 403, body: { code: 'user.beyond-caller' } });
+    expect((await putProvider(service, idp, key, { rules })).status).toBe(200);
     await put();
   });
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unique } from '../approvals/approvers.js';
+import { held, newApprover, newGuardedKey, unique, vote } from '../approvals/approvers.js';
 import { GITHUB, GITHUB_PULL_REQUEST, KUBERNETES } from '../fakes/workload-claims.js';
 import { type Misbehaviour, WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, read, sign, until } from '../support/signing.js';
@@ -80,6 +81,12 @@ describe('the token of a job becomes an access token', () => {
     expect((await read(service, first, foreign.requestId)).status).toBe(404);
     const { body: list } = await service.call('GET', '/api/v1/sign/requests', { key: other });
     expect(list.items).toEqual([]);
+    const left = async (token: string) => {
+      const { headers } = await service.call('GET', '/api/auth/me', { key: token });
+      return Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+    };
+    // Its runs have one quota. The window of a minute may begin between two calls.
+    await until('one quota', 10, async () => (await left(first)) - (await left(second)) === 1);
   });
 
   it('uses no other key than those of the trust, and does nothing that is for people or other credentials', async () => {
@@ -312,6 +319,42 @@ describe('the keys of an issuer', () => {
       code: 'workload-issuer.unusable',
     });
     await other.stop();
+  });
+
+  it('make whoever uploads them any of its runs: they hold what its trusts give, and approve nothing of it', async () => {
+    const [cluster, mallory] = [new WorkloadIssuer(), new WorkloadIssuer()];
+    await Promise.all([cluster.start(), mallory.start()]);
+    const keysOf = async (one: WorkloadIssuer) => (await fetch(`${one.issuer}/jwks`)).json();
+    const order = { name: unique('cluster'), issuer: 'https://uploaded.example' };
+    const { id } = await trustIssuer({ service, key }, { ...order, jwks: await keysOf(cluster) });
+    await newTrust({ service, key }, id);
+    const upload = async (by: string) =>
+      service.call('PUT', `/api/settings/workload-issuers/${id}`, {
+        key: by,
+        body: { name: order.name, jwks: await keysOf(mallory) },
+        headers: { 'if-match': '"1"' },
+      });
+    const run = async () => exchange(service, await mallory.sign({ ...good(), iss: order.issuer }));
+    const narrow = await newApiKey(service, key, ['settings:write', 'sign:read']);
+    assertProblem(await upload(narrow.key), { status: 403, code: 'workload-issuer.beyond-caller' });
+    assertOAuthError(await run(), 400, 'invalid_grant');
+
+    const place = { stage, service, apiKey: key };
+    const [eve, ada] = [await newApprover(place, ['admin', 'approver']), await newApprover(place)];
+    const { key: guarded } = await newGuardedKey(place, [{ members: [eve, ada], threshold: 1 }]);
+    expect((await upload(eve.accessToken)).status).toBe(200);
+    const { body } = await run();
+    const asked = { digest: digestOf('a release'), algorithm: 'sha256', key: guarded.name };
+    const { approvalId } = await held(place, asked, body.access_token);
+    assertProblem(await vote(service, approvalId, eve), { status: 403, code: 'approval.own-request' });
+    expect((await vote(service, approvalId, ada)).body.status).toBe('APPROVED');
+
+    const lowered = await service.call('PATCH', `/api/settings/users/${eve.id}`, { key, body: { disabled: true } });
+    expect(lowered.status).toBe(200);
+    assertOAuthError(await run(), 400, 'invalid_grant');
+    const me = () => service.call('GET', '/api/auth/me', { key: body.access_token });
+    await until('the end of the token', 10, async () => (await me()).status === 401);
+    await Promise.all([cluster.stop(), mallory.stop()]);
   });
 
   it('are not read from addresses inside (CWE-918)', async () => {

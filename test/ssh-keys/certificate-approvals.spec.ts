@@ -137,6 +137,28 @@ describe('an SSH certificate under a policy', () => {
     expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'ssh-ca.not-approved' } });
   });
 
+  it('is not signed when somebody writes a row that nobody asked for, or another command into one, where no policy is', async () => {
+    const authority = await newAuthority();
+    const issued = await ask(authority, orderFor(['deploy'], { forceCommand: '/usr/bin/backup' }));
+    expect(issued.body.status).toBe('ISSUED');
+    const written = randomUUID();
+    await stage.sql(
+      `INSERT INTO ssh_certificate (id, authority_id, serial, key_id, fingerprint, principals, valid_after, valid_before, request, created_at)
+       SELECT $2, authority_id, serial + 1000, key_id, fingerprint, '{root}', valid_after, valid_before, request,
+         now() - interval '1 minute' FROM ssh_certificate WHERE id = $1`,
+      [issued.body.id, written],
+    );
+    await stage.sql(
+      `UPDATE ssh_certificate SET certificate = NULL, created_at = now() - interval '1 minute',
+         request = request || '{"forceCommand": null}' WHERE id = $1`,
+      [issued.body.id],
+    );
+    for (const id of [written, issued.body.id]) {
+      const end = await settled(`/v1/ssh-ca/${authority}/certificates/${id}`);
+      expect(end).toMatchObject({ status: 'FAILED', certificate: '', failure: { code: 'ssh-ca.not-approved' } });
+    }
+  });
+
   it('is signed by another process when the one that released it died', async () => {
     const authority = await authorityUnder({});
     const asked = await ask(authority, orderFor(['deploy']));

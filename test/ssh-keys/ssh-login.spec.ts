@@ -10,6 +10,7 @@ import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
 import { sealwright } from '../client/program.js';
 import { GITHUB, KUBERNETES } from '../fakes/workload-claims.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
+import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { logIn, type ManagedHost, SshFleet } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
@@ -165,5 +166,17 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       status: 422,
       code: 'ssh-login-rule.authority',
     });
+  });
+
+  it('is given by a rule that nobody writes who may not issue certificates', async () => {
+    const made = await rule({ conditions: RELEASE });
+    const { key } = await newApiKey(service, apiKey, ['ssh-ca:write']);
+    const order = { name: unique('rule'), authorityId, subject: 'person', conditions: RELEASE, principals: ['root'] };
+    const body = { ...order, lifeSeconds: 60 };
+    const never = { status: 403, code: 'insufficient_scope' };
+    assertProblem(await service.call('POST', '/v1/ssh-login-rules', { key, body }), never);
+    const put = { key, body, headers: { 'if-match': '"1"' } };
+    assertProblem(await service.call('PUT', `/v1/ssh-login-rules/${made.id}`, put), never);
+    await drop(made);
   });
 });

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { Problem } from '../../platform/errors/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { ACCESS, type Access, type CalledRequest, FRESH } from '../../access/access.js';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import { Credentials } from './credentials.js';
 import { assertScope } from '../../access/scopes.js';
 
@@ -24,7 +24,8 @@ export class AccessGuard implements CanActivate {
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOfRequest(request);
-    this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
+    // All runs of a workload have one quota: a job can get any number of tokens.
+    this.rates.take(principalOf(request.caller), context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
     request.reauthorize = async () => assertMay(await this.credentials.callerOfRequest(request), access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {

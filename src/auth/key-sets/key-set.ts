@@ -1,4 +1,5 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { isCostlyKey } from '../../formats/asn1/key-cost.js';
 import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 
 const MAX_KEYS = 50;
@@ -9,7 +10,7 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 /**
  * Reads a JWK Set (RFC 7517 section 5): the public keys in it that verify signatures. Keys for encryption, symmetric keys, RSA keys under
- * 2048 bits and keys of unknown types are left out, since issuers publish all kinds of keys.
+ * 2048 bits, keys that cost too much and keys of unknown types are left out, since issuers publish all kinds of keys.
  *
  * @throws Error with the reason if it is no key set, has no usable key, or has too many.
  */
@@ -46,12 +47,10 @@ function usableKey(key: unknown): PublicJwk | undefined {
   const jwk = Object.fromEntries(entries) as unknown as PublicJwk;
   if (jwkThumbprint(jwk) === undefined) return undefined;
   try {
-    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey({
-      key: jwk as unknown as JsonWebKey,
-      format: 'jwk',
-    });
+    const publicKey = createPublicKey({ key: jwk as unknown as JsonWebKey, format: 'jwk' });
+    const { asymmetricKeyType, asymmetricKeyDetails } = publicKey;
     const isWeak = asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS;
-    return isWeak ? undefined : jwk;
+    return isWeak || isCostlyKey(publicKey) ? undefined : jwk;
   } catch {
     return undefined;
   }

@@ -96,6 +96,16 @@ export class DeviceFlowService {
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
+  /** Whether a device code can be exchanged now. */
+  isApproved({ id: clientId }: ActiveClient, deviceCode: string): Promise<boolean> {
+    const place = { deviceCodeHash: secretHashOf(deviceCode), clientId };
+    return this.db.manager.existsBy(DeviceAuthorization, {
+      ...place,
+      status: 'APPROVED',
+      expiresAt: MoreThan(new Date()),
+    });
+  }
+
   /** Exchanges an approved device code, once, in the caller's transaction; throws the errors of RFC 8628 section 3.5. */
   async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<RedeemedDeviceCode> {
     const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };

@@ -5,7 +5,7 @@ import type { TokenBinding } from '../../access/caller.js';
 import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { assertSameKeys, bindingFor, KeyNotShown } from '../possession/token-binding.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
-import { type GrantedClient, OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
+import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { bindingOf } from '../model/session.entity.js';
 import { User } from '../model/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
@@ -40,8 +40,11 @@ interface Granted extends Tokens {
 /** Who asks for a token: from where, and with which keys. */
 export interface Asker {
   readonly origin: Origin;
-  /** The keys that the request shows, which the token can be bound to. */
-  readonly keys: TokenBinding;
+  /**
+   * Reads the keys that the request shows, which the token can be bound to. To be called for who has shown something else already: anybody can
+   * make a proof, and each that is read is remembered.
+   */
+  readonly keys: () => Promise<TokenBinding>;
 }
 
 /** The grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
@@ -64,8 +67,7 @@ export class TokenEndpointService {
       throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
     }
     if (client === undefined) throw new OAuthError('invalid_client', 'The client must authenticate.');
-    const boundTo = bound(() => bindingFor(client, asker.keys));
-    if (grant === DEVICE_GRANT) return this.device({ ...client, boundTo }, parameters, asker.origin);
+    if (grant === DEVICE_GRANT) return this.device(client, parameters, asker);
     if (client.secretHash === null) {
       throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
     }
@@ -73,6 +75,7 @@ export class TokenEndpointService {
     if (scopes.length === 0) {
       throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
     }
+    const boundTo = await bound(async () => bindingFor(client, await asker.keys()));
     return this.grants.forClient({ id: client.id, name: client.name, scopes, boundTo }, asker.origin);
   }
 
@@ -86,7 +89,7 @@ export class TokenEndpointService {
     const session = await this.refreshTokens.peek(token);
     if (session?.clientId === clientId) {
       assertNarrower(parameters.get('scope'), session.scopes);
-      bound(() => assertSameKeys(bindingOf(session), keys));
+      await bound(async () => assertSameKeys(bindingOf(session), await keys()));
     }
     const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: OAUTH_TOKEN_SECONDS }, origin);
     if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
@@ -108,18 +111,18 @@ export class TokenEndpointService {
     }
   }
 
-  private device(
-    client: ActiveClient & Pick<GrantedClient, 'boundTo'>,
-    parameters: OAuthParameters,
-    origin: Origin,
-  ): Promise<Tokens> {
+  private async device(client: ActiveClient, parameters: OAuthParameters, { origin, keys }: Asker): Promise<Tokens> {
     const code = parameters.require('device_code');
+    const isApproved = await this.devices.isApproved(client, code);
+    const boundTo = isApproved ? await bound(async () => bindingFor(client, await keys())) : undefined;
     return this.db.transaction(async (tx) => {
       const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
+      if (boundTo === undefined)
+        throw new OAuthError('authorization_pending', 'The person answered just now: ask again.');
       const user = await tx.findOneBy(User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
       const came = { ...(external === null ? {} : { external }), authenticatedAt };
-      const granted = { id: client.id, scopes, boundTo: client.boundTo };
+      const granted = { id: client.id, scopes, boundTo };
       return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);
     });
   }
@@ -139,9 +142,9 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
 }
 
 /** Answers in the words of OAuth that a key is missing. */
-function bound<Result>(judge: () => Result): Result {
+async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   try {
-    return judge();
+    return await judge();
   } catch (error) {
     throw error instanceof KeyNotShown ? new OAuthError(error.code, error.message) : error;
   }

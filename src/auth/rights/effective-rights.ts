@@ -58,6 +58,19 @@ export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): Cr
   return issuedTo === null ? [owner] : [owner, receiver];
 }
 
+/** The people behind the runs of a workload trust. */
+export interface RunRow {
+  /** Who changed the trust last. */
+  readonly owner: PersonNow | null;
+  /** Who uploaded the present keys of the issuer, and can therefore make its tokens; null: nobody here did. */
+  readonly uploader_id: string | null;
+  readonly uploader: PersonNow | null;
+}
+
+export function peopleOfRun({ owner, uploader_id: uploaderId, uploader }: RunRow): CredentialStanding['people'] {
+  return uploaderId === null ? [owner] : [owner, uploader];
+}
+
 /** The intersection of two sets of scopes; `admin:*` includes everything. */
 function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet<Scope> {
   return new Set([

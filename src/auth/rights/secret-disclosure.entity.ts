@@ -1,7 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 
-export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client';
+/** `workload-issuer`: whoever uploads the keys of an issuer may have the private ones, and so tokens of any claims. */
+export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'workload-issuer';
 
 /** A caller was shown the secret of a credential. Rows are only ever added: a secret that was seen stays known. */
 @Entity('secret_disclosure')
@@ -27,7 +28,7 @@ export class SecretDisclosure {
   @Column('text')
   personId: string;
 
-  /** The call: `created`, `rotated` (API keys), `secret-replaced` and `keys-replaced` (OAuth clients). */
+  /** The call: `created`, `rotated` (API keys), `secret-replaced` and `keys-replaced` (OAuth clients), `keys-uploaded` (issuers). */
   @Column('text')
   occasion: string;
 

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -13,9 +14,11 @@ import {
   type OwnedRow,
   ownedColumns,
   peopleOf,
+  peopleOfRun,
   type PersonNow,
   personNow,
 } from '../rights/effective-rights.js';
+import { uploaderOf } from '../rights/secret-disclosures.js';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import type { Scope } from '../../access/scopes.js';
 import { workloadName } from '../model/workload-name.js';
@@ -26,6 +29,9 @@ interface WorkloadRow {
   readonly trust_name: string;
   readonly trust_owner_id: string;
   readonly trust_owner: PersonNow | null;
+  /** Who uploaded the present keys of its issuer; null: they are read by discovery. */
+  readonly uploader_id: string | null;
+  readonly uploader: PersonNow | null;
   readonly trust_scopes: Scope[];
   readonly trust_keys: string[];
   readonly claims: Claims;
@@ -64,12 +70,14 @@ const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.dpop_key, s.client_certificate, s.authenticated_at, s.stepped_up_at,
     u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')},
     s.trust_id, t.name AS trust_name, t.owner_id AS trust_owner_id, ${personNow('t.owner_id')} AS trust_owner, t.scopes AS trust_scopes,
+    up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader,
     t.keys AS trust_keys, w.claims, w.token_sha256, w.key_thumbprint
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id
   LEFT JOIN workload_trust t ON t.id = s.trust_id
   LEFT JOIN workload_issuer i ON i.id = t.issuer_id
+  LEFT JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up ON true
   LEFT JOIN workload_identity w ON w.id = s.id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
@@ -184,11 +192,11 @@ function runOf(row: Row & WorkloadRow): Pick<Known, 'kind' | 'id' | 'name' | 'ow
   return { ...caller, identity, keys: row.trust_keys };
 }
 
-/** The person who signed in, and the people behind the client that has the token; of a workload, the person behind its trust. */
-function peopleBehind(row: Row): (PersonNow | null)[] {
+/** The person who signed in, and the people behind the client that has the token; of a workload, those behind its trust and its issuer's keys. */
+function peopleBehind(row: Row): readonly (PersonNow | null)[] {
   const { user_id: userId, person, client_id: clientId, owner = null } = row;
   const { owner_id = '', issued_to = null, receiver = null } = row;
-  if (isRun(row)) return [row.trust_owner];
+  if (isRun(row)) return peopleOfRun({ owner: row.trust_owner, uploader_id: row.uploader_id, uploader: row.uploader });
   const ofClient = clientId === null ? [] : peopleOf({ owner_id, owner, issued_to, receiver });
   return userId === null ? [...ofClient] : [person, ...ofClient];
 }

@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import type { Actor } from '../../access/caller.js';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Actor, Caller } from '../../access/caller.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { KeyDocuments } from '../key-sets/key-documents.js';
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
+import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { discoverKeys } from './issuer-discovery.js';
-import { WorkloadIssuer } from './workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
 
@@ -20,6 +22,7 @@ export class IssuerKeys {
   constructor(
     private readonly db: DataSource,
     private readonly documents: KeyDocuments,
+    private readonly disclosures: SecretDisclosures,
     private readonly audit: AuditService,
   ) {}
 
@@ -45,6 +48,19 @@ export class IssuerKeys {
     return discoverKeys(issuer, (at) => this.documents.read(at));
   }
 
+  /**
+   * Records who uploads keys of an issuer, in the transaction that stores them. Whoever has the private keys can be any run of the issuer: they
+   * must hold what its trusts give, and count among those who ask for what its runs ask for. The row of the issuer must be locked, so
+   * that no trust is made meanwhile.
+   *
+   * @throws Problem `workload-issuer.beyond-caller`
+   */
+  async recordUpload(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+    const trusts = await tx.find(WorkloadTrust, { select: { scopes: true }, where: { issuerId: id } });
+    assertHeld(caller, new Set(trusts.flatMap(({ scopes }) => scopes)));
+    await this.disclosures.record(tx, caller, { kind: 'workload-issuer', id, occasion: 'keys-uploaded' });
+  }
+
   private async readAndKeep(issuer: WorkloadIssuer, origin: Origin): Promise<PublicJwk[]> {
     await this.db.manager.update(WorkloadIssuer, { id: issuer.id }, { keysAskedAt: () => 'now()' });
     const keys = await this.read(issuer);
@@ -57,4 +73,11 @@ export class IssuerKeys {
     });
     return keys;
   }
+}
+
+function assertHeld(caller: Caller, given: ReadonlySet<Scope>): void {
+  const beyond = [...given].filter((scope) => !mayDo(caller.scopes, scope));
+  if (beyond.length === 0) return;
+  const detail = `Whoever has the keys of this issuer can do what its trusts give, and you do not hold: ${beyond.join(', ')}.`;
+  throw new Problem('forbidden', 'workload-issuer.beyond-caller', detail);
 }

@@ -94,7 +94,13 @@ describe('an issuer whose tokens anybody can get', () => {
     [github, 'event_name', ['push']],
     [github, 'sub', ['repo:octo-org*/app:ref:refs/tags/v*']],
     [github, 'sub', ['repo:org/app:ref:refs/heads/main', 'repo:*/app:ref:refs/heads/main']],
+    [github, 'repository_owner', ['octo-org', 'octo-*']],
+    [github, 'repository_id', ['45*']],
+    ['https://accounts.google.com', 'email', ['release@*']],
+    ['https://accounts.google.com', 'email', ['release*']],
+    ['https://gitlab.com', 'namespace_path', ['my-group*']],
     ['https://gitlab.com', 'ref_path', ['refs/heads/main']],
+    ['https://agent.buildkite.com', 'organization_slug', ['octo*']],
     ['https://agent.buildkite.com', 'build_branch', ['main']],
   ])('%s needs a condition that says whose run is meant: %s %j is none', (issuer, claim, values) => {
     expect(() => assertTenant(issuer, [{ claim, values }])).toThrow(/anybody/);

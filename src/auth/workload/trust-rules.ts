@@ -41,13 +41,14 @@ export function assertTenant(issuer: string, conditions: readonly ClaimCondition
 }
 
 /**
- * Whether a condition says whose runs are meant, in each of its values. Subjects have the owner in their second segment; GitHub puts an id
- * behind names (`octo-org@123456`), and `@` is in no name, so a wildcard may stand there.
+ * Whether a condition says whose runs are meant, in each of its values: the segment with the owner has no wildcard, since anybody can take a
+ * name that begins alike (`octo-*`). That is the first one, and in subjects the second; there GitHub puts an id behind names
+ * (`octo-org@123456`), and `@` is in no name, so a wildcard may stand behind it.
  */
 function namesTenant({ claim, values }: ClaimCondition, tenants: readonly string[]): boolean {
   if (!tenants.includes(claim)) return false;
   return values.every((value) => {
     const [kind = '', owner = ''] = value.split(/[/:]/);
-    return claim !== 'sub' || (!kind.includes('*') && !owner.split('@')[0]?.includes('*'));
+    return !kind.includes('*') && (claim !== 'sub' || !owner.split('@')[0]?.includes('*'));
   });
 }

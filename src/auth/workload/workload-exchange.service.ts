@@ -25,8 +25,8 @@ interface WorkloadOrder {
   readonly trust: string | undefined;
   /** The wanted scopes, separated by spaces; undefined: all that the trust gives. */
   readonly scope: string | undefined;
-  /** The keys that the request shows, which the access token can be bound to. */
-  readonly keys: TokenBinding;
+  /** Reads the keys that the request shows, which the access token can be bound to. */
+  readonly keys: () => Promise<TokenBinding>;
 }
 
 /** The identity tokens of workloads: verified by the keys of their issuers, and kept sealed. */
@@ -73,7 +73,7 @@ export class WorkloadExchangeService {
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
-    const boundTo = bindingFor(trust, order.keys);
+    const boundTo = bindingFor(trust, await order.keys());
     const id = newId();
     const sealed = await this.tokens.sealed(id, order.token);
     return this.db.transaction((tx) => this.opened(tx, { id, sealed, verified, trust, scopes, boundTo }, origin));

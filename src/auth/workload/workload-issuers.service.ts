@@ -55,6 +55,7 @@ export class WorkloadIssuersService {
       if (earlier !== undefined) return this.read(earlier, tx);
       const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
       await tx.insert(WorkloadIssuer, { id, name, issuer, enabled, keySource, keys: keys as never, ...times });
+      if (keySource === 'uploaded') await this.keys.recordUpload(tx, caller, id);
       const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
       return this.read(id, tx);
@@ -74,6 +75,7 @@ export class WorkloadIssuersService {
       const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
       const { affected } = await tx.update(WorkloadIssuer, { id, revision }, change);
       if (affected !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
+      if (keys !== undefined) await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
       const turned = keys === undefined ? undefined : keyChange(before.keys ?? [], keys);
       if (turned !== undefined) await this.record(tx, caller, 'workload-issuer.keys-changed', id, turned);

@@ -70,6 +70,11 @@ describe('a token of a workload is accepted', () => {
 });
 
 describe('a token of a workload is refused', () => {
+  it('that ends at no time that can be stored', async () => {
+    for (const exp of [1e13, 1e300])
+      await expect(verified(await signed({ ...GOOD, exp }))).rejects.toThrow(/claim exp/);
+  });
+
   it('of another key, under the same kid', async () => {
     await expect(verified(await signed(GOOD, {}, other))).rejects.toThrow(/No key/);
   });

@@ -10,6 +10,8 @@ export const SKEW_SECONDS = 30;
 /** A token that lives longer was not made for one run. */
 const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
+/** The end of the year 9999, in seconds since 1970: what is later is no time that can be stored. */
+const MAX_TIME_SECONDS = 253_402_300_799;
 const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
@@ -122,6 +124,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
   const { exp, jti } = claims;
+  if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a time.');
   const signed = createHash('sha256').update(signingInput).digest();
   return {
     token,

@@ -1,10 +1,12 @@
 import type { EntityManager } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
-import { effectiveRights, type PersonNow, personNow } from '../rights/effective-rights.js';
+import { uuidOf } from '../../platform/database/new-id.js';
+import { effectiveRights, peopleOfRun, personNow, type RunRow } from '../rights/effective-rights.js';
+import { uploaderOf } from '../rights/secret-disclosures.js';
 import type { WorkloadTrust } from './workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
-/** A trust that is enabled, with the person behind it as they are now. */
+/** A trust that is enabled, with the people behind its runs as they are now. */
 export interface UsableTrust extends Pick<
   WorkloadTrust,
   | 'id'
@@ -18,7 +20,7 @@ export interface UsableTrust extends Pick<
   | 'certificateBound'
   | 'revision'
 > {
-  readonly owner: PersonNow | null;
+  readonly people: RunRow;
 }
 
 /** The enabled trusts of an issuer for an audience. */
@@ -26,15 +28,17 @@ export function trustsOf(tx: EntityManager, issuerId: string, audience: string):
   return tx.query(
     `SELECT t.id, t.name, t.issuer_id AS "issuerId", t.conditions, t.pull_requests AS "pullRequests", t.scopes,
        t.life_seconds AS "lifeSeconds", t.dpop_bound AS "dpopBound",
-       t.certificate_bound AS "certificateBound", t.revision, ${personNow('t.owner_id')} AS owner
-     FROM workload_trust t WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
+       t.certificate_bound AS "certificateBound", t.revision, json_build_object(
+         'owner', ${personNow('t.owner_id')}, 'uploader_id', up.id, 'uploader', ${personNow(uuidOf('up.id'))}) AS people
+     FROM workload_trust t JOIN workload_issuer i ON i.id = t.issuer_id CROSS JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up
+     WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
     [issuerId, audience],
   );
 }
 
-/** What the tokens of a trust may do now; undefined when the person behind it is disabled or unknown. */
-export function rightsNow({ owner, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
-  return effectiveRights({ people: [owner], limits: [scopes] });
+/** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */
+export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
+  return effectiveRights({ people: peopleOfRun(people), limits: [scopes] });
 }
 
 /** Records in the caller's transaction that a token was used; false if it was used before. Two at once: one of them. */

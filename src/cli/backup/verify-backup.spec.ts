@@ -1,4 +1,13 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -52,6 +61,14 @@ describe('a backup', () => {
     ['is empty', () => truncateSync(at('database.dump')), 'database.dump has 0 bytes'],
     ['is missing', () => rmSync(at('token', 'object')), 'token/object is missing'],
     ['was changed', () => writeFileSync(at('token', 'object'), 'kez'), 'token/object was changed'],
+    [
+      'is a link to the same bytes',
+      () => {
+        renameSync(at('database.dump'), `${directory}.dump`);
+        symlinkSync(`${directory}.dump`, at('database.dump'));
+      },
+      'database.dump is no file',
+    ],
     ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not of the backup'],
   ])('is refused when a file of it %s', async (_what, damage, words) => {
     damage();

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { openNote } from '../../verifier/signed-note.js';
@@ -42,8 +42,10 @@ async function filesThatDiffer(directory: string, { files }: Manifest): Promise<
   const faults: string[] = [];
   for (const { path, bytes, sha256 } of files) {
     const file = join(directory, path);
-    const found = await stat(file).catch(() => undefined);
+    // A link could lead to other bytes after they were compared.
+    const found = await lstat(file).catch(() => undefined);
     if (found === undefined) faults.push(`${path} is missing`);
+    else if (!found.isFile()) faults.push(`${path} is no file`);
     else if (found.size !== bytes) faults.push(`${path} has ${found.size} bytes instead of ${bytes}`);
     else if ((await sha256Of(file)) !== sha256) faults.push(`${path} was changed: its SHA-256 is another`);
   }

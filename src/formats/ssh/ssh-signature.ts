@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { affordable } from '../asn1/key-cost.js';
 import { WireReader } from './wire.js';
 
 const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
@@ -8,7 +9,10 @@ const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
 };
 const RSA_HASH: Record<string, string> = { 'ssh-rsa': 'sha1', 'rsa-sha2-256': 'sha256', 'rsa-sha2-512': 'sha512' };
 
-/** Whether the signature (RFC 4253 section 6.6) over the data was made with the key. Throws for keys and signatures that cannot be read. */
+/**
+ * Whether the signature (RFC 4253 section 6.6) over the data was made with the key. Throws for keys and signatures that cannot be read, and
+ * for keys that cost too much.
+ */
 export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boolean {
   const sealed = new WireReader(signature);
   const algorithm = sealed.string().toString('latin1');
@@ -37,10 +41,8 @@ function ed25519(x: Buffer): KeyObject {
 }
 
 function rsa(n: Buffer, e: Buffer): KeyObject {
-  return createPublicKey({
-    key: { kty: 'RSA', n: bare(n).toString('base64url'), e: bare(e).toString('base64url') },
-    format: 'jwk',
-  });
+  const jwk = { kty: 'RSA', n: bare(n).toString('base64url'), e: bare(e).toString('base64url') };
+  return affordable(createPublicKey({ key: jwk, format: 'jwk' }));
 }
 
 function ecdsa({ crv, bytes }: { crv: string; bytes: number }, point: Buffer): KeyObject {

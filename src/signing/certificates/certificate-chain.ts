@@ -3,7 +3,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { certificateFactsOf, type CertificateFacts, wholeCertificate } from './certificate-facts.js';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 
-const MAX_CERTIFICATES = 8;
+export const MAX_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */

@@ -7,6 +7,7 @@ import {
   X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
 import { X509Certificate } from 'node:crypto';
+import { affordable } from '../../formats/asn1/key-cost.js';
 
 /** Extended key usages that matter here, by their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
 export const PURPOSES = {
@@ -63,13 +64,13 @@ function purposeName(id: string): string {
 
 /**
  * A certificate (DER, or one PEM block) all of whose parts can be read. OpenSSL reads most of them only when they are asked for, and a
- * date that it cannot read is neither past nor to come. Throws for anything else.
+ * date that it cannot read is neither past nor to come. Throws for anything else, and for one whose key costs too much to verify with.
  */
 export function wholeCertificate(encoded: Buffer | string): X509Certificate {
   const certificate = new X509Certificate(encoded);
   const dates = [certificate.validFrom, certificate.validTo];
   if (dates.some((date) => Number.isNaN(Date.parse(date)))) throw new RangeError('its dates cannot be read');
-  certificate.publicKey.export({ type: 'spki', format: 'der' });
+  affordable(certificate.publicKey).export({ type: 'spki', format: 'der' });
   certificateFactsOf(certificate);
   return certificate;
 }

@@ -7,13 +7,16 @@ import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 /** A verified identity with what proves it to a stranger. */
 export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
-  /** The token as the issuer signed it; absent while it is valid. */
+  /** The token as the issuer signed it; absent while anybody may accept it. */
   readonly token?: string;
   /** When it may be shown, if it may not yet. */
   readonly tokenFrom?: Date;
   /** The key of the issuer that verified it, as it was published then. */
   readonly key: PublicJwk;
 }
+
+/** Services accept tokens for some minutes after their end, since clocks differ. */
+const ACCEPTED_LATE_SECONDS = 600;
 
 /** Reads what proves the identity of the workload that asked for a signature. */
 @Injectable()
@@ -24,14 +27,15 @@ export class WorkloadProofReader {
   ) {}
 
   /**
-   * A token that is still valid is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
+   * A token that is still valid, or just was, is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
    * and `secret.not-openable`.
    */
   async of(identity: VerifiedIdentity | null): Promise<WorkloadProof | undefined> {
     if (identity === null) return undefined;
     const [row]: { token: Buffer; from: Date; isOver: boolean; key: PublicJwk }[] = await this.db.query(
-      `SELECT token, token_expires_at AS "from", token_expires_at < now() AS "isOver", key FROM workload_identity WHERE id = $1`,
-      [identity.id],
+      `SELECT token, over AS "from", over < now() AS "isOver", key
+       FROM workload_identity, LATERAL (SELECT token_expires_at + make_interval(secs => $2) AS over) late WHERE id = $1`,
+      [identity.id, ACCEPTED_LATE_SECONDS],
     );
     if (row === undefined) throw new Error('identities of workloads are never deleted');
     const { token: sealed, from: tokenFrom, isOver, key } = row;

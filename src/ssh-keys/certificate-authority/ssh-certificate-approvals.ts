@@ -63,7 +63,10 @@ export class SshCertificateApprovals {
     return id;
   }
 
-  /** Whether the row may be signed now: an approval covers exactly this row, or none is needed by the policies of this moment. */
+  /**
+   * Whether the row may be signed now: an approval covers exactly this row, or none is needed by the policies of this moment. A row alone is
+   * not enough, since anyone with write access to the database can write one: the log must say that it was asked for as it is.
+   */
   async covers(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     const { id, approvalId, request } = certificate;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-certificate', [id]);
@@ -71,8 +74,7 @@ export class SshCertificateApprovals {
       const isGiven = granted?.granted === true && granted.id === approvalId;
       return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));
     }
-    if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
-    if (isByFacts(certificate) && !(await this.isLogged(authority, certificate))) return false;
+    if (request === null || !(await this.isLogged(authority, certificate))) return false;
     const { demand } = await this.judge(authority, certificate, request);
     return demand === undefined;
   }
@@ -85,15 +87,7 @@ export class SshCertificateApprovals {
   }
 }
 
-/**
- * Whether a row tells facts that can spare it an approval: what an issuer proved, or that a host renews. They count only as the log has them,
- * so that nobody can write them into a row.
- */
-export function isByFacts({ request, renews }: Pick<SshCertificate, 'request' | 'renews'>): boolean {
-  return request?.identity !== undefined || renews !== null;
-}
-
-/** The entry of the log that the row of such a certificate is compared with before it is signed. */
+/** The entry of the log that the row of a certificate is compared with before it is signed. */
 export function contentEntry(authority: SshAuthority, certificate: SshCertificate) {
   const sha256 = approvalHash(documentOf(authority, certificate)).toString('base64');
   const target = { kind: 'ssh-certificate', id: certificate.id };

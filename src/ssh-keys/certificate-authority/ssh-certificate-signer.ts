@@ -34,20 +34,21 @@ export class SshCertificateSigner {
 
   /**
    * The certificate's row, signed if it was not yet and may be. May run twice at once: the first signature that is stored is the certificate.
-   * @param repeated the request of a caller that repeats its call; used for rows without the request
    * @throws Problem `ssh-ca.inactive` when the authority issues nothing any more
    */
-  async sign(id: string, repeated?: CertificateRequest): Promise<SshCertificate> {
+  async sign(id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });
-    const request = row.request ?? repeated;
-    if (row.certificate !== null || row.status !== 'READY' || request === undefined) return row;
+    const { request } = row;
+    if (row.certificate !== null || row.status !== 'READY' || request === null) return row;
     const authority = await this.db.manager.findOneByOrFail(SshAuthority, { id: row.authorityId });
     if (authority.state !== 'ACTIVE') {
       await this.fail(row, 'ssh-ca.inactive', 'The authority issues nothing any more.');
       throw inactive();
     }
     if (!(await this.approvals.covers(authority, row))) {
-      await this.fail(row, 'ssh-ca.not-approved', 'What would be certified is not what was approved. Ask again.');
+      const detail =
+        'What would be certified is not what was approved, or not what the log says was asked for. Ask again.';
+      await this.fail(row, 'ssh-ca.not-approved', detail);
     } else {
       const certificate = await this.certificateOf(authority, row, request);
       await this.db.manager.update(SshCertificate, { id, certificate: IsNull(), status: 'READY' }, { certificate });

@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import { contentEntry, isByFacts, SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { contentEntry, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
@@ -80,10 +80,10 @@ export class SshCertificatesService {
         certificate.approvalId = approvalId;
       }
       await this.audit.appendBy(tx, caller, certificateEntry(certificate));
-      if (isByFacts(certificate)) await this.audit.appendBy(tx, caller, contentEntry(authority, certificate));
+      await this.audit.appendBy(tx, caller, contentEntry(authority, certificate));
       return id;
     });
-    return this.signer.sign(written, request);
+    return this.signer.sign(written);
   }
 
   /** @throws Problem `ssh-ca.no-certificate` */

@@ -62,9 +62,9 @@ export class SshLoginController {
 export class SshLoginRulesController {
   constructor(private readonly rules: SshLoginRulesService) {}
 
-  /** Says who gets an SSH certificate of an authority, and what stands in it. */
+  /** Says who gets an SSH certificate of an authority, and what stands in it: that is issuing ahead, so it takes the right to issue. */
   @Post()
-  @Needs('ssh-ca:write')
+  @Needs('ssh-ca:write', 'ssh-ca:issue')
   async createSshLoginRule(
     @TheCaller() caller: Caller,
     @Body() body: SshLoginRuleBody,
@@ -97,7 +97,7 @@ export class SshLoginRulesController {
 
   /** Replaces a rule for SSH certificates. Those that were issued before stay good until they end. */
   @Put(':id')
-  @Needs('ssh-ca:write')
+  @Needs('ssh-ca:write', 'ssh-ca:issue')
   @ApiHeader(IF_MATCH)
   async changeSshLoginRule(
     @TheCaller() caller: Caller,

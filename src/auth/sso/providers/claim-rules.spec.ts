@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rolesOf, type Claims, assertNothingLeftOut } from './claim-rules.js';
+import { addressOf, assertNothingLeftOut, type Claims, rolesOf } from './claim-rules.js';
 
 const gives = (claims: Record<string, unknown>, claim: string, value: string): boolean =>
   rolesOf(claims, [{ claim, op: 'equals', value, roles: ['viewer'] }], null) !== undefined;
@@ -59,4 +59,31 @@ describe('a claim that is elsewhere', () => {
   ])('is missed by no other: %j', (claims, claim) => {
     expect(judge(claims, claim)).not.toThrow();
   });
+});
+
+describe('the e-mail address of a new account', () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ['is written in one way', { email: ' Ada@Example.ORG' }, 'ada@example.org'],
+    ['may be verified', { email: 'ada@example.org', email_verified: true }, 'ada@example.org'],
+    ['may be one of which the provider says nothing', { mail: ['ada@example.org'] }, 'ada@example.org'],
+  ])('%s', (_, claims, address) => expect(addressOf(claims)).toBe(address));
+
+  it.each<[string, Record<string, unknown>]>([
+    ['by a truth value', { email: 'ceo@example.org', email_verified: false }],
+    ['by its text', { email: 'ceo@example.org', email_verified: 'False' }],
+  ])('is none when the provider says that it is not verified, %s', (_, claims) =>
+    expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.address-unverified' })),
+  );
+
+  it.each<[string, Record<string, unknown>]>([
+    ['nothing', {}],
+    ['no address', { email: 'ada' }],
+    ['two signs of @, one of them full-width', { email: 'ceo@example.org\uff20evil.example' }],
+    ['a full-width sign that becomes white space', { email: 'ada\u3000@example.org' }],
+    ['a NUL', { email: 'ada\0@example.org' }],
+    ['a mark that turns text around', { email: 'ada\u202e@example.org' }],
+    ['more than a mail server takes', { email: `${'a'.repeat(250)}@example.org` }],
+  ])('is none that is %s', (_, claims) =>
+    expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.no-address' })),
+  );
 });

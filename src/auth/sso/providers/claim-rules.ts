@@ -1,5 +1,6 @@
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
+import { canonical } from '../../model/users.service.js';
 
 /** `groups equals release-managers → operator`. */
 export interface ClaimRule {
@@ -54,9 +55,35 @@ function valueAt(claims: unknown, path: string, depth = 0): unknown {
   return undefined;
 }
 
-/** The text of the first of these claims that has one. */
-export function claimTextOf(claims: Claims, ...names: string[]): string | undefined {
-  return names.flatMap((name) => valuesOf(claims[name]))[0];
+/** Claims with an e-mail address: OIDC; LDAP's mail by name and by OID; X.500's emailAddress (Keycloak); WS-Federation (Entra ID). */
+const ADDRESS_CLAIMS = [
+  'email',
+  'mail',
+  'urn:oid:0.9.2342.19200300.100.1.3',
+  'urn:oid:1.2.840.113549.1.9.1',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+];
+const ADDRESS = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
+/** RFC 5321 section 4.5.3.1.3. */
+const MAX_ADDRESS_LENGTH = 254;
+
+/**
+ * The e-mail address of a new account, in its canonical form. It does not identify the person, but others know them by it: approvers see it, and
+ * rules for SSH logins go by it. So one that the provider itself says is not verified (OpenID Connect core section 5.1) is none: many
+ * providers let people write any address there.
+ *
+ * @throws Problem `sso.no-address`, `sso.address-unverified`
+ */
+export function addressOf(claims: Claims): string {
+  const [text] = ADDRESS_CLAIMS.flatMap((name) => valuesOf(claims[name]));
+  const address = text === undefined ? '' : canonical(text);
+  if (!ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
+    throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
+  if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
+    const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
+    throw new Problem('forbidden', 'sso.address-unverified', detail);
+  }
+  return address;
 }
 
 /** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */

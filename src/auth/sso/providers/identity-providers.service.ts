@@ -18,6 +18,7 @@ import {
   type SamlSettings,
   issuerKey,
 } from './identity-provider.entity.js';
+import { usableCertificates } from './saml-certificates.js';
 import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
 const SEAL = 'identity provider secret';
@@ -148,6 +149,8 @@ export class IdentityProvidersService {
       const detail = 'A provider keeps its issuer or entity id, by which its people are known; remove it first.';
       throw new Problem('conflict', 'identity-provider.issuer', detail);
     }
+    if (known !== null && hasNewCertificate(known.settings, order.settings))
+      assertMayGrant(caller, await rolesOfPeople(tx, known.id));
     const id = known?.id ?? newId();
     const { name, kind, label, enabled, rules, defaultRoles } = order;
     const row = {
@@ -197,6 +200,22 @@ function missing(): Problem {
 
 function issuerOf(settings: OidcSettings | SamlSettings): string {
   return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
+}
+
+/** Whether there is a certificate that was not there before. Whoever has its key can sign in as any person of the provider. */
+function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
+  if (!('certificates' in before) || !('certificates' in now)) return false;
+  const known = new Set(usableCertificates(before.certificates));
+  return now.certificates.some((certificate) => !known.has(certificate));
+}
+
+/** Every role that somebody has who is known by this provider. */
+async function rolesOfPeople(tx: EntityManager, providerId: string): Promise<RoleName[]> {
+  const rows: { role: RoleName }[] = await tx.query(
+    `SELECT DISTINCT unnest(u.roles) AS role FROM external_identity e JOIN user_account u ON u.id = e.user_id WHERE e.provider_id = $1`,
+    [providerId],
+  );
+  return rows.map(({ role }) => role);
 }
 
 function settingsOf(order: IdentityProviderOrder, key: SignatureKey | undefined, known: IdentityProvider | null) {

@@ -10,8 +10,7 @@ import { InvitationRights } from '../../users/invitation-rights.js';
 import { User } from '../../model/user.entity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
-import { canonical } from '../../model/users.service.js';
-import { type Claims, groupsOf, rolesOf, claimTextOf } from '../providers/claim-rules.js';
+import { addressOf, type Claims, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity, type SsoTransaction } from './sso.entity.js';
 import { IdentityProvider } from '../providers/identity-provider.entity.js';
 import { beganAt, SsoTransactions } from './sso-transactions.js';
@@ -41,15 +40,6 @@ export interface Returned {
 
 /** Verifies the provider's response; throws if it cannot be trusted. */
 type Answer = () => Promise<Assertion>;
-
-/** Claims with an e-mail address: OIDC; LDAP's mail by name and by OID; X.500's emailAddress (Keycloak); WS-Federation (Entra ID). */
-const ADDRESS_CLAIMS = [
-  'email',
-  'mail',
-  'urn:oid:0.9.2342.19200300.100.1.3',
-  'urn:oid:1.2.840.113549.1.9.1',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-];
 
 /** Where a browser exchanges its ticket for a session in a cookie. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
@@ -143,14 +133,11 @@ export class SsoSignInService {
 
   /** Makes an account. The e-mail address never identifies a person: an existing account with it is another person's. */
   private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
-    const address = claimTextOf(claims, ...ADDRESS_CLAIMS);
-    if (address === undefined || !/^[^\s@]+@[^\s@]+$/.test(address)) {
-      throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
-    }
+    const address = addressOf(claims);
     const id = newId();
     const added: unknown[] = await tx.query(
       `INSERT INTO user_account (id, email, roles) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING RETURNING id`,
-      [id, canonical(address)],
+      [id, address],
     );
     if (added.length === 0) {
       const detail = 'There is an account with your e-mail address that does not belong to this identity provider.';
