@@ -2,7 +2,6 @@ import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
 import type { Remark } from '../model/document.js';
 import { isDateTime } from '../model/date-time.js';
-import { LISTS } from './bom-text.js';
 
 /** The faults that checks report for a text that is no time, and for one that is no reference. */
 const NO_TIME = 'must be a date-time';
@@ -78,7 +77,7 @@ function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Rep
   const place = placeOf(root, depth, pointer);
   if (place === undefined) return undefined;
   const value = place.holder[place.member];
-  if ((value === null || value === '') && !Array.isArray(place.holder) && !isMainList(pointer)) {
+  if ((value === null || value === '') && !Array.isArray(place.holder)) {
     const said = value === null ? 'was null' : 'was an empty text';
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
   }
@@ -89,11 +88,6 @@ function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Rep
       : ['reference.repaired', 'reference of RFC 3987', detail === NO_REFERENCE ? repairedReference(value) : undefined];
   if (repaired === undefined) return undefined;
   return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
-}
-
-/** A document whose list is null may have lost it: read as an empty one, it would end all that its source has. */
-function isMainList(pointer: string): boolean {
-  return LISTS.some((list) => pointer === `/${list}`);
 }
 
 /** The object or list that holds what a pointer leads to; undefined where there is nothing. */
