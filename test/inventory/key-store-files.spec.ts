@@ -85,9 +85,12 @@ describe('PKCS #12', () => {
       '-storepass',
       PASSWORD,
     );
-    const { names, warnings } = read(bytesOf('secret.p12'), PASSWORD);
-    expect(names).toContain('related-crypto-material mac');
-    expect(warnings.map(({ code }) => code)).toEqual(['key-store.secret-keys']);
+    const opened = read(bytesOf('secret.p12'), PASSWORD);
+    expect(opened.names).toEqual(expect.arrayContaining(['related-crypto-material mac', 'algorithm HmacSHA256']));
+    expect(opened.warnings).toEqual([]);
+    const closed = read(bytesOf('secret.p12'));
+    expect(closed.names).toContain('related-crypto-material mac');
+    expect(closed.warnings.map(({ code }) => code)).toEqual(['key-store.secret-keys']);
   });
 });
 

@@ -129,12 +129,16 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
   try {
     const [id, key] = inside(derElements(clear)[0]);
     if (id === undefined || key === undefined) return undefined;
-    const oid = dotted(id.contents);
-    const algorithm = SECRET_KEYS[oid] ?? oid;
-    return { algorithm, bits: keyBits(algorithm, key.contents.length) };
+    return secretKeyOf(dotted(id.contents), key.contents.length);
   } catch {
     return undefined;
   }
+}
+
+/** What a secret key of so many octets is by the identifier of its algorithm. */
+export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
+  const algorithm = SECRET_KEYS[oid] ?? oid;
+  return { algorithm, bits: keyBits(algorithm, octets) };
 }
 
 interface Scheme {

@@ -163,9 +163,14 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.9.1': 'E',
 };
 
+/** NumericString and VisibleString, which are text as well. */
+const PLAIN_STRINGS: ReadonlySet<number> = new Set([0x12, 0x1a]);
+
 function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): string {
   if (value.anyValue === undefined) return clean(value.toString());
-  return `#${Buffer.from(value.anyValue).toString('hex')}`;
+  const bytes = Buffer.from(value.anyValue);
+  const [plain] = PLAIN_STRINGS.has(bytes[0] ?? 0) ? derElements(bytes) : [];
+  return plain === undefined ? `#${bytes.toString('hex')}` : clean(plain.contents.toString('latin1'));
 }
 
 /** RFC 4514: the most specific part first, special characters escaped. */

@@ -1,3 +1,5 @@
+import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import type { Draft } from '../model/document.js';
 import { isKeybox } from '../openpgp/containers.js';
 import { isPgpKeyring } from '../openpgp/keyring.js';
@@ -22,8 +24,9 @@ export interface CredentialOptions {
  *
  * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
  */
-export function readCredentialFile(bytes: Buffer, { source, password = '' }: CredentialOptions): Draft {
+export function readCredentialFile(body: Buffer, { source, password = '' }: CredentialOptions): Draft {
   const reading = new CredentialReading(source);
+  const bytes = withDefiniteLengths(unwrapped(body));
   if (isJavaKeyStore(bytes)) readJavaStoreInto(reading, bytes, password);
   else if (isPkcs12Store(bytes)) readPkcs12Into(reading, bytes, password);
   else if (isKeybox(bytes)) readKeyboxInto(reading, bytes);
@@ -32,4 +35,19 @@ export function readCredentialFile(bytes: Buffer, { source, password = '' }: Cre
   else if (isPgpKeyring(bytes)) readKeyringInto(reading, bytes);
   else readTextInto(reading, bytes, password);
   return reading.draft();
+}
+
+/** Longer than any file of keys and certificates that somebody would hold as Base64. */
+const MAX_WRAPPED_BYTES = 16 * 1024 * 1024;
+
+/** The file that the whole body is the Base64 of, as secrets of Kubernetes and certificates of Windows and SAML are written; else the body. */
+function unwrapped(body: Buffer): Buffer {
+  if (body.length > MAX_WRAPPED_BYTES || !/^[A-Za-z0-9+/=\s]{32,}$/.test(body.toString('latin1', 0, 64))) return body;
+  const inner = fromBrokenBase64(body.toString('latin1'));
+  return inner !== undefined && isKnownFile(inner) ? inner : body;
+}
+
+function isKnownFile(bytes: Buffer): boolean {
+  if (isJavaKeyStore(bytes) || isKeybox(bytes)) return true;
+  return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }

@@ -24,6 +24,8 @@ export interface JavaKeyStore {
   readonly entries: JavaKeyStoreEntry[];
   /** Entries from the first one on whose end cannot be found. */
   readonly unread: number;
+  /** Where the digest over the entries stands; some tools leave zeros behind it. */
+  readonly end: number;
 }
 
 export function isJavaKeyStore(bytes: Buffer): boolean {
@@ -31,14 +33,14 @@ export function isJavaKeyStore(bytes: Buffer): boolean {
 }
 
 /** False when the password is not that of the store; its certificates can be read without. */
-export function isPasswordOf(bytes: Buffer, password: string): boolean {
-  const data = bytes.subarray(0, -DIGEST_BYTES);
+export function isPasswordOf(bytes: Buffer, end: number, password: string): boolean {
+  const data = bytes.subarray(0, end);
   const digest = createHash('sha1')
     .update(Buffer.from(password, 'utf16le').swap16())
     .update(WHITENER)
     .update(data)
     .digest();
-  return digest.equals(bytes.subarray(-DIGEST_BYTES));
+  return digest.equals(bytes.subarray(end, end + DIGEST_BYTES));
 }
 
 /**
@@ -57,9 +59,11 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
     return fields.block();
   };
   const entries: JavaKeyStoreEntry[] = [];
+  const damagedAt = (index: number) =>
+    ({ type, entries, unread: count - index, end: bytes.length - DIGEST_BYTES }) as const;
   for (let index = 0; index < count; index += 1) {
     const tag = fields.number();
-    if (tag < 1 || tag > SECRET_KEY) return { type, entries, unread: count - index };
+    if (tag < 1 || tag > SECRET_KEY) return damagedAt(index);
     const alias = fields.text();
     fields.skip(8);
     if (tag === 2) {
@@ -68,7 +72,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
     }
     if (tag === SECRET_KEY) {
       const sealed = fields.sealed();
-      if (sealed === undefined) return { type, entries, unread: count - index };
+      if (sealed === undefined) return damagedAt(index);
       entries.push({ alias, kind: 'secret-key', certificates: [], sealed });
       continue;
     }
@@ -76,7 +80,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
     const length = Math.min(fields.number(), MAX_ENTRIES);
     entries.push({ alias, kind: 'private-key', certificates: Array.from({ length }, certificate) });
   }
-  return { type, entries, unread: 0 };
+  return { type, entries, unread: 0, end: fields.position };
 }
 
 /** java.io.DataInput. */
@@ -84,6 +88,10 @@ class Fields {
   private at = 0;
 
   constructor(private readonly bytes: Buffer) {}
+
+  get position(): number {
+    return this.at;
+  }
 
   number(): number {
     const value = this.bytes.readUInt32BE(this.at);

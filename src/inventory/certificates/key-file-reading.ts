@@ -3,6 +3,7 @@ import type { DraftOccurrence } from '../model/document.js';
 import { dearmored } from '../../formats/openpgp/armor.js';
 import { readKeybox } from '../openpgp/containers.js';
 import { type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
+import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rfc3339, type FoundPrivateKey } from './credential-components.js';
@@ -10,7 +11,7 @@ import { type PemBlock, pemBlocks } from './pem-blocks.js';
 import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
+import { fromBrokenBase64, writePem } from '../../formats/encoding/base64.js';
 
 const NO_KEY = 'is a private key that does not tell which one it is';
 /** Labels of blocks that often stand beside certificates and keys. */
@@ -98,8 +99,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   const at = reading.place(block.line, null);
   const { label, bytes, text } = block;
   if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
-  else if (label === 'PKCS7' || label === 'CMS')
-    for (const der of signedCertificates(bytes) ?? []) reading.certificate(der, at);
+  else if (/^(?:PKCS7|PKCS #7 SIGNED DATA|CMS)$/.test(label)) signedInto(reading, bytes, at);
   else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
   else if (label.endsWith('PRIVATE KEY'))
     reading.item(() => reading.found.privateKey(readPrivateKeyFacts(block, password, reading.budget), at), NO_KEY);
@@ -109,6 +109,12 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   else reading.reject(`is a PEM block of a kind that is not taken: ${truncate(label, 60)}`);
 }
 
+function signedInto(reading: CredentialReading, bytes: Buffer, at: DraftOccurrence[]): void {
+  const certificates = signedCertificates(withDefiniteLengths(bytes));
+  if (certificates === undefined) reading.reject('is no PKCS #7 with signed data');
+  else for (const der of certificates) reading.certificate(der, at);
+}
+
 function publicKey(
   reading: CredentialReading,
   label: string,
@@ -116,11 +122,17 @@ function publicKey(
   text: string,
   at: DraftOccurrence[],
 ): void {
-  if (label === 'SSH2 PUBLIC KEY') return void reading.found.publicKey(readSshPublicKey(bytes, ''), at);
+  if (label === 'SSH2 PUBLIC KEY')
+    return void reading.found.publicKey(readSshPublicKey(bytes, clean(commentIn(text))), at);
   const { algorithm, fingerprint } =
-    label === 'PUBLIC KEY' ? describeSpki(bytes) : describePublicKey(createPublicKey(text));
+    label === 'PUBLIC KEY' ? describeSpki(bytes) : describePublicKey(createPublicKey(writePem(label, bytes)));
   const name = `public key ${fingerprint.slice(0, 16)}`;
   reading.found.publicKey({ name, fingerprint, algorithm, format: 'X.509' }, at);
+}
+
+/** The comment that the headers of an SSH key give (RFC 4716 section 3.3.2), its first line without its quotes. */
+function commentIn(text: string): string {
+  return /^Comment: "?([^"\r\n]{0,200})/im.exec(text)?.[1] ?? '';
 }
 
 /** As Windows tools write it, too: UTF-16, or with a byte order mark. */

@@ -5,6 +5,7 @@ import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
 import { readPkcs12 } from './pkcs12-store.js';
+import { readDerPrivateKey } from './private-key-reader.js';
 import { secretKeyFacts, type SecretKeyFacts, sealName } from './sealed-secret-key.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -12,9 +13,9 @@ const MAX_NAME = 500;
 
 /** JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
 export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, password: string): void {
-  if (password !== '' && !isPasswordOf(bytes, password))
+  const { type, entries, unread, end } = reading.whole(() => readJavaKeyStore(bytes));
+  if (password !== '' && !isPasswordOf(bytes, end, password))
     throw new Problem('refused', 'key-store.password', 'The key store is not opened by this password.');
-  const { type, entries, unread } = reading.whole(() => readJavaKeyStore(bytes));
   reading.format = type;
   const secrets = new SecretKeys(reading, bytes);
   for (const { alias, kind, certificates, sealed = null } of entries) {
@@ -58,15 +59,32 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
     const read = reading.certificate(der, reading.place(null, null));
     if (keyId !== undefined) byKeyId.set(keyId, read);
   }
-  for (const { name, keyId, securedBy } of keys) {
+  for (const { name, keyId, securedBy, der } of keys) {
     const own = byKeyId.get(keyId);
-    if (own === undefined) reading.reject('holds a private key without its certificate');
-    else reading.storedKey(name ?? '', own, securedBy, reading.place(null, name ?? null));
+    const at = reading.place(null, name ?? null);
+    if (own === undefined) lonelyKey(reading, { name, der, password, at });
+    else reading.storedKey(name ?? '', own, securedBy, at);
   }
   const secrets = new SecretKeys(reading, bytes);
-  for (const [index, { name, securedBy }] of found.entries())
-    secrets.add(name ?? `secret ${index + 1}`, undefined, securedBy, reading.place(null, name ?? null));
+  for (const [index, { name, securedBy, facts }] of found.entries())
+    secrets.add(name ?? `secret ${index + 1}`, facts, securedBy, reading.place(null, name ?? null));
   secrets.note();
+}
+
+interface LonelyKey {
+  readonly name: string | undefined;
+  readonly der: Buffer;
+  readonly password: string;
+  readonly at: DraftOccurrence[];
+}
+
+/** A private key beside which no certificate says what it is: it has to be opened for that. */
+function lonelyKey(reading: CredentialReading, { name, der, password, at }: LonelyKey): void {
+  reading.item(() => {
+    const key = readDerPrivateKey(der, password, reading.budget);
+    const title = truncate(clean(name ?? ''), MAX_NAME) || key.name;
+    reading.found.privateKey({ ...key, name: title }, at);
+  }, 'holds a private key that does not tell which one it is');
 }
 
 /** Secret keys of one store. Each is identified by store and alias: a hash of a short key would reveal it. */

@@ -4,38 +4,58 @@ export interface PemBlock {
   /** The words after BEGIN. */
   readonly label: string;
   readonly bytes: Buffer;
-  /** The block as it stands in the text. */
+  /** The block with its lines as they were first written. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
 }
 
-const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,60})-----/g;
+/** RFC 7468 section 3 allows every printing character in a label; RFC 4716 has four hyphens and a blank. */
+const BEGIN = /-----BEGIN ([!-,.-~ ]{1,60})-----|---- BEGIN (SSH2 [A-Z ]{1,40}) ----/g;
 
-/** The blocks of a PEM text (RFC 7468), in time that grows with its length; what stands between them is a comment. */
+/** The blocks of a text (RFC 7468, RFC 4716), in time that grows with its length; what stands between them is a comment. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = new RegExp(BEGIN);
   let line = 1;
   let counted = 0;
   for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
-    const label = found[1] ?? '';
-    const end = text.indexOf('-----END ', begin.lastIndex);
+    const [opening, pem, ssh] = found;
+    const [closing, hyphens] = ssh === undefined ? ['-----END ', '-----'] : ['---- END ', ' ----'];
+    const end = text.indexOf(closing, begin.lastIndex);
     if (end < 0) break;
     line += text.slice(counted, found.index).split('\n').length - 1;
     counted = found.index;
-    // Headers of old encrypted keys (RFC 1421) end at an empty line.
-    const inner = text.slice(begin.lastIndex, end);
-    const body = inner.includes(':') ? inner.slice(inner.search(/\r?\n\r?\n/)) : inner;
-    const closing = text.indexOf('-----', end + 9);
-    const after = closing < 0 ? text.length : closing + 5;
+    const inner = plainLines(text.slice(begin.lastIndex, end));
+    const last = text.indexOf(hyphens, end + closing.length);
+    const after = last < 0 ? text.length : last + hyphens.length;
     blocks.push({
-      label,
-      bytes: fromBrokenBase64(body) ?? Buffer.alloc(0),
-      text: text.slice(found.index, after),
+      label: pem ?? ssh ?? '',
+      bytes: fromBrokenBase64(withoutHeaders(inner)) ?? Buffer.alloc(0),
+      text: `${opening}${inner}${text.slice(end, after)}`,
       line,
     });
     begin.lastIndex = end;
   }
   return blocks;
+}
+
+/** Lines as they were before JSON or a shell escaped their ends, a file of settings indented them, or a mail quoted them. */
+function plainLines(text: string): string {
+  const broken = text.includes('\\n') ? text.replaceAll(/\\r\\n|\\[rn]/g, '\n') : text;
+  return broken.replaceAll(/^[> \t]+/gm, '');
+}
+
+/**
+ * What follows the headers of old encrypted keys, which end at an empty line (RFC 1421), and of SSH keys, which end before the first line that
+ * has no colon and goes on with none (RFC 4716 section 3.3).
+ */
+function withoutHeaders(inner: string): string {
+  if (!inner.includes(':')) return inner;
+  const blank = inner.search(/(?<=\S)\r?\n\r?\n/);
+  if (blank >= 0) return inner.slice(inner.indexOf('\n', blank));
+  const lines = inner.trimStart().split(/\r?\n/);
+  const isHeader = (line: string, index: number) => line.includes(':') || lines[index - 1]?.endsWith('\\') === true;
+  const first = lines.findIndex((line, index) => !isHeader(line, index));
+  return first < 0 ? '' : lines.slice(first).join('\n');
 }

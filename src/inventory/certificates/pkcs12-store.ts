@@ -3,7 +3,10 @@ import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculia
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/errors/problem.js';
 import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
-import { derElements } from '../../formats/asn1/der-reader.js';
+import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
+import { derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { secretKeyOf } from './bcfks-store.js';
+import type { SecretKeyFacts } from './sealed-secret-key.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
@@ -23,12 +26,22 @@ export interface Pkcs12Key {
   readonly keyId: string | undefined;
   /** The scheme that protects it; undefined for a key in the clear. */
   readonly securedBy: string | undefined;
+  /** PKCS #8, in the clear or encrypted. */
+  readonly der: Buffer;
 }
 
-/** A secret that lies in a store, in a form that its maker alone knows. */
+/** A secret that lies in a store. */
 export interface Pkcs12Secret {
   readonly name: string | undefined;
   readonly securedBy: string;
+  /** Undefined for what the password does not open, and for a form that its maker alone knows. */
+  readonly facts: SecretKeyFacts | undefined;
+}
+
+/** What opens the parts of a store. */
+interface Opening {
+  readonly password: string;
+  readonly budget: DerivationBudget;
 }
 
 export interface Pkcs12Store {
@@ -44,7 +57,7 @@ export function isPkcs12Store(bytes: Buffer): boolean {
 }
 
 /**
- * Reads a PKCS #12 store (RFC 7292). Keys are counted and named, never decrypted.
+ * Reads a PKCS #12 store (RFC 7292). Private keys are counted and named, not decrypted; of a secret key only algorithm and length are kept.
  *
  * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`.
  */
@@ -52,16 +65,18 @@ export function readPkcs12(bytes: Buffer, password: string, budget: DerivationBu
   const store: Pkcs12Store = { certificates: [], keys: [], secrets: [] };
   const { authSafe } = AsnConvert.parse(bytes, PFX);
   for (const part of AsnConvert.parse(octets(authSafe), AuthenticatedSafe))
-    for (const bag of AsnConvert.parse(contentsOf(part, password, budget), SafeContents)) take(bag, store);
+    for (const bag of AsnConvert.parse(contentsOf(part, password, budget), SafeContents))
+      take(bag, store, { password, budget });
   return store;
 }
 
-function octets({ content }: ContentInfo): ArrayBuffer {
-  return AsnConvert.parse(content, OctetString).buffer;
+function octets({ content }: ContentInfo): Buffer {
+  const { buffer } = AsnConvert.parse(content, OctetString);
+  return withDefiniteLengths(Buffer.from(buffer));
 }
 
 function contentsOf(part: ContentInfo, password: string, budget: DerivationBudget): Buffer {
-  if (part.contentType === DATA) return Buffer.from(octets(part));
+  if (part.contentType === DATA) return octets(part);
   if (part.contentType !== ENCRYPTED_DATA) throw unreadable('is encrypted for a recipient');
   const [data] = derElements(Buffer.from(part.content));
   const [, info] = derElements(data?.contents ?? Buffer.alloc(0));
@@ -80,7 +95,7 @@ function contentsOf(part: ContentInfo, password: string, budget: DerivationBudge
 function opened(decrypt: (password: string | null) => Buffer, password: string): Buffer {
   for (const candidate of password === '' ? ['', null] : [password])
     try {
-      const clear = decrypt(candidate);
+      const clear = withDefiniteLengths(decrypt(candidate));
       AsnConvert.parse(clear, SafeContents);
       return clear;
     } catch (error) {
@@ -95,28 +110,48 @@ function unreadable(detail: string): Problem {
   return new Problem('refused', 'key-store.cipher', `The certificates of the key store cannot be read: it ${detail}.`);
 }
 
-function take(bag: SafeBag, store: Pkcs12Store, depth = 0): void {
+function take(bag: SafeBag, store: Pkcs12Store, opening: Opening, depth = 0): void {
   if (bag.bagId === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
-    for (const inner of AsnConvert.parse(bag.bagValue, SafeContents)) take(inner, store, depth + 1);
+    for (const inner of AsnConvert.parse(bag.bagValue, SafeContents)) take(inner, store, opening, depth + 1);
   const keyId = attribute(bag, LOCAL_KEY_ID)?.toString('hex');
   const name = attribute(bag, FRIENDLY_NAME)?.swap16().toString('utf16le');
   if (bag.bagId === CERT_BAG) {
     const { certValue } = AsnConvert.parse(bag.bagValue, CertBag);
     store.certificates.push({ der: Buffer.from(AsnConvert.parse(certValue, OctetString).buffer), keyId });
   }
-  if (bag.bagId === KEY_BAG) store.keys.push({ name, keyId, securedBy: undefined });
-  if (bag.bagId === SECRET_BAG) store.secrets.push({ name, securedBy: secretScheme(Buffer.from(bag.bagValue)) });
-  if (bag.bagId === SHROUDED_KEY_BAG) store.keys.push({ name, keyId, securedBy: shroud(Buffer.from(bag.bagValue)) });
+  const value = Buffer.from(bag.bagValue);
+  if (bag.bagId === KEY_BAG) store.keys.push({ name, keyId, securedBy: undefined, der: value });
+  if (bag.bagId === SECRET_BAG) store.secrets.push({ name, ...secretIn(value, opening) });
+  if (bag.bagId === SHROUDED_KEY_BAG) store.keys.push({ name, keyId, securedBy: shroud(value), der: value });
 }
 
 /** A SecretBag: a type, and the secret, which keytool shrouds like a private key. */
-function secretScheme(bag: Buffer): string {
+function secretIn(bag: Buffer, opening: Opening): Omit<Pkcs12Secret, 'name'> {
   try {
     const [, value] = derElements(derElements(bag)[0]?.contents ?? Buffer.alloc(0));
     const [secret] = derElements(value?.contents ?? Buffer.alloc(0));
-    return shroud(secret?.contents ?? Buffer.alloc(0));
+    const shrouded = secret?.contents ?? Buffer.alloc(0);
+    return { securedBy: shroud(shrouded), facts: secretFacts(shrouded, opening) };
   } catch {
-    return 'PKCS #12';
+    return { securedBy: 'PKCS #12', facts: undefined };
+  }
+}
+
+/** The algorithm and the length of a key that PKCS #8 holds under a password; undefined when it stays closed. */
+function secretFacts(shrouded: Buffer, { password, budget }: Opening): SecretKeyFacts | undefined {
+  const [algorithm, content] = derElements(derElements(shrouded)[0]?.contents ?? Buffer.alloc(0));
+  const { decrypt } = passwordEncryption(algorithm?.raw ?? Buffer.alloc(0));
+  if (password === '' || decrypt === undefined || content === undefined) return undefined;
+  let clear: Buffer | undefined;
+  try {
+    clear = decrypt(content.contents, password, budget);
+    const [, identifier, key] = derElements(derElements(clear)[0]?.contents ?? Buffer.alloc(0));
+    const [id] = derElements(identifier?.contents ?? Buffer.alloc(0));
+    return id === undefined || key === undefined ? undefined : secretKeyOf(dotted(id.contents), key.contents.length);
+  } catch {
+    return undefined;
+  } finally {
+    clear?.fill(0);
   }
 }
 

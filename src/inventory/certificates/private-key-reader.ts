@@ -9,6 +9,7 @@ import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from '../key-algor
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { writePem } from '../../formats/encoding/base64.js';
 
 const OPENSSH_MAGIC = 'openssh-key-v1\0';
 
@@ -29,11 +30,12 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
  */
 export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, bytes, text } = block;
+  if (bytes.length === 0) throw new RangeError('no bytes of a key');
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
   const cipher = /^DEK-Info: *([A-Z0-9-]{1,40}),/m.exec(text)?.[1];
   if (cipher !== undefined && text.includes('ENCRYPTED')) return readOldEncrypted(block, cipher, password);
-  return found(createPrivateKey(text), undefined);
+  return found(createPrivateKey(writePem(label, bytes)), undefined);
 }
 
 /** The same of DER: PKCS #8, plain or encrypted, PKCS #1 and SEC 1. @throws Error when it is none of them. */

@@ -4,7 +4,7 @@ import type { Remark } from '../model/document.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
 import { type SchemaCheck, schemaNameOf } from './json-schema.js';
-import { repairTimes } from './repaired-times.js';
+import { repairTexts } from './repaired-texts.js';
 import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
@@ -71,7 +71,7 @@ export class BomLists {
     const faults = found.faults.length;
     if (check(item, found)) return true;
     if (this.mode === 'strict') return false;
-    if (repairTimes(item, found.path.length, found.faults.slice(faults), repairs)) {
+    if (repairTexts(item, found.path.length, found.faults.slice(faults), repairs)) {
       found.faults.splice(faults);
       found.duplicates.splice(before);
       return this.judge(list, item, found, repairs);

@@ -8,7 +8,7 @@ import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
 import { assetsOfBom, type Bom, type Dependency } from './connected-components.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
-import { repairTimes } from './repaired-times.js';
+import { repairTexts } from './repaired-texts.js';
 import { SchemaFaults } from './schema-faults.js';
 
 /**
@@ -106,7 +106,7 @@ function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, 
   if (mode === 'repair') lowerSerialNumber(head, repairs);
   let found = faultsOf(head, version);
   if (mode === 'strict') return found;
-  while (repairTimes(head, 0, found.faults, repairs)) found = faultsOf(head, version);
+  while (repairTexts(head, 0, found.faults, repairs)) found = faultsOf(head, version);
   if (found.duplicates.length === 0) return found;
   removeRepeated(found.duplicates, repairs);
   return faultsOf(head, version);

@@ -5,6 +5,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
+import { isKnown } from '../../platform/http/versions.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
 import type { ExportVersion } from './export-versions.js';
@@ -50,14 +51,14 @@ export class ExportController {
     @Query() { own, version, ...filter }: BomExportQuery,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
-    @Headers('if-none-match') known = '',
+    @Headers('if-none-match') known?: string,
   ): Promise<void> {
     const zipped = wantsGzip(encodings);
     const etagOf = (hash: string) => `"${hash}${zipped ? '-gzip' : ''}"`;
     const { tag, body } = await this.exporter.open(filter, {
       own,
       version,
-      knows: (current) => known.split(',').some((one) => one.trim() === etagOf(current)),
+      knows: (current) => isKnown(known, etagOf(current)),
     });
     void reply
       .header('etag', etagOf(tag))

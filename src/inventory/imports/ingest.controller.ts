@@ -1,6 +1,7 @@
 import { applyDecorators, Controller, Headers, HttpCode, HttpStatus, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { isUtf8 } from 'node:buffer';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { LARGEST_BODY_BYTES } from '../../platform/http/bodies/body-memory.js';
@@ -131,11 +132,14 @@ function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string
   return { mode, source, idempotencyKey: headers['idempotency-key'], password };
 }
 
-/** The text as it stands when it is not percent-encoded. */
+/** The text as it stands when it is not percent-encoded. curl sends a header as UTF-8 if that is what was typed; it arrives octet by octet. */
 function decoded(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const octets = Buffer.from(text, 'latin1');
+  const typed = isUtf8(octets) ? octets.toString('utf8') : text;
   try {
-    return text === undefined ? undefined : decodeURIComponent(text);
+    return decodeURIComponent(typed);
   } catch {
-    return text;
+    return typed;
   }
 }

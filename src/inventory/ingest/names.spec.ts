@@ -52,6 +52,12 @@ describe('a name is read whole', () => {
     ['crypto/algorithm/rsa@1.2.840.113549.1.1.7', 'HIGH', 'RSA'],
     ['x509.SHA384WithRSAPSS', 'MEDIUM', 'RSA'],
     ['aes256gcm16-prfsha384-ecp384', 'HIGH', 'EC'],
+    ['PKCS1WithMD5', 'CRITICAL', 'RSA'],
+    ['github.com/dedis/kyber/v4', 'HIGH', 'EC'],
+    ['Any-KEM(ML-KEM-1024,X448)', 'NONE', 'hybrid'],
+    ['ISO/IEC 9797-1 MAC Algorithm 3', 'HIGH', 'CBC-MAC'],
+    ['StarkCurve ECDSA', 'MEDIUM', 'ECDSA'],
+    ['Homomorphic ElGamal', 'HIGH', 'ElGamal'],
   ])('%s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family });
   });

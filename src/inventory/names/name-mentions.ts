@@ -81,7 +81,7 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
   return mentions;
 }
 
-const isOfRsa = (padding: string) => ['oaep', 'pss', 'pkcs1v15', 'pkcs1v15!'].includes(padding);
+const isOfRsa = (padding: string) => ['oaep', 'pss', 'pkcs1', 'pkcs1v15', 'pkcs1v15!'].includes(padding);
 
 function hasModulus(tokens: readonly NameToken[]): boolean {
   return tokens.some((token) => token.kind === 'family' && findFamily(token.family)?.sizes === 'modulus');

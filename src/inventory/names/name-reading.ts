@@ -23,6 +23,8 @@ export interface NameReading {
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
 const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+/** The major version at the end of the path of a Go module. */
+const MAJOR_VERSION = /\/v\d{1,3}$/;
 /** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
@@ -32,7 +34,7 @@ const PUBLIC_KEY_LIKE =
   /dsa|rsa|sig|sgn|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
 /** Families that are words of the language as well: a key named so says nothing. */
 const PLAIN_WORDS = new Set(
-  'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
+  'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
     ' ',
   ),
 );
@@ -53,7 +55,10 @@ function readKnown(text: string): NameReading | undefined {
   const suite = findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
   const known =
-    findKnownName(text) ?? findShortened(text, fragmentOf(text)) ?? findShortened(text, withoutPrefix(text));
+    findKnownName(text) ??
+    findShortened(text, fragmentOf(text)) ??
+    findShortened(text, withoutPrefix(text)) ??
+    findShortened(text, text.replace(MAJOR_VERSION, ''));
   if (known === undefined) return undefined;
   if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
   return { ...readWords(known.means), isWhole: true };

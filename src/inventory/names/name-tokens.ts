@@ -9,6 +9,9 @@ export type NameToken =
   | { readonly kind: 'list' };
 
 const LONGEST_NAME = 300;
+/** What a combiner of key encapsulations takes, as in QSF-KEM(ML-KEM-768,P-256): its commas stand between the parts of one algorithm. */
+const COMBINED = /KEM\([^()]{1,80}\)/g;
+const asOne = (combined: string) => combined.replaceAll(',', '+');
 const WORD_COST = 10;
 /** A word that goes on behind a hyphen, as in SHA-256, is likelier two words than one. */
 const GAP_COST = 4;
@@ -36,7 +39,9 @@ interface Step {
 /** Cuts a name into known words, numbers and what is left over, at the least cost: as few words as possible, and nothing left over if it can be. */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
-  for (const part of truncate(name, LONGEST_NAME).split(/[,;|]| or /)) {
+  for (const part of truncate(name, LONGEST_NAME)
+    .replaceAll(COMBINED, asOne)
+    .split(/[,;|]| or /)) {
     if (tokens.length > 0) tokens.push({ kind: 'list' });
     tokens.push(...cut(lettersOf(part)));
   }

@@ -4,7 +4,9 @@ import { BomText } from '../cyclonedx/bom-text.js';
 import { isMembers, bodyText, isUtf16, parseJson } from '../model/json.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { repeatedMember } from '../../platform/json/json-fault.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
+import { truncate } from '../../platform/text/truncate.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
@@ -28,15 +30,25 @@ const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode, source } = options;
+  const stranger = strangerBy(bytes);
+  if (stranger !== undefined) throw refused(stranger);
   if (kind === 'any' && !looksLikeJson(bytes)) return [whole(readCredentialFile(bytes, options))];
   const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
-  const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
-  if (!isMembers(document)) throw unknownFormat();
+  const text = bodyText(bytes);
+  const document = kind === 'ndjson' ? { assets: linesOf(text) } : parseJson(text);
+  if (!isMembers(document)) throw refused(NOTHING_KNOWN);
+  if (outline === undefined && kind !== 'ndjson') refuseRepeated(text);
   if (BOM_FORMATS.includes(document['bomFormat'])) return [readBom(new BomText(bytes, undefined), mode)];
   if (isSarif(document)) return readSarif(document, source).map(whole);
   if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
-  throw unknownFormat();
+  throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? NOTHING_KNOWN);
+}
+
+/** Of two lists of components only one would be read. A text whose outline is found has no member twice. */
+function refuseRepeated(text: string): void {
+  const twice = repeatedMember(text);
+  if (twice !== undefined) throw refused(`has the member "${truncate(twice, 64)}" twice`);
 }
 
 function isBom(bytes: Buffer, outline: Outline): boolean {
@@ -59,9 +71,33 @@ function utf16Start(bytes: Buffer): string {
   return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
 
-function unknownFormat(): Problem {
-  const detail =
-    'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
+const NOTHING_KNOWN =
+  'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
+const COMPRESSED = 'is compressed: send what is in it';
+/** Files that people have and that are not read, by their first octets in hexadecimal. */
+const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
+  ['1f8b', COMPRESSED],
+  ['28b52ffd', COMPRESSED],
+  ['425a68', COMPRESSED],
+  ['fd377a585a00', COMPRESSED],
+  ['504b0304', 'is a ZIP archive: send the files in it one by one'],
+  ['3c3f786d6c', 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well'],
+  ['3c626f6d', 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well'],
+];
+/** The same of JSON, by a member. */
+const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
+  ['spdxVersion', 'is SPDX, which has no cryptographic assets: send CycloneDX'],
+  ['@context', 'is JSON-LD, such as SPDX 3, which is not read: send CycloneDX'],
+  ['kty', 'is a JSON Web Key, which is not read: send the key as PEM'],
+  ['keys', 'is a set of JSON Web Keys, which is not read: send the keys as PEM'],
+];
+
+function strangerBy(bytes: Buffer): string | undefined {
+  const start = bytes.toString('hex', 0, 8);
+  return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
+}
+
+function refused(detail: string): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 

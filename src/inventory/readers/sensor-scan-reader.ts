@@ -2,7 +2,7 @@ import { bomCheck } from '../cyclonedx/bom-schemas.js';
 import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
 import { isMembers, type JsonMembers } from '../model/json.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
-import { repairTimes } from '../cyclonedx/repaired-times.js';
+import { repairTexts } from '../cyclonedx/repaired-texts.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type {
@@ -124,7 +124,7 @@ function itemFault(item: JsonMembers, at: string, found: Found): Fault {
   const component = credential === undefined ? item['component'] : NO_COMPONENT;
   const fault = faultOf(component, item['occurrence']);
   const repairs: Remark[] = [];
-  if (fault === undefined || found.mode === 'strict' || !repairTimes(item, 0, [fault], repairs)) return fault;
+  if (fault === undefined || found.mode === 'strict' || !repairTexts(item, 0, [fault], repairs)) return fault;
   for (const repair of repairs) found.repairs.push({ ...repair, pointer: `${at}${repair.pointer}` });
   return itemFault(item, at, found);
 }

@@ -58,6 +58,7 @@ describe('a rule of SARIF is about cryptography', () => {
     ['by a bare number in its properties', rule({ properties: { cwe: 327 } }), {}],
     ['by a list in its properties', rule({ properties: { cwe: ['CWE-327: broken algorithm'] } }), {}],
     ['by a tag', rule({ properties: { tags: ['security', 'CWE-327'] } }), {}],
+    ['by a tag in a list of its own', rule({ properties: { tags: [['CWE-327: Risky'], 'security'] } }), {}],
     ['by the taxa of the result', rule({}), {}, { taxa: [{ id: '327', toolComponent: { name: 'CWE' } }] }],
     [
       'by the taxa of the result, by index',

@@ -25,9 +25,9 @@ export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembe
   return typeof index === 'number' ? list[index] : undefined;
 }
 
-/** The texts of a list, or the text that stands in its place. */
+/** The texts of a list, or the text that stands in its place; some tools put one list into another. */
 export function textsOf(value: unknown): string[] {
-  const all = Array.isArray(value) ? (value as unknown[]) : [value];
+  const all = Array.isArray(value) ? (value as unknown[]).flat() : [value];
   return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
 }
 

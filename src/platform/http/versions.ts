@@ -28,6 +28,17 @@ export function expectedVersion(header: string | undefined): number {
   );
 }
 
+/**
+ * Whether If-None-Match names the representation that would be answered (RFC 9110 section 13.1.2). Tags are compared weakly: a proxy that
+ * compresses an answer makes its tag a weak one, and clients send it back so.
+ *
+ * @param tag with its quotation marks.
+ */
+export function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
+}
+
 /** Answer to a change that was meant for another version; `instance` is the path of the resource. */
 export function staleProblem(instance: string): Problem {
   return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });

@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../access/access.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { isKnown } from '../../platform/http/versions.js';
 import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
 
 /** First parts of the addresses of the console's pages. What is not here is the API's, and unknown there. */
@@ -109,7 +110,7 @@ async function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleF
   // Each coding is another representation, with a validator of its own (RFC 9110 section 8.8.3.3).
   const tag = coding === 'identity' ? file.tag : file.tag.replace(/"$/, `-${coding}"`);
   void reply.headers({ 'cache-control': caching, etag: tag, vary: 'Accept-Encoding' });
-  if (request.headers['if-none-match'] === tag) {
+  if (isKnown(request.headers['if-none-match'], tag)) {
     await reply.status(304).send();
     return;
   }

@@ -55,6 +55,7 @@ describe('times of a document', () => {
     ['without a time of day', '2027-03-01', '2027-03-01T00:00:00Z'],
     ['with a zone without colon', '2027-03-01T12:00:00+0000', '2027-03-01T12:00:00+00:00'],
     ['with a zone of hours alone', '2027-03-01T12:00:00-05', '2027-03-01T12:00:00-05:00'],
+    ['as OpenSSL prints it', 'Mar  1 12:00:00 2027 GMT', '2027-03-01T12:00:00Z'],
     ['with a zone in words', '2027-03-01 12:00:00 UTC', '2027-03-01T12:00:00Z'],
     ['with fractions and no zone', '2027-03-01T12:00:00.123456', '2027-03-01T12:00:00.123456Z'],
     ['with a comma before the fraction', '2027-03-01T12:00:00,5Z', '2027-03-01T12:00:00.5Z'],
@@ -94,4 +95,55 @@ describe('times of a document', () => {
       expect(() => read({ until: time }, 'repair')).toThrow(Problem);
     },
   );
+});
+
+/** What becomes of a document with these members, the first component among them. */
+function readWith(members: object, component: object = {}, mode: Mode = 'repair') {
+  const key = { type: 'cryptographic-asset', name: 'AES-256', cryptoProperties: { assetType: 'algorithm' } };
+  const body = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [{ ...key, ...component }] };
+  const bytes = Buffer.from(JSON.stringify({ ...body, ...members }));
+  const [document] = readBody(bytes, { kind: 'json', mode, source: undefined, password: undefined });
+  const draft = document?.draft();
+  const assets = [...(draft?.assets(new DraftRefs()) ?? [])];
+  return { assets, repairs: draft?.repairs.map(({ pointer, code }) => `${code} ${pointer}`) };
+}
+
+describe('members that say nothing', () => {
+  it.each([
+    ['null in the document', { serialNumber: null, metadata: null }, {}, ['/serialNumber', '/metadata']],
+    [
+      'null in a component',
+      {},
+      { version: null, description: null },
+      ['/components/0/version', '/components/0/description'],
+    ],
+    ['an empty serial number', { serialNumber: '' }, {}, ['/serialNumber']],
+    ['an empty time', { metadata: { timestamp: '' } }, {}, ['/metadata/timestamp']],
+  ])('are read as if they were not there: %s', (_, members, component, pointers) => {
+    const { assets, repairs } = readWith(members, component);
+    expect(assets).toHaveLength(1);
+    expect(repairs?.toSorted()).toEqual(pointers.map((pointer) => `empty.removed ${pointer}`).toSorted());
+    expect(() => readWith(members, component, 'strict')).toThrow(Problem);
+  });
+
+  it('are read so in place of a list, too: some generators write null when they find nothing', () => {
+    const { assets, repairs } = readWith({ components: null });
+    expect(assets).toEqual([]);
+    expect(repairs).toEqual(['empty.removed /components']);
+  });
+
+  it.each([
+    ['a name that is required', {}, { name: null }],
+    ['an item of a list', { components: [null] }, {}],
+  ])('refuse the document where they are %s', (_, members, component) => {
+    expect(() => readWith(members, component)).toThrow(/not valid CycloneDX/);
+  });
+});
+
+it('a reference with blanks and braces, as package managers copy it, is encoded', () => {
+  const externalReferences = [{ type: 'website', url: 'https://a.example/{path} to/x' }];
+  const { assets, repairs } = readWith({}, { externalReferences });
+  expect(repairs).toEqual(['reference.repaired /components/0/externalReferences/0/url']);
+  expect(JSON.stringify(assets)).toContain('https://a.example/%7Bpath%7D%20to/x');
+  expect(() => readWith({}, { externalReferences }, 'strict')).toThrow(Problem);
 });

@@ -1,0 +1,155 @@
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { DraftRefs } from '../model/draft-refs.js';
+import { readCredentialFile } from './credential-reader.js';
+
+const PASSWORD = 'changeit';
+
+function read(bytes: Buffer | string, password?: string) {
+  const draft = readCredentialFile(Buffer.from(bytes), { source: 'host:/file', password });
+  const components = [...draft.assets(new DraftRefs())].map(({ component }) => component);
+  const names = components.map(({ name, cryptoProperties }) => `${cryptoProperties?.assetType} ${name}`);
+  return { ...draft, names: names.filter((name) => !name.startsWith('algorithm')).sort() };
+}
+
+/** Of OpenSSL, for files.example, P-256. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBhzCCAS2gAwIBAgIUMdy2WuSY3vH7Iivk50PrutXgLS8wCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNZmlsZXMuZXhhbXBsZTAgFw0yNjExMjYyMzQxNDBaGA8yMTI2
+MTEwMjIzNDE0MFowGDEWMBQGA1UEAwwNZmlsZXMuZXhhbXBsZTBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABPLN62RIdc3GWUHExzmkJhkeqlai1prLVXLC48X95a1t
+7/L39QzkFNUwwdIsHO0F8oY8hO1vPXCvWaBFt3osJxOjUzBRMB0GA1UdDgQWBBTA
+PRW9ad3E72Kzt3TRTFs6CgsZpzAfBgNVHSMEGDAWgBTAPRW9ad3E72Kzt3TRTFs6
+CgsZpzAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIEVG09sODJjU
+S+bAGkn4Ec7MPCnnmEy8vDMZIWL89g3tAiEA84JngFBDIfxft+miviAysFSOSYWx
+TAVzkpZ8rzrKKdQ=
+-----END CERTIFICATE-----`;
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const PKCS8 = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+const PKCS1 = String(privateKey.export({ type: 'pkcs1', format: 'pem' }));
+const ENCRYPTED = String(
+  privateKey.export({ type: 'pkcs1', format: 'pem', cipher: 'aes-128-cbc', passphrase: PASSWORD }),
+);
+
+const eachLine = (text: string, change: (line: string) => string) => text.trimEnd().split('\n').map(change).join('\n');
+
+describe('PEM as other programs left it', () => {
+  it.each<[string, (text: string) => string]>([
+    ['indented, as YAML holds it', (text) => eachLine(text, (line) => `    ${line}`)],
+    ['quoted by a mail', (text) => eachLine(text, (line) => `> ${line}`)],
+    ['with the ends of its lines escaped, as JSON and .env files hold it', (text) => text.replaceAll('\n', '\\n')],
+    ['with CR and LF escaped', (text) => text.replaceAll('\n', '\\r\\n')],
+    ['with blanks behind its lines', (text) => eachLine(text, (line) => `${line}  `)],
+    ['with a comment before it', (text) => `Bag Attributes: <No Attributes>\n\n${text}`],
+  ])('is read %s', (_, change) => {
+    const plain = [CERTIFICATE, PKCS8, PKCS1, ENCRYPTED].map((text) => read(text, PASSWORD));
+    const changed = [CERTIFICATE, PKCS8, PKCS1, ENCRYPTED].map((text) => read(change(text), PASSWORD));
+    expect(changed.map(({ names }) => names)).toEqual(plain.map(({ names }) => names));
+    expect(changed.flatMap(({ rejected }) => rejected)).toEqual([]);
+  });
+
+  it('is read in one line', () => {
+    const { names, rejected } = read(PKCS8.replaceAll('\n', ''));
+    expect(rejected).toEqual([]);
+    expect(names).toEqual(read(PKCS8).names);
+  });
+
+  it.each([
+    ['PKCS #7 SIGNED DATA', ['is no PKCS #7 with signed data'], []],
+    ['X9.42 DH PARAMETERS', [], ['pem.passed-over']],
+    ['RSA PRIVATE KEY', ['is a private key that does not tell which one it is'], []],
+  ])('is known by the label %s, and reported when there is nothing in it', (label, faults, notes) => {
+    const { names, warnings, rejected } = read(`-----BEGIN ${label}-----\n-----END ${label}-----\n${CERTIFICATE}`);
+    expect(names).toContain('certificate files.example');
+    expect(rejected.map(({ detail }) => detail)).toEqual(faults);
+    expect(warnings.map(({ code }) => code)).toEqual(notes);
+  });
+});
+
+describe('a public key of SSH', () => {
+  const blob = () => {
+    const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+    const field = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+    return Buffer.concat([field(Buffer.from('ssh-ed25519')), field(Buffer.from(x, 'base64url'))]).toString('base64');
+  };
+
+  it.each([
+    ['with a comment', 'Comment: "ops at site b"\n', 'ops at site b'],
+    ['with headers that go on', 'Subject: ops\nComment: "made by \\\na long program"\nx-note: \\\nmore\n', 'made by'],
+  ])('is read in the form of RFC 4716, %s', (_, headers, name) => {
+    const { names, rejected } = read(
+      `---- BEGIN SSH2 PUBLIC KEY ----\n${headers}${blob()}\n---- END SSH2 PUBLIC KEY ----\n`,
+    );
+    expect(rejected).toEqual([]);
+    expect(names).toEqual([expect.stringContaining(name)]);
+  });
+});
+
+describe('Base64 of a file', () => {
+  it.each([
+    ['a certificate without its lines of PEM', Buffer.from(CERTIFICATE.replaceAll(/-----[^-]+-----|\s/g, ''))],
+    ['PEM, as a secret of Kubernetes holds it', Buffer.from(Buffer.from(CERTIFICATE).toString('base64'))],
+  ])('is read: %s', (_, bytes) => {
+    expect(read(bytes).names).toEqual(read(CERTIFICATE).names);
+  });
+
+  it('of what is no file of keys is not taken for a key', () => {
+    expect(() => read(randomBytes(300).fill(0x41, 0, 4).toString('base64'))).toThrow(/holds no certificate/);
+  });
+});
+
+/** A JKS with one trusted certificate, with a digest under the password behind its entries. */
+function javaKeyStore(): Buffer {
+  const der = Buffer.from(CERTIFICATE.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
+  const number = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
+  const text = (value: string) => Buffer.concat([number(value.length).subarray(2), Buffer.from(value)]);
+  const entry = [number(2), text('shop'), Buffer.alloc(8), text('X.509'), number(der.length), der];
+  const data = Buffer.concat([number(0xfeedfeed), number(2), number(1), ...entry]);
+  const password = Buffer.from(PASSWORD, 'utf16le').swap16();
+  const digest = createHash('sha1').update(password).update('Mighty Aphrodite').update(data).digest();
+  return Buffer.concat([data, digest]);
+}
+
+describe('a key store', () => {
+  it('of Java is opened although zeros follow it', () => {
+    const padded = Buffer.concat([javaKeyStore(), Buffer.alloc(200)]);
+    expect(read(padded, PASSWORD).names).toEqual(read(javaKeyStore(), PASSWORD).names);
+    expect(() => read(padded, 'another')).toThrow(/not opened by this password/);
+  });
+
+  /** keytool -genseckey -keyalg AES -keysize 256 -storetype PKCS12 */
+  const SECRET_KEY = Buffer.from(
+    'MIIBlwIBAzCCAUEGCSqGSIb3DQEHAaCCATIEggEuMIIBKjCCASYGCSqGSIb3DQEHAaCCARcEggETMIIBDzCCAQsGCyqGSIb3DQEMCgEFoIHDMIHABgsqhkiG9w0BDAoBAqCBsASBrTCBqjBmBgkqhkiG9w0BBQ0wWTA4BgkqhkiG9w0BBQwwKwQU1a3pSBIpMTmNNztXSq1Sw8cTTEUCAicQAgEgMAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBBTZ5NAHpyO/+Dj9Or3MoehBED/rkjXXraL2Izet6U+lYXW+m8oAdmcebreoumOCFrjPMH7MQC0xpfVuMqvZtGyn35lxYqTSXToeFyQHSmyyutcMTYwEQYJKoZIhvcNAQkUMQQeAgBzMCEGCSqGSIb3DQEJFTEUBBJUaW1lIDE3OTU3MzU1MjkwODMwTTAxMA0GCWCGSAFlAwQCAQUABCCmL1gn1Ztu5uJTwZBJiWpnFigVx0Flmu+dlyYPdiKrFQQU8O0a46tgWhBczjJ7lfdor3tPlDACAicQ',
+    'base64',
+  );
+
+  it('of PKCS #12 tells algorithm and length of its secret keys to who has its password', () => {
+    const sizes = (password?: string) => {
+      const draft = readCredentialFile(SECRET_KEY, { source: 'host:/s.p12', password });
+      return [...draft.assets(new DraftRefs())].flatMap(
+        ({ component }) => component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'] ?? [],
+      );
+    };
+    expect(sizes(PASSWORD)).toEqual([256]);
+    expect(read(SECRET_KEY, PASSWORD).warnings).toEqual([]);
+    expect(sizes('another')).toEqual([]);
+  });
+
+  /** openssl pkcs12 -export -nocerts, of a key on P-256 */
+  const LONELY_KEY = Buffer.from(
+    'MIIBngIBAzCCAVQGCSqGSIb3DQEHAaCCAUUEggFBMIIBPTCCATkGCSqGSIb3DQEHAaCCASoEggEmMIIBIjCCAR4GCyqGSIb3DQEMCgECoIHvMIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAhfo2cXvjIupAICCAAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEGw3ty3FwPEqC903v2bi5KYEgZDeW4yveV47+E0YH7QZ8WUJki0XzZfo8RI8bFCBcVkB2FskoKUaWavSKXjKTLVWBE8aCfVlbn7CzeTI5TDJQlcNOHqBnmUoWkneJLvubRIR4t/F/zLSgOIqTQ3xSgtNPaHECBYt6tACcVt0waCUy/MavHZa+XQpEodTK5E0PoDlSXT0NjUQCmwpe+X3jdQzakoxHTAbBgkqhkiG9w0BCRQxDh4MAGwAbwBuAGUAbAB5MEEwMTANBglghkgBZQMEAgEFAAQgGLMfeLe3vWa2n5KM3LK+JLJJEdqsz+qj8RRsc/bFIsUECJRlyLDCx/J9AgIIAA==',
+    'base64',
+  );
+
+  it('of PKCS #12 may hold a private key without a certificate: it is listed by what it is, or by what protects it', () => {
+    expect(read(LONELY_KEY, PASSWORD).names).toEqual(['related-crypto-material lonely']);
+    const { names, rejected } = read(LONELY_KEY, '');
+    expect(names).toEqual(['related-crypto-material lonely']);
+    expect(rejected).toEqual([]);
+  });
+});
+
+it('public and private half of a key are told apart whatever they look like', () => {
+  const { names } = read(`${String(publicKey.export({ type: 'pkcs1', format: 'pem' }))}\n${PKCS1}`);
+  expect(names).toEqual([expect.stringContaining('private key'), expect.stringContaining('public key')]);
+});

@@ -1,0 +1,108 @@
+import type { Fault } from '../../platform/errors/problem.js';
+import { truncate } from '../../platform/text/truncate.js';
+import type { Remark } from '../model/document.js';
+import { isDateTime } from '../model/date-time.js';
+
+/** The faults that checks report for a text that is no time, and for one that is no reference. */
+const NO_TIME = 'must be a date-time';
+const NO_REFERENCE = 'must be a iri-reference';
+const ALMOST =
+  /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/;
+const MAX_REPAIRS = 1000;
+
+/**
+ * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
+ * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; OpenSSL's own way to print times is read.
+ * Undefined for a text that is no time.
+ */
+function repairedTime(text: string): string | undefined {
+  const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] =
+    ALMOST.exec(fromOpenssl(text) ?? text) ?? [];
+  if (date === undefined) return undefined;
+  const time = `${date}T${minutes}:${seconds === '60' ? '59' : seconds}${fraction === undefined ? '' : `.${fraction}`}`;
+  const [, sign, hours, offset = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  const repaired = `${time}${sign === undefined ? 'Z' : `${sign}${hours}:${offset}`}`;
+  return isDateTime(repaired) ? repaired : undefined;
+}
+
+const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates. */
+function fromOpenssl(text: string): string | undefined {
+  const [, month = '', day = '', time = '', year = ''] = PRINTED.exec(text) ?? [];
+  const number = MONTHS.indexOf(month) + 1;
+  if (number === 0) return undefined;
+  return `${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}T${time}Z`;
+}
+
+/** Encodes what a reference may not have: blanks, braces and the like (RFC 3987 section 2.2). */
+function repairedReference(text: string): string {
+  return text.trim().replaceAll(/[\s<>"{}|\\^`]/g, encodeURIComponent);
+}
+
+/**
+ * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, and members
+ * that are null or empty, which say as much as members that are not there. Answers whether all faults were of these kinds: then they are gone,
+ * or a required member is missing.
+ *
+ * @param depth steps of the pointers that lead to `root` itself.
+ */
+export function repairTexts(root: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
+  const found = new Map(faults.map((fault) => [fault.pointer, repairOf(root, depth, fault)]));
+  if (found.size === 0 || [...found.values()].includes(undefined)) return false;
+  for (const [pointer, repair] of found) {
+    if (repair === undefined) continue;
+    const { holder, member, value, code, detail } = repair;
+    if (value === undefined) Reflect.deleteProperty(holder, member);
+    else holder[member] = value;
+    if (repairs.length < MAX_REPAIRS) repairs.push({ pointer, code, detail });
+  }
+  return true;
+}
+
+interface Place {
+  readonly holder: Record<string, unknown>;
+  readonly member: string;
+}
+
+interface Repair extends Place {
+  /** Undefined when the member is removed. */
+  readonly value: string | undefined;
+  readonly code: string;
+  readonly detail: string;
+}
+
+function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Repair | undefined {
+  const place = placeOf(root, depth, pointer);
+  if (place === undefined) return undefined;
+  const value = place.holder[place.member];
+  if ((value === null || value === '') && !Array.isArray(place.holder)) {
+    const said = value === null ? 'was null' : 'was an empty text';
+    return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
+  }
+  if (typeof value !== 'string') return undefined;
+  const [code, kind, repaired] =
+    detail === NO_TIME
+      ? ['time.repaired', 'time of RFC 3339', repairedTime(value)]
+      : ['reference.repaired', 'reference of RFC 3987', detail === NO_REFERENCE ? repairedReference(value) : undefined];
+  if (repaired === undefined) return undefined;
+  return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
+}
+
+/** The object or list that holds what a pointer leads to; undefined where there is nothing. */
+function placeOf(root: unknown, depth: number, pointer: string): Place | undefined {
+  const steps = pointer
+    .split('/')
+    .slice(1 + depth)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const member = steps.pop();
+  let holder: unknown = root;
+  for (const step of steps) {
+    if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, step)) return undefined;
+    holder = (holder as Record<string, unknown>)[step];
+  }
+  if (member === undefined || typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, member))
+    return undefined;
+  return { holder: holder as Record<string, unknown>, member };
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { readBody } from './body-reader.js';
+
+const BOM = '{"bomFormat":"CycloneDX","specVersion":"1.6","components":[]}';
+const read = (bytes: Buffer, kind: 'any' | 'json') =>
+  readBody(bytes, { kind, mode: 'repair', source: undefined, password: undefined });
+
+describe('a file that is not read', () => {
+  it.each([
+    ['a compressed document', gzipSync(BOM), 'is compressed'],
+    ['a ZIP archive', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(60)]), 'is a ZIP archive'],
+    ['CycloneDX in XML', Buffer.from('<?xml version="1.0"?>\n<bom/>'), 'CycloneDX is read as JSON'],
+    ['CycloneDX in XML without a declaration', Buffer.from('<bom xmlns="x"/>'), 'CycloneDX is read as JSON'],
+    ['SPDX 2', Buffer.from('{"spdxVersion":"SPDX-2.3"}'), 'is SPDX'],
+    ['SPDX 3', Buffer.from('{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld"}'), 'SPDX 3'],
+    ['a JSON Web Key', Buffer.from('{"kty":"EC"}'), 'JSON Web Key'],
+    ['a set of them', Buffer.from('{"keys":[]}'), 'JSON Web Keys'],
+    ['JSON of another kind', Buffer.from('{"results":[]}'), 'neither CycloneDX JSON'],
+    ['a list', Buffer.from('[]'), 'neither CycloneDX JSON'],
+    [
+      'a document with two lists of components',
+      Buffer.from(BOM.replace('"components"', '"components":[],"components"')),
+      'has the member "components" twice',
+    ],
+  ])('is refused by what it is: %s', (_, bytes, words) => {
+    for (const kind of ['any', 'json'] as const) expect(() => read(bytes, kind)).toThrow(words);
+  });
+});
