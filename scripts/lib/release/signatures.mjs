@@ -42,7 +42,8 @@ export async function cryptographyBill({ client, url, token, source, version, fi
   } finally {
     await asked({ url, token }, 'DELETE', `/api/sensors/${sensor.id}`);
   }
-  const query = `version=1.6&source=${encodeURIComponent(name)}`;
+  // A sensor reports a path as `NAME:PATH`, and a large one in several parts.
+  const query = `version=1.6&q=${encodeURIComponent(`source="${name}:*"`)}`;
   const text = JSON.stringify(await asked({ url, token }, 'GET', `/api/export/cyclonedx?${query}`));
   const bill = JSON.parse(text.replaceAll(`${source}/`, ''));
   if ((bill.components ?? []).length === 0) throw new Failure('The product found no cryptography in its own sources');
