@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
-import { exchange, type HttpAnswer } from './http-exchange.js';
+import { exchange, type HttpAnswer, isOk, retryAfterOf } from './http-exchange.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -152,10 +152,6 @@ function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefine
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };
 
-function isOk({ statusCode }: HttpAnswer): boolean {
-  return statusCode >= 200 && statusCode < 300;
-}
-
 function errorOf(answer: HttpAnswer, content: string): ClientError {
   const { statusCode: status, statusMessage = '' } = answer;
   const { code = `HTTP ${status}`, detail = statusMessage, scope } = problemOf(content);
@@ -170,12 +166,6 @@ function problemOf(content: string): Problem {
   } catch {
     return {};
   }
-}
-
-/** In seconds; this service sends no dates. */
-function retryAfterOf({ headers }: HttpAnswer): number | undefined {
-  const header = headers['retry-after'] ?? '';
-  return /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
 function unreachable(url: string, error: Error): ClientError {
