@@ -132,7 +132,7 @@ async function complete(text: string): Promise<void> {
 }
 
 async function certificateAlerts(): Promise<void> {
-  const rule = { name: 'ending', condition: 'certificate-expiring', parameters: { days: 30 }, severity: 'high' };
+  const rule = { name: 'ending', condition: 'certificate-expiring', parameters: { days: 30 }, severity: 'critical' };
   const { status, body } = await service.call('POST', '/api/alert-rules', { key: apiKey, body: rule });
   if (status !== 201) throw new Error(JSON.stringify(body));
   const count = async () => {
