@@ -41,6 +41,11 @@ export class CpuMeter {
   }
 }
 
+/** Milliseconds of CPU that a process has taken since it started; 0 where there is no /proc. */
+export function cpuMsOf(pid: number): number {
+  return (ticksOf(pid) * 1000) / TICKS_PER_SECOND;
+}
+
 function ticksOf(pid: number): number {
   try {
     const [user = '0', system = '0'] =

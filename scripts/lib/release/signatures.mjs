@@ -4,6 +4,8 @@ import { Failure } from '../failure.mjs';
 import { must } from './artifacts.mjs';
 
 export const RELEASE_KEY = 'release-key.pem';
+/** The sensor is removed as soon as it has reported; this is for a release that is killed before. */
+const SENSOR_DAYS = 1;
 
 /**
  * Signs files by the client that is being released, and has openssl verify each signature.
@@ -22,31 +24,45 @@ export async function signAll({ client, url, token, key, out, names }) {
   }
 }
 
-/** What the product finds of cryptography in its own sources, as CycloneDX: its sensor reports it, and the service exports it. */
+/**
+ * What the product finds of cryptography in its own sources, as CycloneDX: its sensor reports it, and the service exports it. The sensor is
+ * registered for this scan alone, with a key that can do nothing but report.
+ */
 export async function cryptographyBill({ client, url, token, source, version, file }) {
   const name = `sealwright-release-${version}`;
-  const env = { ...process.env, SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: token };
   const spool = path.join(path.dirname(source), 'spool');
-  await must(process.execPath, [client, 'sensor', path.join(source, 'src'), '--source', name, '--spool', spool], {
-    env,
-  });
-  const address = `${url}/api/export/cyclonedx?version=1.6&source=${encodeURIComponent(name)}`;
-  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
-  const text = await answer.text();
-  if (!answer.ok) throw new Failure(`The inventory was not exported (${answer.status})`, '', text);
+  const expiry = new Date(Date.now() + SENSOR_DAYS * 86_400_000).toISOString();
+  // One of a release that was killed may still be there.
+  const body = { name: `${name} ${new Date().toISOString()}`, kind: 'host', expiry };
+  const sensor = await asked({ url, token }, 'POST', '/api/sensors', body);
+  try {
+    const env = { ...process.env, SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: sensor.key };
+    const args = [client, 'sensor', path.join(source, 'src'), '--source', name, '--spool', spool];
+    await must(process.execPath, args, { env });
+  } finally {
+    await asked({ url, token }, 'DELETE', `/api/sensors/${sensor.id}`);
+  }
+  // A sensor reports a path as `NAME:PATH`, and a large one in several parts.
+  const query = `version=1.6&q=${encodeURIComponent(`source="${name}:*"`)}`;
+  const text = JSON.stringify(await asked({ url, token }, 'GET', `/api/export/cyclonedx?${query}`));
   const bill = JSON.parse(text.replaceAll(`${source}/`, ''));
   if ((bill.components ?? []).length === 0) throw new Failure('The product found no cryptography in its own sources');
   writeFileSync(file, `${JSON.stringify(bill, null, 2)}\n`);
 }
 
 async function publicKey(url, token, name) {
-  const answer = await fetch(`${url}/api/v1/signing-keys?limit=200`, { headers: { authorization: `Bearer ${token}` } });
-  if (!answer.ok)
-    throw new Failure(
-      `The keys of ${url} cannot be read (${answer.status})`,
-      'SEALWRIGHT_TOKEN is a token or an API key.',
-    );
-  const key = (await answer.json()).items.find((item) => item.name === name);
+  const { items } = await asked({ url, token }, 'GET', '/api/v1/signing-keys?limit=200');
+  const key = items.find((item) => item.name === name);
   if (key === undefined) throw new Failure(`There is no signing key "${name}"`);
   return key.publicKey;
+}
+
+/** The JSON that the service answers. */
+async function asked({ url, token }, method, address, body) {
+  const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) };
+  const answer = await fetch(`${url}${address}`, { method, headers, body: body && JSON.stringify(body) });
+  const text = await answer.text();
+  if (answer.ok) return text === '' ? undefined : JSON.parse(text);
+  const rights = 'SEALWRIGHT_TOKEN needs the rights that docs/releases.md names.';
+  throw new Failure(`${method} ${address} was answered with ${answer.status}`, rights, text);
 }

@@ -1,7 +1,9 @@
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
+import { exchange, type HttpAnswer, isOk, retryAfterOf } from './http-exchange.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -55,52 +57,59 @@ export class ApiClient {
 
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are of every shape; commands read what the API describes
   async call(method: string, path: string, options: CallOptions = {}): Promise<any> {
-    let response = await this.sent(method, path, options);
-    if (response.status === 401 && (await this.renewed())) response = await this.sent(method, path, options);
-    if (response.ok) return response.status === 204 ? undefined : await response.json();
-    throw await errorOf(response);
+    const answer = await this.answered(method, path, options);
+    const content = await text(answer);
+    if (answer.statusCode === 204) return undefined;
+    if (isOk(answer)) return JSON.parse(content);
+    throw errorOf(answer, content);
   }
 
   /** The body of an answer that may be too large to hold, and may take long. */
   async stream(path: string): Promise<AsyncIterable<unknown>> {
-    const options = { limitMs: LONGEST_STREAM_MS };
-    let response = await this.sent('GET', path, options);
-    if (response.status === 401 && (await this.renewed())) response = await this.sent('GET', path, options);
-    if (response.ok && response.body !== null) return response.body;
-    throw await errorOf(response);
+    const answer = await this.answered('GET', path, { limitMs: LONGEST_STREAM_MS });
+    if (isOk(answer)) return answer;
+    throw errorOf(answer, await text(answer));
   }
 
-  private async sent(method: string, path: string, options: CallOptions): Promise<Response> {
+  /** The answer, with a renewed credential when the first one had ended. */
+  private async answered(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
+    const answer = await this.sent(method, path, options);
+    if (answer.statusCode !== 401 || !(await this.renewed())) return answer;
+    answer.resume();
+    return this.sent(method, path, options);
+  }
+
+  private async sent(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
     const { repeatable = method === 'GET' } = options;
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.send(method, path, options).catch((error: unknown) => error as Error);
       options.signal?.throwIfAborted();
-      const passing = response instanceof Error || PASSING.has(response.status);
+      const passing = response instanceof Error || PASSING.has(response.statusCode);
       if (!passing || !repeatable || attempt === ATTEMPTS) {
         if (response instanceof Error) throw unreachable(this.credentials.url, response);
         return response;
       }
-      const asked = response instanceof Error ? undefined : retryAfterOf(response);
+      const asked = response instanceof Error ? undefined : retryAfterOf(response.resume());
       const seconds = asked ?? 2 ** (attempt - 1) / 4;
       await sleep(Math.min(seconds, LONGEST_PAUSE_S) * 1000);
     }
   }
 
-  private send(method: string, path: string, options: CallOptions): Promise<Response> {
+  private send(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
     const { body, json, headers, limitMs = CALL_MS, signal } = options;
-    const { token } = this.credentials;
-    const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    const { token, url } = this.credentials;
+    const content = json ?? (body === undefined ? undefined : JSON.stringify(body));
     const timeout = AbortSignal.timeout(limitMs);
-    return fetch(`${this.credentials.url}${path}`, {
+    return exchange({
       method,
+      url: `${url}${path}`,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(content === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      body: text ?? null,
+      body: content,
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-      redirect: 'error',
     });
   }
 
@@ -143,21 +152,25 @@ function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefine
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };
 
-async function errorOf(response: Response): Promise<ClientError> {
-  const problem = (await response.json().catch(() => ({}))) as Problem;
-  const { code = `HTTP ${response.status}`, detail = response.statusText, scope } = problem;
+function errorOf(answer: HttpAnswer, content: string): ClientError {
+  const { statusCode: status, statusMessage = '' } = answer;
+  const { code = `HTTP ${status}`, detail = statusMessage, scope } = problemOf(content);
   const missing = scope === undefined ? '' : ` (missing scope: ${scope})`;
-  const { status } = response;
-  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response), code); // prettier-ignore
+  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(answer), code); // prettier-ignore
 }
 
-/** In seconds; this service sends no dates. */
-function retryAfterOf(response: Response): number | undefined {
-  const header = response.headers.get('retry-after') ?? '';
-  return /^\d+$/.test(header) ? Number(header) : undefined;
+/** What stands before the service answers in its own words. */
+function problemOf(content: string): Problem {
+  try {
+    return (JSON.parse(content) ?? {}) as Problem;
+  } catch {
+    return {};
+  }
 }
 
 function unreachable(url: string, error: Error): ClientError {
-  const reason = error.cause instanceof Error ? error.cause.message : error.message;
+  const { message, name } = error.cause instanceof Error ? error.cause : error;
+  // Of several addresses that were tried none has the message.
+  const reason = message === '' ? ((error as NodeJS.ErrnoException).code ?? name) : message;
   return new ClientError(EXIT.failed, `${url} does not answer: ${reason}`);
 }

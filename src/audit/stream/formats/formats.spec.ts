@@ -1,4 +1,8 @@
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LeafRow } from '../../log/leaf-rows.reader.js';
 import { logLeafOf } from '../../log/log-leaf.js';
@@ -144,6 +148,37 @@ describe('CEF', () => {
 });
 
 describe('OCSF', () => {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const schema = join(import.meta.dirname, '../../../../test/audit/ocsf-1.5.0.schema.json');
+  const isEvent = ajv.compile(JSON.parse(readFileSync(schema, 'utf8')) as object);
+  const faultsOf = (changes: Partial<LeafRow>) => {
+    isEvent(JSON.parse(ocsfOf(leafOf(changes))));
+    return isEvent.errors ?? [];
+  };
+
+  it.each<[string, Partial<LeafRow>]>([
+    ['a change', {}],
+    ['a sign-in', { action: 'auth.signed-in' }],
+    ['a refusal by an API key', { actorKind: 'api-key', outcome: 'refused', action: 'signing.refused' }],
+    ['background work', { actorKind: 'system', source: '' }],
+    ['a call over IPv6', { source: '2001:db8::7' }],
+    ['the record of a signature', { kind: 'record', record: '{"a":1}' }],
+    ['an entry that somebody else wrote', { kind: 'foreign' }],
+    ['an entry that was removed', { kind: null, entryId: null, at: null as never }],
+  ])('is an event of the published schema, of its class and with its attributes alone: %s', (_what, changes) => {
+    expect(faultsOf(changes)).toEqual([]);
+  });
+
+  it('stays one, whatever an entry holds', () => {
+    fc.assert(
+      fc.property(wildRow, (changes) => {
+        expect(faultsOf(changes)).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it('names class, activity, actor and place', () => {
     expect(JSON.parse(ocsfOf(leafOf()))).toMatchObject({
       class_uid: 6003,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { asciiJson } from './json.format.js';
 import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
@@ -28,6 +29,8 @@ const STATUS: Readonly<Record<string, number>> = { done: 1, refused: 2, failed: 
 /** Informational, Medium, High; Critical for what somebody else did to the log. */
 const SEVERITY: Readonly<Record<string, number>> = { done: 1, refused: 3, failed: 4 };
 const CRITICAL = 5;
+/** Types of the object User; whoever else acts, such as an API key, is `Other` under its own name. */
+const USER_TYPES: Readonly<Record<string, number>> = { user: 1, system: 3, anonymous: 0, unknown: 0 };
 
 /**
  * A leaf as an event of OCSF (Open Cybersecurity Schema Framework), in JSON on one line. `metadata.log_name` and `metadata.sequence` name it;
@@ -36,9 +39,9 @@ const CRITICAL = 5;
 export function ocsfOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId, record } = leaf;
   const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
-  const user = { uid: actor.id, name: actor.name, type: actor.kind };
+  const user = { uid: actor.id, name: actor.name, type: actor.kind, type_id: USER_TYPES[actor.kind] ?? OTHER };
   return asciiJson({
-    ...classified(action, user),
+    ...classified(action, user, target),
     severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY[outcome] ?? CRITICAL),
     status_id: STATUS[outcome] ?? 0,
     // Of an entry that is gone only the log knows that it was there.
@@ -56,13 +59,12 @@ export function ocsfOf(leaf: StreamedLeaf): string {
     },
     actor: { user },
     src_endpoint: endpointOf(source),
-    resources: [{ type: target.kind, uid: target.id }],
     unmapped: { kind, detail, record },
   });
 }
 
-/** Class and activity of an action, with what the class requires. */
-function classified(action: string, user: object): object {
+/** Class and activity of an action, with what only the class has: a sign-in is about its user, and has no resources. */
+function classified(action: string, user: object, target: { kind: string; id: string }): object {
   const signIn = SIGN_IN[action];
   const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
   const ids = signIn === undefined ? API_ACTIVITY : AUTHENTICATION;
@@ -71,11 +73,14 @@ function classified(action: string, user: object): object {
     activity_id: activity,
     ...(activity === OTHER ? { activity_name: action } : {}),
     type_uid: ids.class_uid * 100 + activity,
-    ...(signIn === undefined ? { api: { operation: action } } : { user, service: { name: 'Sealwright' } }),
+    ...(signIn === undefined
+      ? { api: { operation: action }, resources: [{ type: target.kind, uid: target.id }] }
+      : { user, service: { name: 'Sealwright' } }),
   };
 }
 
-/** Background work has no address. */
+/** Background work has no address; `ip` takes nothing but one. */
 function endpointOf(source: string): object {
-  return source === '' ? { svc_name: 'sealwright' } : { ip: source };
+  if (source === '') return { svc_name: 'sealwright' };
+  return isIP(source) === 0 ? { name: source } : { ip: source };
 }

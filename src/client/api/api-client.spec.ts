@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ApiClient } from './api-client.js';
+import { EXIT } from './exit-codes.js';
+import { readEnvironment } from './transport.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A server that answers the calls one after the other; the last answer stands for all that come after. */
+async function serving(...answers: RequestListener[]) {
+  const sockets = new Set<Socket>();
+  const bodies: string[] = [];
+  let calls = 0;
+  const server = createServer((request, response) => {
+    sockets.add(request.socket);
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      bodies.push(body);
+      answers[Math.min(calls++, answers.length - 1)]?.(request, response);
+    });
+  });
+  servers.push(server.listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = await ApiClient.open({ ...readEnvironment(), token: 'secret' }, url);
+  return { api, bodies, sockets, calls: () => calls };
+}
+
+const json =
+  (status: number, body: object, headers = {}): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+describe('a call of the service', () => {
+  it('has the credential and JSON, and resolves with the JSON of the answer', async () => {
+    const { api, bodies } = await serving((request, response) =>
+      json(200, { method: request.method, authorization: request.headers.authorization })(request, response),
+    );
+    expect(await api.call('POST', '/a', { body: { text: 'ä' } })).toEqual({
+      method: 'POST',
+      authorization: 'Bearer secret',
+    });
+    expect(bodies).toEqual(['{"text":"ä"}']);
+  });
+
+  it('after another one takes the same connection', async () => {
+    const { api, sockets } = await serving(json(200, {}), json(422, {}), json(200, {}));
+    await api.call('POST', '/a', { body: {} });
+    await api.call('POST', '/a', { body: {} }).catch(() => undefined);
+    await api.call('GET', '/a');
+    expect(sockets.size).toBe(1);
+  });
+
+  it('that may be repeated is, while the service is busy', async () => {
+    const { api, calls } = await serving(json(503, {}, { 'retry-after': '0' }), json(200, { done: true }));
+    expect(await api.call('POST', '/a', { body: {}, repeatable: true })).toEqual({ done: true });
+    expect(calls()).toBe(2);
+  });
+
+  it('that may not be repeated is not', async () => {
+    const { api, calls } = await serving(json(503, { code: 'busy', detail: 'Not now.' }), json(200, {}));
+    await expect(api.call('POST', '/a', { body: {} })).rejects.toMatchObject({
+      message: 'Not now. [busy]',
+      status: 503,
+    });
+    expect(calls()).toBe(1);
+  });
+
+  it('is not redirected: another place would get the credential', async () => {
+    const { api, calls } = await serving(json(302, {}, { location: '/elsewhere' }), json(200, {}));
+    await expect(api.call('GET', '/a')).rejects.toMatchObject({ message: 'Found [HTTP 302]', exitCode: EXIT.failed });
+    expect(calls()).toBe(1);
+  });
+
+  it('fails when its answer ends in the middle', async () => {
+    const { api } = await serving((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('{"a":', () => response.destroy());
+    });
+    await expect(api.call('GET', '/a')).rejects.toThrow('aborted');
+  });
+
+  it('is over after its time', async () => {
+    const { api } = await serving(() => undefined);
+    await expect(api.call('POST', '/a', { body: {}, limitMs: 50 })).rejects.toThrow(/does not answer: .*timeout/);
+  });
+
+  it('ends when nobody waits for it any more', async () => {
+    const { api } = await serving(() => undefined);
+    const program = new AbortController();
+    const call = api.call('GET', '/a', { signal: program.signal });
+    program.abort(new Error('the program is gone'));
+    await expect(call).rejects.toThrow('the program is gone');
+  });
+
+  it('says why there was no answer', async () => {
+    const api = await ApiClient.open({ ...readEnvironment(), token: 'secret' }, 'http://127.0.0.1:1');
+    await expect(api.call('POST', '/a', { body: {} })).rejects.toThrow(/does not answer: .*ECONNREFUSED/);
+  });
+});
