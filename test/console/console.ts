@@ -58,6 +58,20 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('navigation', { name: 'Main navigation' }).waitFor({ state: 'attached' });
 }
 
+/**
+ * Opens a page as a link does: the program stays, and axe-core in it, which a browser takes longer to load than to run. Views of the page that
+ * is open are loaded anew. That every address is answered by the same document, `served.spec.ts` proves.
+ */
+export async function goTo(page: Page, url: string, path: string): Promise<void> {
+  if (path.includes('?') || path === new URL(page.url()).pathname) {
+    await page.goto(`${url}${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    return;
+  }
+  await page.evaluate(`document.querySelector('main h1').dataset.left = 'yes'; history.pushState({}, '', '${path}')`);
+  await page.locator('main h1:not([data-left])').waitFor();
+}
+
 /** What a page shows while something is on its way to it; a plot is there once it has its first line. */
 const WAITING =
   '.pf-v6-c-skeleton, .pf-v6-c-spinner, main [aria-busy=true], .sw-chart[data-near=true]:not(:has(svg path))';

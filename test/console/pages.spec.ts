@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, startChromium } from '../support/browser.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { lookedAt, picture, settled, signIn, visit } from './console.js';
+import { goTo, lookedAt, picture, settled, signIn, visit } from './console.js';
 import { PAGES } from './pages.js';
 import { populate } from './populate.js';
 
@@ -53,8 +53,7 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () =>
     await signIn(page, admin.adminEmail, admin.adminPassword);
     const left = [...PAGES];
     const faultsOf = async (tab: Page, each: string) => {
-      await tab.goto(`${service.url}${addressOf(each)}`);
-      await tab.getByRole('heading', { level: 1 }).waitFor();
+      await goTo(tab, service.url, addressOf(each));
       const signedOut = (await signInHeading(tab).isVisible()) ? [`${each} shows the sign-in`] : [];
       return [...signedOut, ...(await lookedAt(tab, fileNameOf(each)))];
     };

@@ -45,6 +45,8 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     name: 'releases',
     keys: ['demo-rsa'],
     stages: [{ group: 'release managers', threshold: 1 }],
+    conditions: [{ fact: 'verified.ref', op: 'in', values: ['refs/tags/v*'] }],
+    unless: [{ fact: 'verified.runner_environment', op: 'in', values: ['self-hosted'] }],
   });
   const firmware = { digest: Buffer.alloc(32, 9).toString('base64'), key: 'demo-rsa' };
   const metadata = { filename: 'firmware-a7.bin', ticket: 'REL-1042' };

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { newApprovers, newGuardedKey } from '../../approvals/approvers.js';
+import { newApprovers, newGuardedKey, vote } from '../../approvals/approvers.js';
 import { signIn, visit } from '../console.js';
 import { anHourLater, type ConsolePlace } from '../place.js';
 import { sign, signature } from './signing.js';
@@ -47,5 +47,66 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     expect(asked.filter((path) => path === `/api/v1/sign/requests/${id}`).length).toBeLessThan(4);
     requester.assertClean();
     await requester.context.close();
+  });
+
+  it('a key makes its certificate once people approve, its policy is tried before it asks less, and what restricts it stays', async () => {
+    const { service, apiKey, asAdmin, url } = at();
+    const [approver] = await newApprovers(at(), 1);
+    if (approver === undefined) throw new Error('nobody can approve');
+    const { key, policy } = await newGuardedKey(at(), [{ members: [approver], threshold: 1 }]);
+    const { page, context, assertClean } = await asAdmin(`/keys/${key.id}`);
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Self-signed certificate' }).click();
+    await dialog.getByRole('textbox', { name: 'Common name' }).fill('Release 2027');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: `${key.name}.crt` }).waitFor();
+    const requestId = page.url().split('/').at(-1);
+    const request = await service.call('GET', `/api/v1/sign/requests/${requestId}`, { key: apiKey });
+    await vote(service, request.body.approvalId, approver);
+    await page.getByRole('button', { name: 'Store the certificate' }).click();
+    await page.getByText('The certificate was stored').first().waitFor();
+
+    await page.goto(`${url}/policies`);
+    await page.getByRole('button', { name: `Actions for ${policy.body.name}` }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const rows = (name: string) => dialog.getByRole('group', { name: new RegExp(`^${name}.* 1$`) });
+    await dialog.getByRole('button', { name: 'Add a condition' }).click();
+    const condition = rows('Approval is needed only when');
+    await condition.getByRole('combobox', { name: 'What' }).selectOption('Runner');
+    await condition.getByRole('textbox', { name: 'Values' }).fill('self-hosted');
+    await dialog.getByRole('button', { name: 'Add an exception' }).click();
+    const exception = rows('Approval is not needed when');
+    await exception.getByRole('combobox', { name: 'What' }).selectOption('Signature format');
+    await exception.getByRole('textbox', { name: 'Values' }).fill('raw');
+    await dialog.getByRole('button', { name: 'Try on past requests' }).click();
+    const tried = dialog.getByRole('row', { name: `${key.name}.crt` });
+    await tried.getByText('No approval').waitFor();
+    await tried.getByText('The exception applies:').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body: saved } = await service.call('GET', `/api/v1/approval-policies/${policy.body.id}`, { key: apiKey });
+    expect(saved).toMatchObject({
+      conditions: [{ fact: 'verified.runner_environment', op: 'in', values: ['self-hosted'] }],
+      unless: [{ fact: 'format', op: 'in', values: ['raw'] }],
+    });
+
+    await page.goto(`${url}/keys/${key.id}`);
+    await page.getByText('CN=Release 2027').first().waitFor();
+    const restrict = async (act: () => Promise<void>) => {
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await act();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await restrict(async () => {
+      await dialog.getByRole('button', { name: 'Add a claim' }).click();
+      await dialog.getByRole('textbox', { name: 'Values' }).fill('org/app');
+    });
+    await page.getByText('org/app').waitFor();
+    await restrict(() => dialog.getByRole('spinbutton').first().fill('7'));
+    const { body: restricted } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
+    expect(restricted.constraints).toEqual({ verified: [{ claim: 'repository', values: ['org/app'] }], perDay: 7 });
+    assertClean();
+    await context.close();
   });
 }

@@ -30,7 +30,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await page.goto(`${url}/settings/workload-trusts`);
     await page.getByRole('button', { name: 'Create a trust' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('releases');
-    await dialog.getByRole('textbox', { name: 'Claim' }).fill('repository');
+    await dialog.getByRole('combobox', { name: 'Claim' }).selectOption('Repository');
     await dialog.getByRole('textbox', { name: 'Values' }).fill(`octo-org/another\n${GITHUB.repository}`);
     await dialog.getByRole('textbox', { name: 'Keys' }).fill('*');
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -83,7 +83,8 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('staff');
     await dialog.getByRole('combobox', { name: 'SSH CA' }).selectOption({ label: 'people-by-rule (Users)' });
     await dialog.getByRole('combobox', { name: 'Caller' }).selectOption('person');
-    await dialog.getByRole('textbox', { name: 'Claim' }).fill('email');
+    await dialog.getByRole('combobox', { name: 'Claim' }).selectOption('Another claim …');
+    await dialog.getByRole('textbox', { name: 'Claim name' }).fill('email');
     await dialog.getByRole('textbox', { name: 'Values' }).fill('ann@example.org');
     await dialog.getByRole('textbox', { name: 'Principals' }).fill('{email:local}');
     await dialog.getByRole('button', { name: 'Save' }).click();

@@ -90,7 +90,8 @@ function Rows<Row>({ items, columns, rowKey }: RowsProps<Row>) {
   return drawn.map((row) => (
     <Tr key={rowKey(row)}>
       {columns.map((column) => (
-        <Td key={column.name} dataLabel={column.name} isActionCell={column.isAction ?? false}>
+        // On a phone a labelled action would take half of the width from everything else.
+        <Td key={column.name} {...(column.isAction ? { isActionCell: true } : { dataLabel: column.name })}>
           {column.cell(row)}
         </Td>
       ))}

@@ -63,7 +63,12 @@ export function FilterBar({ filters, children }: { filters: readonly Filter[]; c
   const [showsAll, setShowsAll] = useState(false);
   const shown = filters.filter(({ isRare, param }) => !isRare || showsAll || one(param) !== undefined);
   return (
-    <Toolbar clearAllFilters={clear} clearFiltersButtonText={t('list.clear')} inset={{ default: 'insetNone' }}>
+    <Toolbar
+      clearAllFilters={clear}
+      clearFiltersButtonText={t('list.clear')}
+      numberOfFiltersText={(count) => t('list.filters', { count })}
+      inset={{ default: 'insetNone' }}
+    >
       <ToolbarContent>
         <ToolbarGroup variant="filter-group">
           {shown.map((filter) =>

@@ -30,6 +30,16 @@ function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
   return fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small';
 }
 
+/** A second button of a form, which tries what was filled in and leaves the form open. */
+interface Trial {
+  readonly name: string;
+  readonly action: UseMutationResult<unknown, ApiProblem, Values>;
+  /** Whether the values can be tried; always without it. */
+  readonly when?: (values: Values) => boolean;
+  /** What the trial found, below the fields. */
+  readonly found: ReactNode;
+}
+
 interface FormDialogProps {
   readonly title: string;
   readonly lead?: string;
@@ -38,13 +48,14 @@ interface FormDialogProps {
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
   readonly isDanger?: boolean;
   readonly onClose: () => void;
+  readonly trial?: Trial;
   /** Content above the fields. */
   readonly children?: ReactNode;
 }
 
 /** A form dialog: fields, the problem of a failed submission, Enter submits and Escape closes. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, lead, submit, fields, action, isDanger = false, onClose, children } = props;
+  const { title, lead, submit, fields, action, isDanger = false, onClose, trial, children } = props;
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
@@ -58,17 +69,19 @@ export function FormDialog(props: FormDialogProps) {
     keep(field, value);
     setTouched((before) => ({ ...before, [field.name]: value }));
   };
-  const send = (event: SyntheticEvent) => {
+  const send = (event: SyntheticEvent<HTMLFormElement, SubmitEvent>) => {
     event.preventDefault();
     const filled = Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
     const wrong = shown.find(({ kind, name }) => kind === 'json' && filled[name] === undefined);
     setUnreadable(wrong?.name);
-    if (wrong === undefined) action.mutate(filled, { onSuccess: onClose });
+    if (wrong !== undefined) return;
+    if (isTrial(event)) trial?.action.mutate(filled);
+    else action.mutate(filled, { onSuccess: onClose });
   };
   return (
     <Modal
       isOpen={!isAsking}
-      variant={children ? 'large' : sizeOf(fields)}
+      variant={children || trial ? 'large' : sizeOf(fields)}
       onClose={onClose}
       aria-labelledby={`${id}-title`}
     >
@@ -89,6 +102,11 @@ export function FormDialog(props: FormDialogProps) {
             />
           ))}
         </Form>
+        {trial !== undefined && (
+          <div role="status" className="sw-trial">
+            {trial.action.isError ? <Problem error={trial.action.error} /> : trial.found}
+          </div>
+        )}
       </ModalBody>
       <ModalFooter>
         <Button
@@ -100,6 +118,18 @@ export function FormDialog(props: FormDialogProps) {
         >
           {submit}
         </Button>
+        {trial !== undefined && (trial.when === undefined || trial.when(values)) && (
+          <Button
+            type="submit"
+            form={id}
+            name={TRIAL}
+            variant="secondary"
+            isLoading={trial.action.isPending}
+            isDisabled={trial.action.isPending}
+          >
+            {trial.name}
+          </Button>
+        )}
         <Button variant="link" onClick={onClose}>
           {t('cancel')}
         </Button>
@@ -107,6 +137,10 @@ export function FormDialog(props: FormDialogProps) {
     </Modal>
   );
 }
+
+const TRIAL = 'trial';
+const isTrial = ({ nativeEvent: { submitter } }: SyntheticEvent<HTMLFormElement, SubmitEvent>) =>
+  submitter?.getAttribute('name') === TRIAL;
 
 interface RowProps extends ControlProps {
   readonly isUnreadable: boolean;

@@ -2,6 +2,8 @@ export interface Option {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
+  /** Options of a cell with the same group stand together under its name. */
+  readonly group?: string;
 }
 
 interface Common {
@@ -21,8 +23,10 @@ export interface RowColumn {
   readonly label: string;
   readonly kind?: 'text' | 'number' | 'lines';
   readonly options?: readonly Option[];
-  readonly placeholder?: string;
+  readonly placeholder?: string | ((row: Row) => string);
   readonly isOptional?: boolean;
+  /** The cell is shown, and its value sent, only if this returns true. */
+  readonly when?: (row: Row) => boolean;
 }
 
 /** Texts of the cells of a row. */
@@ -93,6 +97,7 @@ function rowsFrom({ columns }: RowsField, rows: readonly Row[]): object[] {
   return rows.map((row) =>
     Object.fromEntries(
       columns
+        .filter(({ when }) => when === undefined || when(row))
         .map(({ name, kind }) => [name, (row[name] ?? '').trim(), kind] as const)
         .filter(([, text]) => text !== '')
         .map(([name, text, kind]) => [name, cellFrom(text, kind)]),

@@ -1,8 +1,15 @@
-import { Button, FormSelect, FormSelectOption, TextArea, TextInput } from '@patternfly/react-core';
+import {
+  Button,
+  FormSelect,
+  FormSelectOption,
+  FormSelectOptionGroup,
+  TextArea,
+  TextInput,
+} from '@patternfly/react-core';
 import PlusCircleIcon from '@patternfly/react-icons/dist/esm/icons/plus-circle-icon';
 import TimesIcon from '@patternfly/react-icons/dist/esm/icons/times-icon';
 import { useI18n } from '../i18n/i18n.js';
-import { type Field, newRow, type Row, type RowColumn } from './form-fields.js';
+import { type Field, newRow, type Option, type Row, type RowColumn } from './form-fields.js';
 
 interface FormRowsProps {
   readonly id: string;
@@ -22,16 +29,18 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
         // Rows have no identity but their position.
         // oxlint-disable-next-line react/no-array-index-key
         <div key={index} className="sw-row" role="group" aria-label={`${field.label} ${index + 1}`}>
-          {field.columns.map((column) => (
-            <Cell
-              key={column.name}
-              id={`${id}-${index}-${column.name}`}
-              column={column}
-              isFirst={index === 0}
-              text={row[column.name] ?? ''}
-              onChange={(text) => change(index, column.name, text)}
-            />
-          ))}
+          {field.columns
+            .filter(({ when }) => when === undefined || when(row))
+            .map((column) => (
+              <Cell
+                key={column.name}
+                id={`${id}-${index}-${column.name}`}
+                column={column}
+                row={row}
+                isFirst={index === 0}
+                onChange={(text) => change(index, column.name, text)}
+              />
+            ))}
           {(rows.length > 1 || !field.isRequired) && (
             <Button
               variant="plain"
@@ -57,7 +66,7 @@ interface CellProps {
   readonly column: RowColumn;
   /** True for the first row, which shows the labels of its cells. */
   readonly isFirst: boolean;
-  readonly text: string;
+  readonly row: Row;
   readonly onChange: (text: string) => void;
 }
 
@@ -75,14 +84,13 @@ function Cell(props: CellProps) {
   );
 }
 
-function CellControl({ id, column, text, onChange }: CellProps) {
+function CellControl({ id, column, row, onChange }: CellProps) {
   const { name, label, kind, options, placeholder = label, isOptional = false } = column;
+  const text = row[name] ?? '';
   if (options !== undefined) {
     return (
       <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>
-        {options.map(({ value, label: option }) => (
-          <FormSelectOption key={value} value={value} label={option} />
-        ))}
+        <CellOptions options={options} />
       </FormSelect>
     );
   }
@@ -90,7 +98,7 @@ function CellControl({ id, column, text, onChange }: CellProps) {
     id,
     name,
     'aria-label': label,
-    placeholder,
+    placeholder: typeof placeholder === 'string' ? placeholder : placeholder(row),
     isRequired: !isOptional,
     autoComplete: 'off',
     value: text,
@@ -113,5 +121,22 @@ function CellControl({ id, column, text, onChange }: CellProps) {
       {...(kind === 'number' ? { min: 1 } : {})}
       onChange={(_event, written) => onChange(written)}
     />
+  );
+}
+
+function CellOptions({ options }: { options: readonly Option[] }) {
+  const groups = [...new Set(options.map(({ group }) => group))];
+  const listed = (group: string | undefined) =>
+    options
+      .filter((option) => option.group === group)
+      .map(({ value, label }) => <FormSelectOption key={value} value={value} label={label} />);
+  return groups.map((group) =>
+    group === undefined ? (
+      listed(group)
+    ) : (
+      <FormSelectOptionGroup key={group} label={group}>
+        {listed(group)}
+      </FormSelectOptionGroup>
+    ),
   );
 }

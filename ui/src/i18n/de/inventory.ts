@@ -26,6 +26,7 @@ export const inventory: Record<keyof typeof english, string> = {
   'assets.expiresBefore': 'Läuft ab vor',
   'assets.export': 'Als CycloneDX exportieren',
   'assets.export17': 'Als CycloneDX 1.7 exportieren',
+  'assets.exportCsv': 'Als CSV exportieren',
   'assets.exportSigned': 'Signiert exportieren',
   'assets.exportSigned.lead':
     'Das Dokument enthält seine Signatur (JSF), und das Signieren wird protokolliert wie jedes andere. Ein Schlüssel, der eine Freigabe erfordert, kann hier nicht signieren; verwenden Sie dafür sealwright bom sign.',

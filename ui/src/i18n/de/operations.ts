@@ -1,7 +1,11 @@
 import type { operations as english } from '../en/operations.js';
 
 export const operations: Record<keyof typeof english, string> = {
+  'alert.notify': 'Erneut benachrichtigen',
+  'alert.notified': 'Die Benachrichtigungen sind unterwegs',
   'alert.acknowledge': 'Bestätigen',
+  'alert.own': 'Zuweisen oder stummschalten',
+  'alert.own.lead': 'Wer sich um diesen Alarm kümmert, und bis wann niemand benachrichtigt wird.',
   'alert.reopen': 'Wieder öffnen',
   'alert.resolve': 'Erledigen',
 
@@ -53,6 +57,8 @@ export const operations: Record<keyof typeof english, string> = {
   'audit.actor': 'Akteur',
   'audit.at': 'Zeitpunkt',
   'audit.checkpoint': 'Vom HSM signierter Checkpoint',
+  'audit.export': 'Protokoll exportieren',
+  'audit.key': 'Schlüssel des Protokolls',
   'audit.lead': 'Wer was wann und von wo aus getan hat. Änderungen am Log sind erkennbar.',
   'audit.noCheckpoint': 'Es gibt noch keinen Checkpoint',
   'audit.none': 'Noch keine Einträge',
@@ -60,6 +66,7 @@ export const operations: Record<keyof typeof english, string> = {
   'audit.root': 'Wurzel des Merkle-Baums',
   'audit.sealed': 'Vom Checkpoint erfasste Einträge',
   'audit.source': 'Quelladresse',
+  'audit.verify': 'Selbst prüfen',
   'audit.target': 'Ziel',
 
   'channel.email': 'E-Mail',
@@ -72,6 +79,7 @@ export const operations: Record<keyof typeof english, string> = {
   'component.mail': 'E-Mail',
   'component.queue': 'Warteschlange',
   'component.redis': 'Redis',
+  'component.replication': 'Replikation',
   'component.secrets': 'Gespeicherte Geheimnisse',
   'component.tsa': 'Zeitstempeldienst',
   'component.workers': 'Hintergrundprozesse',

@@ -16,6 +16,8 @@ export const shell: Record<keyof typeof english, string> = {
 
   'list.clear': 'Alle Filter entfernen',
   'list.fewerFilters': 'Weniger Filter',
+  'list.filters': '{count} Filter gesetzt',
+  'list.filters.one': '1 Filter gesetzt',
   'list.moreFilters': 'Weitere Filter',
   'list.next': 'Weiter',
   'list.nothingFound': 'Keine Treffer',

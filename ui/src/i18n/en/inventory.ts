@@ -25,6 +25,7 @@ export const inventory = {
   'assets.expiresBefore': 'Expires before',
   'assets.export': 'Export as CycloneDX',
   'assets.export17': 'Export as CycloneDX 1.7',
+  'assets.exportCsv': 'Export as CSV',
   'assets.exportSigned': 'Export signed',
   'assets.exportSigned.lead':
     'The document carries its signature (JSF), and the signing is recorded like any other. A key that requires approval cannot sign here; use sealwright bom sign instead.',

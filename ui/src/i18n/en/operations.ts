@@ -1,6 +1,10 @@
 /** Alerts, the audit log and health. */
 export const operations = {
+  'alert.notify': 'Notify again',
+  'alert.notified': 'The notifications are on their way',
   'alert.acknowledge': 'Acknowledge',
+  'alert.own': 'Assign or mute',
+  'alert.own.lead': 'Who looks after this alert, and until when nobody is notified of it.',
   'alert.reopen': 'Reopen',
   'alert.resolve': 'Resolve',
 
@@ -52,6 +56,8 @@ export const operations = {
   'audit.actor': 'Actor',
   'audit.at': 'Time',
   'audit.checkpoint': 'Checkpoint signed by the HSM',
+  'audit.export': 'Export the log',
+  'audit.key': 'Key of the log',
   'audit.lead': 'Who did what, when and from where. Changes to the log are detectable.',
   'audit.noCheckpoint': 'There is no checkpoint yet',
   'audit.none': 'No entries yet',
@@ -60,6 +66,7 @@ export const operations = {
   'audit.sealed': 'Entries covered by the checkpoint',
   'audit.source': 'Source address',
   'audit.target': 'Target',
+  'audit.verify': 'Verify it yourself',
 
   'channel.email': 'E-mail',
   'channel.webhook': 'Webhook',
@@ -71,6 +78,7 @@ export const operations = {
   'component.mail': 'E-mail',
   'component.queue': 'Queue',
   'component.redis': 'Redis',
+  'component.replication': 'Replication',
   'component.secrets': 'Stored secrets',
   'component.tsa': 'Timestamp authority',
   'component.workers': 'Background workers',

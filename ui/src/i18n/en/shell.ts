@@ -14,6 +14,8 @@ export const shell = {
 
   'list.clear': 'Clear all filters',
   'list.fewerFilters': 'Fewer filters',
+  'list.filters': '{count} filters applied',
+  'list.filters.one': '1 filter applied',
   'list.moreFilters': 'More filters',
   'list.next': 'Next',
   'list.nothingFound': 'No results found',

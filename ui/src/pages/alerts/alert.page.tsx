@@ -11,8 +11,9 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getAlertOptions, listAlertNotificationsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { acknowledgeAlert, reopenAlert, resolveAlert } from '../../api/generated/sdk.gen.js';
+import { acknowledgeAlert, changeAlert, notifyAlert, reopenAlert, resolveAlert } from '../../api/generated/sdk.gen.js';
 import type { AlertView, NotificationView } from '../../api/generated/types.gen.js';
+import { ifMatch } from '../../api/client.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -21,7 +22,8 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { Person } from '../../patterns/person.js';
+import { Person, useUsers } from '../../patterns/person.js';
+import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Severity } from './alerts.page.js';
@@ -51,14 +53,20 @@ export function AlertPage() {
   );
 }
 
-function Actions({ alert: { id, status, title } }: { alert: AlertView }) {
+function Actions({ alert }: { alert: AlertView }) {
   const { t } = useI18n();
   const { may } = useSession();
+  const { id, status, title } = alert;
   const [act, setAct] = useState<Act>();
+  const [isOwning, setOwning] = useState(false);
   const action = useAction(
     (values: Values): Promise<{ data: unknown }> => ACTS[act ?? 'acknowledge']({ path: { id }, body: values }),
     { changes: ['getAlert', 'listAlert'], done: t('saved') },
   );
+  const tell = useAction((_nothing: undefined) => notifyAlert({ path: { id } }), {
+    changes: ['getAlert', 'listAlert'],
+    done: t('alert.notified'),
+  });
   if (!may('alerts:write')) return null;
   const usable: readonly Act[] =
     status === 'RESOLVED' ? ['reopen'] : status === 'ACKNOWLEDGED' ? ['resolve'] : ['acknowledge', 'resolve'];
@@ -72,7 +80,21 @@ function Actions({ alert: { id, status, title } }: { alert: AlertView }) {
             </Button>
           </ActionListItem>
         ))}
+        <ActionListItem>
+          <Button variant="secondary" onClick={() => setOwning(true)}>
+            {t('alert.own')}
+          </Button>
+        </ActionListItem>
+        {status !== 'RESOLVED' && (
+          <ActionListItem>
+            <Button variant="secondary" isDisabled={tell.isPending} onClick={() => tell.mutate(undefined)}>
+              {t('alert.notify')}
+            </Button>
+          </ActionListItem>
+        )}
       </ActionList>
+      {tell.isError && <Problem error={tell.error} />}
+      {isOwning && <OwnDialog alert={alert} onClose={() => setOwning(false)} />}
       {act !== undefined && (
         <FormDialog
           title={t(`alert.${act}`)}
@@ -84,6 +106,42 @@ function Actions({ alert: { id, status, title } }: { alert: AlertView }) {
         />
       )}
     </>
+  );
+}
+
+function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }) {
+  const { t } = useI18n();
+  const { caller } = useSession();
+  const users = useUsers();
+  const action = useAction(
+    ({ ownerId, mutedUntil }: Values) =>
+      changeAlert({
+        path: { id: alert.id },
+        body: { ownerId: ownerId ?? null, mutedUntil: mutedUntil ?? null } as never,
+        headers: ifMatch(alert.version),
+      }),
+    { changes: ['getAlert', 'listAlert'], done: t('saved') },
+  );
+  const people = users.data?.filter(({ disabled }) => !disabled).map(({ id, email }) => ({ value: id, label: email }));
+  const self = caller === undefined ? [] : [{ value: caller.id, label: caller.name }];
+  return (
+    <FormDialog
+      title={t('alert.own')}
+      lead={t('alert.own.lead')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        {
+          name: 'ownerId',
+          kind: 'choice',
+          label: t('asset.owner'),
+          options: people ?? self,
+          value: alert.ownerId ?? '',
+        },
+        { name: 'mutedUntil', kind: 'day', label: t('alerts.muted'), value: alert.mutedUntil?.slice(0, 10) ?? '' },
+      ]}
+    />
   );
 }
 

@@ -2,35 +2,26 @@ import { Button, Stack, StackItem, Title } from '@patternfly/react-core';
 import GavelIcon from '@patternfly/react-icons/dist/esm/icons/gavel-icon';
 import UsersIcon from '@patternfly/react-icons/dist/esm/icons/users-icon';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { ifMatch } from '../../api/client.js';
+import { type ReactNode, useState } from 'react';
 import {
   listApprovalPoliciesOptions,
   listApproverGroupsOptions,
 } from '../../api/generated/@tanstack/react-query.gen.js';
-import {
-  changeApprovalPolicy,
-  changeApproverGroup,
-  createApprovalPolicy,
-  createApproverGroup,
-  removeApprovalPolicy,
-  removeApproverGroup,
-} from '../../api/generated/sdk.gen.js';
+import { removeApprovalPolicy, removeApproverGroup } from '../../api/generated/sdk.gen.js';
 import type { ApprovalPolicyView, ApproverGroupView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { People, useUsers } from '../../patterns/person.js';
+import { People } from '../../patterns/person.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
-import { hoursOf, secondsOf, wholeHours } from '../../patterns/whole-hours.js';
-
-const DAY = 24 * 3600;
-const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation', 'ssh-certificate'];
+import { hoursOf } from '../../patterns/whole-hours.js';
+import { EditGroup } from './edit-group.js';
+import { EditPolicy } from './edit-policy.js';
+import { PolicyConditions } from './policy-conditions.js';
 
 type Dialog =
   | { readonly kind: 'policy'; readonly of?: ApprovalPolicyView }
@@ -42,11 +33,10 @@ type Dialog =
     };
 
 export function PoliciesPage() {
-  const { t, named, language } = useI18n();
+  const { t } = useI18n();
   const { may } = useSession();
   const [dialog, setDialog] = useState<Dialog>();
   const groups = useQuery(listApproverGroupsOptions({ query: { limit: 200 } }));
-  const nameOf = (id: string) => groups.data?.items.find((group) => group.id === id)?.name ?? id;
   const canWrite = may('approvals:write');
   // A stage names a group.
   const addPolicy = canWrite && (
@@ -59,9 +49,7 @@ export function PoliciesPage() {
       {t('groups.create')}
     </Button>
   );
-  const stagesOf = ({ stages }: ApprovalPolicyView) =>
-    stages.map(({ threshold, group }) => t('policies.stage', { threshold, group: nameOf(group) })).join(' → ');
-  const menu = (name: string, edit: Dialog, remove: Dialog) =>
+  const menu: Menu = (name, edit, remove) =>
     canWrite && (
       <RowActions
         of={name}
@@ -86,46 +74,11 @@ export function PoliciesPage() {
     >
       <Stack hasGutter>
         <StackItem>
-          <ResourceList<ApprovalPolicyView>
-            name={t('nav.policies')}
-            list={(query) => listApprovalPoliciesOptions({ query })}
-            rowKey={({ id }) => id}
-            icon={GavelIcon}
-            emptyTitle={t('policies.none')}
-            emptyBody={t('policies.none.body')}
-            columns={[
-              { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
-              { name: t('policies.subject'), cell: ({ subject }) => named('subject', subject) },
-              { name: t('policies.keys'), cell: ({ keys }) => keys.join(', ') },
-              { name: t('policies.stages'), width: 35, cell: stagesOf },
-              { name: t('policies.hours'), cell: ({ expiresInSeconds }) => hoursOf(expiresInSeconds, language) },
-              {
-                name: t('actions'),
-                isAction: true,
-                cell: (row) => menu(row.name, { kind: 'policy', of: row }, { kind: 'remove', what: 'policy', of: row }),
-              },
-            ]}
-          />
+          <Policies groups={groups.data?.items ?? []} menu={menu} />
         </StackItem>
         <StackItem>
           <Title headingLevel="h2">{t('groups')}</Title>
-          <ResourceList<ApproverGroupView>
-            name={t('groups')}
-            list={() => listApproverGroupsOptions({ query: { limit: 200 } })}
-            rowKey={({ id }) => id}
-            icon={UsersIcon}
-            emptyTitle={t('groups.none')}
-            emptyBody={t('groups.none.body')}
-            columns={[
-              { name: t('name'), width: 30, cell: ({ name }) => <strong>{name}</strong> },
-              { name: t('groups.members'), width: 50, cell: ({ members }) => <People ids={members} /> },
-              {
-                name: t('actions'),
-                isAction: true,
-                cell: (row) => menu(row.name, { kind: 'group', of: row }, { kind: 'remove', what: 'group', of: row }),
-              },
-            ]}
-          />
+          <Groups menu={menu} />
         </StackItem>
       </Stack>
       {dialog?.kind === 'policy' && (
@@ -137,109 +90,71 @@ export function PoliciesPage() {
   );
 }
 
-interface EditPolicyProps {
-  readonly of?: ApprovalPolicyView;
-  readonly groups: readonly ApproverGroupView[];
-  readonly onClose: () => void;
-}
+type Menu = (name: string, edit: Dialog, remove: Dialog) => ReactNode;
 
-function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
-  const { t, named } = useI18n();
+function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu: Menu }) {
+  const { t, named, language } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
-  const action = useAction(
-    async ({ hours, ...rest }: Values, once): Promise<{ data: unknown }> => {
-      const body = {
-        ...rest,
-        ...(hours === undefined ? {} : { expiresInSeconds: secondsOf(Number(hours), of?.expiresInSeconds) }),
-        ...(of === undefined
-          ? {}
-          : { conditions: of.conditions, unless: of.unless, rejectThreshold: of.rejectThreshold }),
-      } as never;
-      return of === undefined
-        ? createApprovalPolicy({ body, headers: once })
-        : changeApprovalPolicy({ path: { id: of.id }, body, headers: ifMatch(of.version) });
-    },
-    { changes: ['listApprovalPolicies'], done: t('saved') },
-  );
-  const stages = of?.stages.map(({ threshold, group }) => ({ threshold: String(threshold), group: nameOf(group) }));
+  const keyName = (key: string) => (key === '*' ? t('policies.keys.all') : key);
   return (
-    <FormDialog
-      title={of?.name ?? t('policies.create')}
-      submit={t('save')}
-      action={action}
-      onClose={onClose}
-      fields={[
-        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
+    <ResourceList<ApprovalPolicyView>
+      name={t('nav.policies')}
+      list={(query) => listApprovalPoliciesOptions({ query })}
+      rowKey={({ id }) => id}
+      icon={GavelIcon}
+      emptyTitle={t('policies.none')}
+      emptyBody={t('policies.none.body')}
+      columns={[
+        { name: t('name'), width: 15, cell: ({ name }) => <strong>{name}</strong> },
+        { name: t('policies.subject'), cell: ({ subject }) => named('subject', subject) },
+        { name: t('policies.keys'), cell: ({ keys }) => keys.map(keyName).join(', ') },
         {
-          name: 'subject',
-          kind: 'choice',
-          label: t('policies.subject'),
-          isRequired: true,
-          options: SUBJECTS.map((value) => ({ value, label: named('subject', value) })),
-          value: of?.subject ?? 'signing-request',
+          name: t('policies.stages'),
+          width: 20,
+          cell: ({ stages }) =>
+            stages.map(({ threshold, group }) => t('policies.stage', { threshold, group: nameOf(group) })).join(' → '),
         },
+        { name: t('policies.applies'), width: 30, cell: (row) => <PolicyConditions policy={row} /> },
+        { name: t('policies.hours'), cell: ({ expiresInSeconds }) => hoursOf(expiresInSeconds, language) },
         {
-          name: 'keys',
-          kind: 'lines',
-          label: t('policies.keys'),
-          isRequired: true,
-          hint: t('policies.keys.hint'),
-          value: of?.keys.join('\n') ?? '',
+          name: t('actions'),
+          isAction: true,
+          cell: (row) => menu(row.name, { kind: 'policy', of: row }, { kind: 'remove', what: 'policy', of: row }),
         },
-        {
-          name: 'stages',
-          kind: 'rows',
-          label: t('policies.stages'),
-          isRequired: true,
-          hint: t('policies.stages.hint'),
-          add: t('policies.stages.add'),
-          columns: [
-            { name: 'threshold', label: t('policies.threshold'), kind: 'number' },
-            {
-              name: 'group',
-              label: t('policies.group'),
-              options: groups.map(({ name }) => ({ value: name, label: name })),
-            },
-          ],
-          ...(stages === undefined ? {} : { value: stages }),
-        },
-        {
-          name: 'hours',
-          kind: 'number',
-          label: t('policies.hours'),
-          min: 1,
-          value: wholeHours(of?.expiresInSeconds ?? DAY),
-        },
-        { name: 'commentRequired', kind: 'yes', label: t('policies.comment'), value: of?.commentRequired ?? false },
       ]}
     />
   );
 }
 
-function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => void }) {
+function Groups({ menu }: { menu: Menu }) {
   const { t } = useI18n();
-  const users = useUsers();
-  const action = useAction(
-    async (values: Values, once): Promise<{ data: unknown }> => {
-      const body = { ...values, ...(of === undefined ? {} : { ssoGroups: of.ssoGroups }) } as never;
-      return of === undefined
-        ? createApproverGroup({ body, headers: once })
-        : changeApproverGroup({ path: { id: of.id }, body, headers: ifMatch(of.version) });
-    },
-    { changes: ['listApproverGroups'], done: t('saved') },
-  );
-  const options = users.data?.filter(({ disabled }) => !disabled).map(({ id, email }) => ({ value: id, label: email }));
   return (
-    <FormDialog
-      title={of?.name ?? t('groups.create')}
-      submit={t('save')}
-      action={action}
-      onClose={onClose}
-      fields={[
-        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
-        options === undefined
-          ? { name: 'members', kind: 'lines', label: t('groups.memberIds'), value: of?.members.join('\n') ?? '' }
-          : { name: 'members', kind: 'choices', label: t('groups.members'), options, value: of?.members ?? [] },
+    <ResourceList<ApproverGroupView>
+      name={t('groups')}
+      list={() => listApproverGroupsOptions({ query: { limit: 200 } })}
+      rowKey={({ id }) => id}
+      icon={UsersIcon}
+      emptyTitle={t('groups.none')}
+      emptyBody={t('groups.none.body')}
+      columns={[
+        { name: t('name'), width: 30, cell: ({ name }) => <strong>{name}</strong> },
+        {
+          name: t('groups.members'),
+          width: 50,
+          cell: ({ members, ssoGroups }) => (
+            <>
+              <People ids={members} />
+              {ssoGroups.map(({ provider, group }) => (
+                <div key={`${provider} ${group}`}>{t('groups.sso.line', { provider, group })}</div>
+              ))}
+            </>
+          ),
+        },
+        {
+          name: t('actions'),
+          isAction: true,
+          cell: (row) => menu(row.name, { kind: 'group', of: row }, { kind: 'remove', what: 'group', of: row }),
+        },
       ]}
     />
   );

@@ -92,6 +92,15 @@ export function AssetsPage() {
           >
             {t('assets.export17')}
           </Button>
+          <Button
+            variant="secondary"
+            icon={<DownloadIcon />}
+            component="a"
+            href={`/api/export/csv${writeSearch(withTimes(exported))}`}
+            download
+          >
+            {t('assets.exportCsv')}
+          </Button>
           <SignedDownload
             file="inventory.cdx.json"
             ask={(key) => exportSignedCycloneDx({ query: { ...withTimes(exported), key }, parseAs: 'blob' })}

@@ -50,29 +50,31 @@ export function JurisdictionsPage() {
   return (
     <PageFrame title={t('nav.jurisdictions')} lead={t('jurisdictions.lead')}>
       <FilterBar filters={filters} />
-      <DataTable<JurisdictionStandView>
-        name={t('nav.jurisdictions')}
-        query={shown as never}
-        rowKey={({ purpose, algorithm }) => `${purpose} ${algorithm}`}
-        isFiltered={isFiltered}
-        clear={clear}
-        empty={<EmptyState headingLevel="h2" titleText={t('jurisdictions.none')} icon={GlobeIcon} />}
-        columns={[
-          {
-            name: t('conflicts.algorithm'),
-            cell: ({ algorithm, family, purpose }) => (
-              <>
-                <Go to={`/assets?family=${encodeURIComponent(family)}`} className="sw-row-link">
-                  {algorithm}
-                </Go>
-                {purpose !== 'unknown' && <div className="sw-muted">{named('purpose', purpose)}</div>}
-              </>
-            ),
-          },
-          { name: t('nav.assets'), cell: ({ assets }) => assets },
-          ...opinions,
-        ]}
-      />
+      <div className="sw-scroll">
+        <DataTable<JurisdictionStandView>
+          name={t('nav.jurisdictions')}
+          query={shown as never}
+          rowKey={({ purpose, algorithm }) => `${purpose} ${algorithm}`}
+          isFiltered={isFiltered}
+          clear={clear}
+          empty={<EmptyState headingLevel="h2" titleText={t('jurisdictions.none')} icon={GlobeIcon} />}
+          columns={[
+            {
+              name: t('conflicts.algorithm'),
+              cell: ({ algorithm, family, purpose }) => (
+                <>
+                  <Go to={`/assets?family=${encodeURIComponent(family)}`} className="sw-row-link">
+                    {algorithm}
+                  </Go>
+                  {purpose !== 'unknown' && <div className="sw-muted">{named('purpose', purpose)}</div>}
+                </>
+              ),
+            },
+            { name: t('nav.assets'), cell: ({ assets }) => assets },
+            ...opinions,
+          ]}
+        />
+      </div>
       {dialog}
     </PageFrame>
   );

@@ -58,7 +58,7 @@ export function RulesPage() {
           {
             name: t('rules.rule'),
             cell: ({ id }) => (
-              <Go to={`/rules/${id}`} className="sw-row-link">
+              <Go to={`/rules/${id}`} className="sw-row-link sw-nowrap">
                 {id}
               </Go>
             ),
@@ -68,6 +68,7 @@ export function RulesPage() {
           { name: t('rules.reason'), width: 40, cell: ({ reason }) => reason },
           {
             name: t('finding.standards'),
+            width: 20,
             cell: ({ standards }) => <span className="sw-muted">{standards.slice(0, 2).join(', ')}</span>,
           },
           { name: t('finding.target'), cell: ({ target }) => target ?? '–' },

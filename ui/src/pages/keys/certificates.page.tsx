@@ -1,7 +1,8 @@
 import { Button, Label } from '@patternfly/react-core';
 import CertificateIcon from '@patternfly/react-icons/dist/esm/icons/certificate-icon';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listCertificatesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { listCertificatesOptions, listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { onboardCertificate } from '../../api/generated/sdk.gen.js';
 import type { CertificateView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
@@ -21,6 +22,8 @@ export function CertificatesPage() {
   const { t } = useI18n();
   const { may } = useSession();
   const [isOpen, setOpen] = useState(false);
+  const keys = useQuery({ ...listSigningKeysOptions({ query: { limit: 200 } }), enabled: may('signing-keys:read') });
+  const keyName = (id: string) => keys.data?.items.find((key) => key.id === id)?.name ?? '';
   const onboard = useAction((values: Values) => onboardCertificate({ body: values as never }), {
     changes: ['listCertificates'],
     done: t('certificates.onboarded'),
@@ -45,7 +48,9 @@ export function CertificatesPage() {
               keyId === undefined ? (
                 '–'
               ) : (
-                <Go to={`/keys/${keyId}`}>{t('certificates.ofVersion', { version: keyVersion ?? 1 })}</Go>
+                <Go to={`/keys/${keyId}`}>
+                  {`${keyName(keyId)} ${t('certificates.ofVersion', { version: keyVersion ?? 1 })}`.trim()}
+                </Go>
               ),
           },
           {

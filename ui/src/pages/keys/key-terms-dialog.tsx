@@ -2,6 +2,7 @@ import { ifMatch } from '../../api/client.js';
 import { changeSigningKey } from '../../api/generated/sdk.gen.js';
 import type { SigningKeyView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
+import { conditionsIn, useClaimsField } from '../../patterns/claim-conditions.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Field, FieldValue, Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -45,7 +46,13 @@ export function KeyTermsDialog({ signingKey, onClose }: Props) {
 
 function useFields({ notBefore, notAfter, constraints }: SigningKeyView): Field[] {
   const { t, named } = useI18n();
-  const { fileNames, callers, hours, timestamp, perDay, lifetime } = constraints;
+  const { fileNames, callers, verified, hours, timestamp, perDay, lifetime } = constraints;
+  const verifiedField = useClaimsField({
+    name: 'verified',
+    label: t('claims.verified'),
+    hint: t('claims.verified.hint'),
+    value: verified,
+  });
   const choices = (name: 'algorithms' | 'schemes' | 'formats', values: readonly string[]): Field => ({
     name,
     kind: 'choices',
@@ -73,6 +80,7 @@ function useFields({ notBefore, notAfter, constraints }: SigningKeyView): Field[
       hint: t('key.callers.hint'),
       value: callers?.join('\n') ?? '',
     },
+    verifiedField,
     {
       name: 'timestamp',
       kind: 'choice',
@@ -120,7 +128,8 @@ function useHours(hours: SigningKeyView['constraints']['hours']): Field[] {
 /** Body of the API call: emptied dates are removed, unchanged dates keep their seconds. */
 function termsOf(values: Values, { notBefore, notAfter }: SigningKeyView) {
   const { notBefore: from, notAfter: until, isTimed, days, from: begins, until: ends, timeZone, ...others } = values;
-  const constraints = Object.fromEntries(Object.entries(others).filter(([, value]) => !isEmpty(value)));
+  const limits = { ...others, verified: conditionsIn(others['verified']) };
+  const constraints = Object.fromEntries(Object.entries(limits).filter(([, value]) => !isEmpty(value)));
   const hours = isTimed === true ? { hours: { days, from: begins, until: ends, timeZone } } : {};
   return {
     ...dateOf('notBefore', from, notBefore, firstSecond),

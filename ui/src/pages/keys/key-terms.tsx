@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import type { SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
+import { ClaimConditions } from '../../patterns/claim-conditions.js';
 import { Facts } from '../../patterns/facts.js';
 import { Day } from '../../patterns/moment.js';
 import { People } from '../../patterns/person.js';
@@ -40,7 +41,8 @@ export function KeyTerms({ signingKey }: { signingKey: SigningKeyView }) {
 
 function useTerms({ notBefore, notAfter, constraints, usage }: SigningKeyView): [string, ReactNode][] {
   const { t, named, language } = useI18n();
-  const { algorithms, schemes, formats, fileNames, callers, hours, timestamp, perDay, lifetime } = constraints;
+  const { algorithms, schemes, formats, fileNames, callers, verified, hours, timestamp, perDay, lifetime } =
+    constraints;
   const listed = (list: readonly string[] | undefined) => list?.join(', ');
   const used = (count: number | undefined, most: number | undefined) =>
     most === undefined ? undefined : `${(count ?? 0).toLocaleString(language)} / ${most.toLocaleString(language)}`;
@@ -55,6 +57,7 @@ function useTerms({ notBefore, notAfter, constraints, usage }: SigningKeyView): 
     [t('key.formats'), listed(formats)],
     [t('key.fileNames'), listed(fileNames)],
     [t('key.callers'), callers && <People key="c" ids={callers} />],
+    [t('claims.verified'), verified && <ClaimConditions key="v" conditions={verified} />],
     [t('key.hours'), clock],
     [t('key.timestamp'), timestamp && named('timestampRule', timestamp)],
     [t('key.perDay'), used(usage?.today, perDay)],

@@ -1,16 +1,7 @@
-import {
-  ActionList,
-  ActionListItem,
-  Button,
-  Card,
-  CardBody,
-  CardTitle,
-  Stack,
-  StackItem,
-} from '@patternfly/react-core';
+import { ActionList, ActionListItem, Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { getSigningKeyOptions, listSigningKeyVersionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { getSigningKeyOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
   callOffDestruction,
   createCertificationRequest,
@@ -19,24 +10,21 @@ import {
   importCertificate,
   rotateSigningKey,
 } from '../../api/generated/sdk.gen.js';
-import type { KeyVersionView, SigningKeyView } from '../../api/generated/types.gen.js';
+import type { SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { Command, Copyable } from '../../patterns/copyable.js';
-import { DataTable } from '../../patterns/data-table.js';
 import { download } from '../../patterns/download.js';
-import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
-import { Day, Moment } from '../../patterns/moment.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { DestroyKey } from './destroy-key.js';
-import { KeyTerms } from './key-terms.js';
+import { KeyDetails } from './key-details.js';
+import { canSignItself, SelfSigned } from './self-signed.js';
 
-type Dialog = 'rotate' | 'disable' | 'csr' | 'certificate' | 'destroy';
+type Dialog = 'rotate' | 'disable' | 'csr' | 'certificate' | 'self-signed' | 'destroy';
 const CHANGES = ['getSigningKey', 'listSigningKey', 'listCertificates'];
 
 export function KeyPage() {
@@ -51,7 +39,7 @@ export function KeyPage() {
       beside={(key) => <StatusLabel status={key.state} />}
       actions={(key) => <Actions signingKey={key} />}
     >
-      {(key) => <Details signingKey={key} />}
+      {(key) => <KeyDetails signingKey={key} />}
     </ResourcePage>
   );
 }
@@ -84,6 +72,13 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
                 {t('key.importCertificate')}
               </Button>
             </ActionListItem>
+            {canSignItself(signingKey) && (
+              <ActionListItem>
+                <Button variant="secondary" onClick={() => setDialog('self-signed')}>
+                  {t('key.selfSigned')}
+                </Button>
+              </ActionListItem>
+            )}
             <ActionListItem>
               <Button variant="secondary" onClick={() => setDialog('rotate')}>
                 {t('key.rotate')}
@@ -145,6 +140,7 @@ function KeyDialog({ signingKey, kind, onClose }: KeyDialogProps) {
     done: t('key.certificateImported'),
   });
   if (kind === 'destroy') return <DestroyKey signingKey={signingKey} onClose={onClose} />;
+  if (kind === 'self-signed') return <SelfSigned signingKey={signingKey} onClose={onClose} />;
   if (kind === 'rotate') {
     return (
       <FormDialog
@@ -203,81 +199,5 @@ function KeyDialog({ signingKey, kind, onClose }: KeyDialogProps) {
       onClose={onClose}
       fields={[{ name: 'chain', kind: 'area', label: t('key.chain'), isRequired: true }]}
     />
-  );
-}
-
-function Details({ signingKey: key }: { signingKey: SigningKeyView }) {
-  const { t, named } = useI18n();
-  const versions = useQuery(listSigningKeyVersionsOptions({ path: { id: key.id } }));
-  const yes = (value: boolean) => t(value ? 'yes' : 'no');
-  return (
-    <Stack hasGutter>
-      <StackItem>
-        <Card>
-          <CardTitle component="h2">{t('request.facts')}</CardTitle>
-          <CardBody>
-            <Facts
-              facts={[
-                [t('type'), key.type],
-                [t('keys.purpose'), named('purpose', key.purpose)],
-                [t('version'), key.version],
-                [t('key.destroyAt'), key.destroyAt && <Day key="d" at={key.destroyAt} />],
-                [t('key.destroyedAt'), key.destroyedAt && <Moment key="g" at={key.destroyedAt} exact />],
-                [t('created'), <Moment key="c" at={key.createdAt} exact />],
-                [t('id'), <Copyable key="i" text={key.id} />],
-              ]}
-            />
-          </CardBody>
-        </Card>
-      </StackItem>
-      <StackItem>
-        <KeyTerms signingKey={key} />
-      </StackItem>
-      {key.evidence !== undefined && (
-        <StackItem>
-          <Card>
-            <CardTitle component="h2">{t('key.evidence')}</CardTitle>
-            <CardBody>
-              <Facts
-                facts={[
-                  [t('key.token'), `${key.evidence.tokenLabel} (${key.evidence.tokenModel})`],
-                  [t('key.local'), yes(key.evidence.local)],
-                  [t('key.sensitive'), yes(key.evidence.sensitive && key.evidence.alwaysSensitive)],
-                  [t('key.extractable'), yes(key.evidence.extractable || !key.evidence.neverExtractable)],
-                ]}
-              />
-            </CardBody>
-          </Card>
-        </StackItem>
-      )}
-      <StackItem>
-        <Card>
-          <CardTitle component="h2">{t('key.versions')}</CardTitle>
-          <CardBody>
-            <DataTable<KeyVersionView>
-              name={t('key.versions')}
-              query={versions}
-              rowKey={({ version }) => String(version)}
-              empty={null}
-              columns={[
-                { name: t('version'), cell: ({ version }) => version },
-                { name: t('status'), cell: ({ state }) => <StatusLabel status={state} /> },
-                { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
-              ]}
-            />
-          </CardBody>
-        </Card>
-      </StackItem>
-      {key.publicKey !== undefined && (
-        <StackItem>
-          <Card>
-            <CardTitle component="h2">{t('signature.publicKey')}</CardTitle>
-            <CardBody>
-              <Command text={key.publicKey.trim()} name={t('signature.publicKey')} />
-            </CardBody>
-          </Card>
-        </StackItem>
-      )}
-    </Stack>
   );
 }

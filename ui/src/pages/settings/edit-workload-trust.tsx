@@ -3,7 +3,7 @@ import { changeWorkloadTrust, createWorkloadTrust } from '../../api/generated/sd
 import type { WorkloadIssuerView, WorkloadTrustBody, WorkloadTrustView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { conditionsIn, useConditionsField } from '../../patterns/claim-conditions.js';
+import { conditionsIn, useClaimsField } from '../../patterns/claim-conditions.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -49,7 +49,13 @@ export function EditTrust({ of, issuers, onClose }: EditTrustProps) {
   const { t, named } = useI18n();
   const { may } = useSession();
   const { name, audience, pullRequests, scopes, keys, lifeSeconds, dpopBound, certificateBound } = of ?? NEW;
-  const conditions = useConditionsField(of?.conditions);
+  const conditions = useClaimsField({
+    name: 'conditions',
+    label: t('claims.conditions'),
+    hint: t('claims.conditions.hint'),
+    isRequired: true,
+    value: of?.conditions,
+  });
   const action = useAction(
     async (values: Values, once): Promise<{ data: unknown }> => {
       const body = {

@@ -1,5 +1,6 @@
 import {
   Alert,
+  Button,
   Card,
   CardBody,
   CardTitle,
@@ -8,17 +9,21 @@ import {
   Stack,
   StackItem,
 } from '@patternfly/react-core';
-import { getSigningRequestOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { useQuery } from '@tanstack/react-query';
+import { getSigningKeyOptions, getSigningRequestOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { SigningRequestView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
+import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useLive } from '../../patterns/use-live.js';
+import { selfSignedOrderIn, useStoreCertificate } from '../keys/self-signed.js';
 import { fileNameOf, isFinal } from './signing-request.js';
 import { SignatureCard } from './signature-card.js';
 import { hexOf } from './use-file-digest.js';
@@ -60,6 +65,7 @@ function Details({ request }: { request: SigningRequestView }) {
           </Alert>
         </StackItem>
       )}
+      {request.status === 'SIGNED' && <OwnCertificate request={request} />}
       {request.status === 'SIGNED' && (
         <StackItem>
           <SignatureCard request={request} />
@@ -75,6 +81,7 @@ function Details({ request }: { request: SigningRequestView }) {
           </Card>
         </StackItem>
       )}
+      <Said metadata={request.metadata} />
       <StackItem>
         <Card>
           <CardTitle component="h2">{t('request.facts')}</CardTitle>
@@ -100,6 +107,51 @@ function Details({ request }: { request: SigningRequestView }) {
         </Card>
       </StackItem>
     </Stack>
+  );
+}
+
+/** What is left to do when the request is the signature of a certificate that its key makes for itself. */
+function OwnCertificate({ request: { key, metadata } }: { request: SigningRequestView }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const order = selfSignedOrderIn(metadata);
+  const isAsked = order !== undefined && may('signing-keys:write');
+  const signingKey = useQuery({ ...getSigningKeyOptions({ path: { id: key.id } }), enabled: isAsked });
+  const store = useStoreCertificate(key.id);
+  const isOpen = signingKey.data?.version === key.version && signingKey.data.certificateId === undefined;
+  if (!isAsked || !isOpen) return null;
+  return (
+    <StackItem>
+      <Alert component="h2" variant="info" isInline title={t('key.selfSigned')}>
+        {store.isError && <Problem error={store.error} />}
+        <p>{t('key.selfSigned.stored.lead')}</p>
+        <Button isLoading={store.isPending} isDisabled={store.isPending} onClick={() => store.mutate(order)}>
+          {t('key.selfSigned.store')}
+        </Button>
+      </Alert>
+    </StackItem>
+  );
+}
+
+/** What the caller said of the request: it may decide about an approval, and nobody proved it. */
+function Said({ metadata }: { metadata: SigningRequestView['metadata'] }) {
+  const { t, named } = useI18n();
+  const said = Object.entries(metadata);
+  if (said.length === 0) return null;
+  return (
+    <StackItem>
+      <Card>
+        <CardTitle component="h2">{t('shown.saidByClient')}</CardTitle>
+        <CardBody>
+          <Facts
+            facts={said.map(([name, value]): [string, string] => [
+              named('shown', name),
+              typeof value === 'string' ? value : JSON.stringify(value),
+            ])}
+          />
+        </CardBody>
+      </Card>
+    </StackItem>
   );
 }
 

@@ -12,11 +12,14 @@ import {
 import DownloadIcon from '@patternfly/react-icons/dist/esm/icons/download-icon';
 import { useQuery } from '@tanstack/react-query';
 import { listSigningKeyVersionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { getEvidence } from '../../api/generated/sdk.gen.js';
 import type { SigningRequestView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Command, CopyButton } from '../../patterns/copyable.js';
 import { download } from '../../patterns/download.js';
+import { Problem } from '../../patterns/problem.js';
+import { useAction } from '../../patterns/use-action.js';
 import { bytesOf, pemOf, signatureFileOf, verifyCommandOf } from './signing-request.js';
 
 /** The signature for download, and the command that verifies it without this service. */
@@ -76,6 +79,9 @@ export function SignatureCard({ request }: { request: SigningRequestView }) {
                   </Button>
                 </ActionListItem>
               )}
+              <ActionListItem>
+                <EvidenceButton request={request} />
+              </ActionListItem>
             </ActionList>
           </StackItem>
           {command !== undefined && (
@@ -91,5 +97,31 @@ export function SignatureCard({ request }: { request: SigningRequestView }) {
         </Stack>
       </CardBody>
     </Card>
+  );
+}
+
+/** All that proves the signature in one file: approvals, log entries and their proofs. It is there once the log has sealed the entry. */
+function EvidenceButton({ request }: { request: SigningRequestView }) {
+  const { t } = useI18n();
+  const read = useAction(
+    async (id: string) => ({ data: (await getEvidence({ path: { id }, parseAs: 'blob' })).data as unknown as Blob }),
+    {
+      changes: [],
+      onDone: (evidence) => download(`${signatureFileOf(request)}.evidence.json`, evidence, evidence.type),
+    },
+  );
+  return (
+    <>
+      <Button
+        variant="secondary"
+        icon={<DownloadIcon />}
+        isLoading={read.isPending}
+        isDisabled={read.isPending}
+        onClick={() => read.mutate(request.requestId)}
+      >
+        {t('signature.evidence')}
+      </Button>
+      {read.isError && <Problem error={read.error} />}
+    </>
   );
 }

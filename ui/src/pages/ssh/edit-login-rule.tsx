@@ -2,7 +2,7 @@ import { ifMatch } from '../../api/client.js';
 import { changeSshLoginRule, createSshLoginRule } from '../../api/generated/sdk.gen.js';
 import type { SshAuthorityView, SshLoginRuleBody, SshLoginRuleView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { conditionsIn, useConditionsField } from '../../patterns/claim-conditions.js';
+import { conditionsIn, useClaimsField } from '../../patterns/claim-conditions.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Field, Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -35,7 +35,13 @@ interface EditLoginRuleProps {
 
 export function EditLoginRule({ of, authorities, onClose }: EditLoginRuleProps) {
   const { t, named } = useI18n();
-  const conditions = useConditionsField(of?.conditions);
+  const conditions = useClaimsField({
+    name: 'conditions',
+    label: t('claims.conditions'),
+    hint: t('claims.conditions.hint'),
+    isRequired: true,
+    value: of?.conditions,
+  });
   const limits = useLimitFields(of);
   const isForUsers = ({ authorityId }: Values) => authorities.find(({ id }) => id === authorityId)?.kind !== 'host';
   const action = useAction(

@@ -14,6 +14,7 @@ import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
+import { ImportHosts } from './import-hosts.js';
 
 const REACHABILITIES = ['reachable', 'unreachable', 'throttled', 'refused', 'unknown'];
 
@@ -62,12 +63,20 @@ export function HostsPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
   const [isOpen, setOpen] = useState(false);
+  const [isImporting, setImporting] = useState(false);
   const fields = useHostFields();
   const create = useAction((values: Values, once) => createHost({ body: hostBody(values), headers: once }), {
     changes: ['listHosts'],
     done: t('hosts.created'),
   });
-  const add = may('hosts:write') && <Button onClick={() => setOpen(true)}>{t('hosts.create')}</Button>;
+  const add = may('hosts:write') && (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('hosts.create')}</Button>
+      <Button variant="secondary" onClick={() => setImporting(true)}>
+        {t('hosts.import')}
+      </Button>
+    </>
+  );
   return (
     <PageFrame title={t('nav.hosts')} lead={t('hosts.lead')} actions={add}>
       <ResourceList<HostView>
@@ -110,6 +119,7 @@ export function HostsPage() {
           { name: t('hosts.checked'), cell: ({ checkedAt }) => <Moment at={checkedAt} /> },
         ]}
       />
+      {isImporting && <ImportHosts onClose={() => setImporting(false)} />}
       {isOpen && (
         <FormDialog
           title={t('hosts.create')}

@@ -1,23 +1,31 @@
-import { Alert, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
+import { Alert, Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import ClipboardListIcon from '@patternfly/react-icons/dist/esm/icons/clipboard-list-icon';
+import DownloadIcon from '@patternfly/react-icons/dist/esm/icons/download-icon';
 import { useQuery } from '@tanstack/react-query';
 import { getLogCheckpointOptions, listAuditEntriesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { getLogKey } from '../../api/generated/sdk.gen.js';
 import type { AuditEntryView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Copyable } from '../../patterns/copyable.js';
+import { Command, Copyable } from '../../patterns/copyable.js';
+import { download } from '../../patterns/download.js';
 import { Facts } from '../../patterns/facts.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { Problem } from '../../patterns/problem.js';
 import { problemOf } from '../../api/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
+import { useAction } from '../../patterns/use-action.js';
+
+/** Compares the log with what this machine saw of it before; the key was downloaded once. */
+const VERIFY = 'sealwright log verify --key log.pem --state log.state';
 
 const OUTCOMES = ['done', 'failed', 'refused'];
 
 export function AuditPage() {
   const { t, named } = useI18n();
   return (
-    <PageFrame title={t('nav.audit')} lead={t('audit.lead')}>
+    <PageFrame title={t('nav.audit')} lead={t('audit.lead')} actions={<Downloads />}>
       <Stack hasGutter>
         <StackItem>
           <Verification />
@@ -80,6 +88,39 @@ export function AuditPage() {
   );
 }
 
+const KEY_FILE = 'log.pem';
+
+/** The whole log, and the key by which it is verified without this service. */
+function Downloads() {
+  const { t } = useI18n();
+  const readKey = useAction((_nothing: undefined) => getLogKey(), {
+    changes: [],
+    onDone: ({ publicKey }) => download(KEY_FILE, publicKey),
+  });
+  return (
+    <>
+      <Button
+        variant="secondary"
+        icon={<DownloadIcon />}
+        component="a"
+        href="/api/v1/audit/log/export"
+        download="log.ndjson"
+      >
+        {t('audit.export')}
+      </Button>
+      <Button
+        variant="secondary"
+        icon={<DownloadIcon />}
+        isDisabled={readKey.isPending}
+        onClick={() => readKey.mutate(undefined)}
+      >
+        {t('audit.key')}
+      </Button>
+      {readKey.isError && <Problem error={readKey.error} />}
+    </>
+  );
+}
+
 /** The latest checkpoint: size and root of the log. */
 function Verification() {
   const { t, language } = useI18n();
@@ -102,6 +143,7 @@ function Verification() {
             [t('audit.sealed'), size.toLocaleString(language)],
             [t('audit.root'), <Copyable key="r" text={root} />],
             [t('audit.at'), <Moment key="a" at={at} />],
+            [t('audit.verify'), <Command key="v" text={VERIFY} name={t('audit.verify')} />],
           ]}
         />
       </CardBody>
