@@ -77,7 +77,7 @@ describe('a key whose owner makes it cost a hundred times an honest one', () => 
     expect(readKeySet({ keys: [publicJwk(costly.publicKey), publicJwk(honest.publicKey)] })).toHaveLength(1);
     const proofBy = async ({ publicKey, privateKey }: typeof honest) =>
       new SignJWT({ jti: '1', htm: 'POST', htu: 'https://sign.example/x', iat: 1_800_000_000 })
-        .setProtectedHeader({ alg: 'RS256', typ: 'dpop+jwt', jwk: publicJwk(publicKey) as never })
+        .setProtectedHeader({ alg: 'RS256', typ: 'dpop+jwt', jwk: publicJwk(publicKey) })
         .sign(await importJWK(privateKey.export({ format: 'jwk' }) as never, 'RS256'));
     const call = { method: 'POST', addresses: ['https://sign.example/x'], accessToken: undefined };
     const now = new Date(1_800_000_000_000);
