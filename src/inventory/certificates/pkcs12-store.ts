@@ -4,7 +4,7 @@ import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/errors/problem.js';
 import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
-import { derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { secretKeyOf } from './bcfks-store.js';
 import type { SecretKeyFacts } from './sealed-secret-key.js';
 
@@ -139,14 +139,14 @@ function secretIn(bag: Buffer, opening: Opening): Omit<Pkcs12Secret, 'name'> {
 
 /** The algorithm and the length of a key that PKCS #8 holds under a password; undefined when it stays closed. */
 function secretFacts(shrouded: Buffer, { password, budget }: Opening): SecretKeyFacts | undefined {
-  const [algorithm, content] = derElements(derElements(shrouded)[0]?.contents ?? Buffer.alloc(0));
+  const [algorithm, content] = membersOf(shrouded);
   const { decrypt } = passwordEncryption(algorithm?.raw ?? Buffer.alloc(0));
   if (password === '' || decrypt === undefined || content === undefined) return undefined;
   let clear: Buffer | undefined;
   try {
     clear = decrypt(content.contents, password, budget);
-    const [, identifier, key] = derElements(derElements(clear)[0]?.contents ?? Buffer.alloc(0));
-    const [id] = derElements(identifier?.contents ?? Buffer.alloc(0));
+    const [, identifier, key] = membersOf(clear);
+    const [id] = membersOf(identifier?.raw ?? Buffer.alloc(0));
     return id === undefined || key === undefined ? undefined : secretKeyOf(dotted(id.contents), key.contents.length);
   } catch {
     return undefined;
@@ -155,9 +155,13 @@ function secretFacts(shrouded: Buffer, { password, budget }: Opening): SecretKey
   }
 }
 
+/** What the one element holds that the bytes are. */
+function membersOf(bytes: Buffer): DerElement[] {
+  return derElements(derElements(bytes)[0]?.contents ?? Buffer.alloc(0));
+}
+
 function shroud(bag: Buffer): string {
-  const [sequence] = derElements(bag);
-  const [algorithm] = derElements(sequence?.contents ?? Buffer.alloc(0));
+  const [algorithm] = membersOf(bag);
   return passwordEncryption(algorithm?.raw ?? Buffer.alloc(0)).name;
 }
 

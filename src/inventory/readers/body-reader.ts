@@ -1,7 +1,7 @@
 import { readBom } from '../cyclonedx/bom-reader.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
-import { isMembers, bodyText, isUtf16, parseJson } from '../model/json.js';
+import { isMembers, bodyText, isUtf16, type JsonMembers, parseJson } from '../model/json.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { repeatedMember } from '../../platform/json/json-fault.js';
@@ -29,17 +29,22 @@ const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
  * @throws Problem 400 for what is no JSON, 422 for what is none of these.
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
-  const { kind, mode, source } = options;
+  const { kind, mode } = options;
   const stranger = strangerBy(bytes);
   if (stranger !== undefined) throw refused(stranger);
   if (kind === 'any' && !looksLikeJson(bytes)) return [whole(readCredentialFile(bytes, options))];
   const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const text = bodyText(bytes);
-  const document = kind === 'ndjson' ? { assets: linesOf(text) } : parseJson(text);
+  if (kind === 'ndjson') return [whole(readSensorScan({ assets: linesOf(text) }, mode))];
+  const document = parseJson(text);
   if (!isMembers(document)) throw refused(NOTHING_KNOWN);
-  if (outline === undefined && kind !== 'ndjson') refuseRepeated(text);
+  if (outline === undefined) refuseRepeated(text);
   if (BOM_FORMATS.includes(document['bomFormat'])) return [readBom(new BomText(bytes, undefined), mode)];
+  return readMembers(document, options);
+}
+
+function readMembers(document: JsonMembers, { mode, source }: BodyOptions): readonly CheckedDocument[] {
   if (isSarif(document)) return readSarif(document, source).map(whole);
   if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
   throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? NOTHING_KNOWN);
