@@ -13,6 +13,7 @@ export const isConsoleBuilt = (): boolean => existsSync(join(import.meta.dirname
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
+  close(): Promise<void>;
   /** Nothing was refused by the Content-Security-Policy or by Trusted Types, and no script failed. */
   assertClean(): void;
 }
@@ -48,7 +49,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   });
   const page = await context.newPage();
   await page.goto(url);
-  return { page, context, assertClean: () => expect(faults).toEqual([]) };
+  return { page, context, close: () => context.close(), assertClean: () => expect(faults).toEqual([]) };
 }
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {

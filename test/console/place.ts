@@ -21,7 +21,7 @@ export interface ConsolePlace {
   readonly url: string;
   /** For files that a journey needs or brings home. */
   readonly folder: string;
-  /** A browser of its own in which the administrator has signed in, on this page. */
+  /** A browser in which the administrator has signed in, on this page; it is used again once it is closed. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }
@@ -56,6 +56,7 @@ export async function openPlace(): Promise<ConsolePlace> {
     return { signedIn, at: Date.now() };
   };
   let session = await newSession();
+  const idle: Visit[] = [];
   return {
     stage,
     service,
@@ -65,10 +66,18 @@ export async function openPlace(): Promise<ConsolePlace> {
     url,
     folder,
     asAdmin: async (path) => {
-      if (Date.now() - session.at > FRESH_MS) session = await newSession();
-      const visitor = await visit(browser, `${url}${path}`, { signedIn: session.signedIn });
+      if (Date.now() - session.at > FRESH_MS) {
+        session = await newSession();
+        for (const old of idle.splice(0)) await old.close();
+      }
+      const used = idle.pop();
+      await used?.page.goto(`${url}${path}`);
+      const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
-      return visitor;
+      const since = session;
+      // Of an older session it would be asked who they are.
+      const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
+      return { ...visitor, close };
     },
     close: async () => {
       await browser.close();

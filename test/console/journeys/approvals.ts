@@ -22,7 +22,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
 
     const digest = execFileSync('sha256sum', { input: 'firmware', encoding: 'utf8' }).slice(0, 64);
     for (const [index, approver] of approvers.slice(0, 2).entries()) {
-      const { page, context, assertClean } = await visit(browser, `${url}/approvals?waiting=me`);
+      const { page, close, assertClean } = await visit(browser, `${url}/approvals?waiting=me`);
       await signIn(page, approver.email, approver.password);
       await page.getByRole('table').getByRole('link').first().click();
       await page.getByText(digest).waitFor();
@@ -38,7 +38,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       }
       await page.getByText('Your approval was recorded').first().waitFor();
       assertClean();
-      await context.close();
+      await close();
     }
     await signature(requester.page).waitFor({ timeout: 90_000 });
     // It was told of the signature: it has asked once, and then listened.
@@ -46,7 +46,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     expect(asked).toContain(`/api/v1/sign/requests/${id}/events`);
     expect(asked.filter((path) => path === `/api/v1/sign/requests/${id}`).length).toBeLessThan(4);
     requester.assertClean();
-    await requester.context.close();
+    await requester.close();
   });
 
   it('a key makes its certificate once people approve, its policy is tried before it asks less, and what restricts it stays', async () => {
@@ -54,7 +54,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const [approver] = await newApprovers(at(), 1);
     if (approver === undefined) throw new Error('nobody can approve');
     const { key, policy } = await newGuardedKey(at(), [{ members: [approver], threshold: 1 }]);
-    const { page, context, assertClean } = await asAdmin(`/keys/${key.id}`);
+    const { page, close, assertClean } = await asAdmin(`/keys/${key.id}`);
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Self-signed certificate' }).click();
     await dialog.getByRole('textbox', { name: 'Common name' }).fill('Release 2027');
@@ -63,7 +63,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const requestId = page.url().split('/').at(-1);
     const request = await service.call('GET', `/api/v1/sign/requests/${requestId}`, { key: apiKey });
     await vote(service, request.body.approvalId, approver);
-    await page.getByRole('button', { name: 'Store the certificate' }).click();
+    await page.getByRole('button', { name: 'Store the certificate', exact: true }).click();
     await page.getByText('The certificate was stored').first().waitFor();
 
     await page.goto(`${url}/policies`);
@@ -107,6 +107,6 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const { body: restricted } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
     expect(restricted.constraints).toEqual({ verified: [{ claim: 'repository', values: ['org/app'] }], perDay: 7 });
     assertClean();
-    await context.close();
+    await close();
   });
 }

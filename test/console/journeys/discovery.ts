@@ -31,7 +31,7 @@ async function startSlowServer() {
 export function discoveryJourneys(at: () => ConsolePlace): void {
   it.skipIf(!canRunSshd())('a scan shows how far it is, goes on over a reload, and tells what it found', async () => {
     const [sshd, slow] = await Promise.all([startSshd(), startSlowServer()]);
-    const { page, context, assertClean } = await at().asAdmin('/scan-scopes');
+    const { page, close, assertClean } = await at().asAdmin('/scan-scopes');
     const name = unique('lab');
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -67,7 +67,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     expect(asked.filter((one) => one === `${path}/events`).length).toBeGreaterThan(1);
     expect(asked.filter((one) => one === path).length).toBeLessThan(6);
     assertClean();
-    await context.close();
+    await close();
     slow.close();
     await sshd.close();
   });

@@ -16,7 +16,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const repeated = { ref: 'RSA-2048', dependsOn: ['AES-256-GCM', 'AES-256-GCM'] };
     const document = bom([rsa, algorithm({ name: 'AES-256-GCM' })], { ...about('shop'), dependencies: [repeated] });
     writeFileSync(file, JSON.stringify(document));
-    const { page, context, assertClean } = await asAdmin('/imports');
+    const { page, close, assertClean } = await asAdmin('/imports');
     await page.locator('input[type=file]').setInputFiles(file);
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByRole('heading', { name: /^Repaired/ }).waitFor();
@@ -46,7 +46,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.goBack();
     await page.getByText('2 in total').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('an asset is given an owner and labels, which a view for everybody finds; demo data goes when it is told to', async () => {
@@ -58,7 +58,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
       });
     await ingest('demo: gate', 'Camellia-128');
     await ingest('gate', 'Camellia-256');
-    const { page, context, assertClean } = await asAdmin('/');
+    const { page, close, assertClean } = await asAdmin('/');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Remove demo data' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
@@ -103,7 +103,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await views.click();
     await page.getByRole('menuitem', { name: 'Of payments', exact: true }).waitFor({ state: 'detached' });
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a BOM-Link is taken from an asset, and leads back to it; so do links to older versions of the document', async () => {
@@ -112,7 +112,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const linked = (version: number) =>
       bom([algorithm({ name: 'Twofish-256', ref: 'fish' })], { ...about('linked'), serialNumber: serial, version });
     for (const version of [1, 2]) await service.call('POST', '/api/ingest', { key: apiKey, body: linked(version) });
-    const { page, context, assertClean } = await asAdmin('/assets?name=Twofish');
+    const { page, close, assertClean } = await asAdmin('/assets?name=Twofish');
     await page.getByRole('link', { name: 'Twofish-256' }).click();
     await page.getByRole('tab', { name: 'BOM-Links' }).click();
     const link = `urn:cdx:${serial.slice('urn:uuid:'.length)}/2#fish`;
@@ -133,14 +133,14 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await follow(link.replace('fish', 'bird'));
     await dialog.getByText('no asset of the inventory has this bom-ref').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a rule is changed once it was shown what would change, and everything is judged by it while somebody looks', async () => {
     const id = unique('HOUSE').toUpperCase();
     const sent = bom([algorithm({ name: 'Serpent-256' })], about('house rules'));
     await at().service.call('POST', '/api/ingest', { key: at().apiKey, body: sent });
-    const { page, context, assertClean } = await at().asAdmin('/rules');
+    const { page, close, assertClean } = await at().asAdmin('/rules');
     const dialog = page.getByRole('dialog');
     const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
     const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
@@ -186,12 +186,12 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await press('Remove rule');
     await page.getByText('Reassessment finished: one asset changed.').first().waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it("a policy pack of one's own is added, shows how the inventory stands, is attested, changed and removed", async () => {
     const name = unique('our rules');
-    const { page, context, assertClean } = await at().asAdmin('/policy-packs');
+    const { page, close, assertClean } = await at().asAdmin('/policy-packs');
     const dialog = page.getByRole('dialog');
     const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
     const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click();
@@ -223,6 +223,6 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.waitForURL(/\/policy-packs$/);
     await page.getByRole('link', { name }).waitFor({ state: 'detached' });
     assertClean();
-    await context.close();
+    await close();
   });
 }

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commandPath } from '../../../scripts/lib/commands.mjs';
 import { newPassword, type Person, register } from '../../auth/people.js';
-import { settled, signIn, visit } from '../console.js';
+import { goTo, settled, signIn, visit } from '../console.js';
 import { type ConsolePlace, navigation } from '../place.js';
 
 /** Password alone; what comes then is the second factor. */
@@ -20,7 +20,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
   it('a viewer sees no action, and no page that is not theirs', async () => {
     const { service, url } = at();
     const viewer = await register(service, 'viewer');
-    const { page, context, assertClean } = await toSignIn(at());
+    const { page, close, assertClean } = await toSignIn(at());
     await signIn(page, viewer.email, viewer.password);
     const shown = await navigation(page).getByRole('link').allTextContents();
     expect(shown).toContain('Assets');
@@ -42,21 +42,20 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       '/schedules',
     ];
     for (const path of pages) {
-      await page.goto(`${url}${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      await goTo(page, url, path);
       await settled(page);
       const words = /create|add|import a|sign a file|remove|revoke|enter|register|start|run now|pause|rotate/i;
       expect(await page.getByRole('main').getByRole('button', { name: words }).count()).toBe(0);
     }
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('an administrator sees where somebody is signed in, and ends it', async () => {
     const person = await register(at().service, 'operator');
     const theirs = await toSignIn(at());
     await signIn(theirs.page, person.email, person.password);
-    const { page, context, assertClean } = await at().asAdmin('/settings/users');
+    const { page, close, assertClean } = await at().asAdmin('/settings/users');
     const dialog = page.getByRole('dialog');
     const row = page.getByRole('row', { name: person.email });
     await row.getByRole('button', { name: 'Actions' }).click();
@@ -70,7 +69,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await theirs.page.goto(`${at().url}/assets`);
     await theirs.page.getByLabel('Password').waitFor();
     assertClean();
-    await Promise.all([context.close(), theirs.context.close()]);
+    await Promise.all([close(), theirs.close()]);
   });
 
   it.skipIf(commandPath('oathtool') === undefined)(
@@ -90,7 +89,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       const recovery = (await first.page.locator('[data-secret]').first().textContent()) ?? '';
       await first.page.getByRole('button', { name: 'I have stored it' }).click();
       first.assertClean();
-      await first.context.close();
+      await first.close();
 
       // The code of half a minute later: the one of now was taken already.
       const ways = [
@@ -98,22 +97,22 @@ export function peopleJourneys(at: () => ConsolePlace): void {
         ['Recovery code', recovery],
       ] as const;
       for (const [label, answer] of ways) {
-        const { page, context, assertClean } = await toSignIn(at());
+        const { page, close, assertClean } = await toSignIn(at());
         await beginSignIn(page, person);
         if (label === 'Recovery code') await page.getByRole('button', { name: 'Use a recovery code' }).click();
         await page.getByLabel(label).fill(answer);
         await page.getByRole('button', { name: 'Sign in', exact: true }).click();
         await navigation(page).waitFor({ state: 'attached' });
         assertClean();
-        await context.close();
+        await close();
       }
     },
   );
 
   it('a passkey is added in the profile, lets in, and is removed', async () => {
     const person = await register(at().service, 'modern');
-    const { page, context, assertClean } = await visit(at().browser, `${at().url}/profile`);
-    const cdp = await context.newCDPSession(page);
+    const { page, close, assertClean } = await visit(at().browser, `${at().url}/profile`);
+    const cdp = await page.context().newCDPSession(page);
     await cdp.send('WebAuthn.enable');
     await cdp.send('WebAuthn.addVirtualAuthenticator', {
       options: {
@@ -138,7 +137,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByText('Your password is the only sign-in factor.').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a wrong password says so, and a refused call names the request', async () => {
@@ -149,12 +148,12 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await stranger.page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await stranger.page.getByText('The e-mail address or the password is wrong.').waitFor();
     stranger.assertClean();
-    await stranger.context.close();
-    const { page, context, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
+    await stranger.close();
+    const { page, close, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
     expect(page.url()).toContain(url);
     await page.getByText('Request ID').waitFor();
     await page.getByRole('button', { name: 'Try again' }).waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 }

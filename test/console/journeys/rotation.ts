@@ -27,7 +27,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       keys: [foundKey({ fingerprint: key.fingerprint, account: 'deploy', publicKey: key.publicKey })],
       uses: [],
     });
-    const { page, context, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
+    const { page, close, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
     if (isDeaf) await page.route('**/v1/rotations/*/events', () => undefined);
     const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
     await page.getByRole('button', { name: 'Rotate' }).click();
@@ -45,7 +45,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     expect(host.sshd.authorizedKeys('deploy')).toBe(before);
     expect(await lookedAt(page, 'rotations-rotation')).toEqual([]);
     assertClean();
-    await context.close();
+    await close();
     await field.close();
   });
 
@@ -60,7 +60,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       const rotation = await field.ended(await field.rotate(key.id, [host], { custody: 'service' }));
       expect(rotation.status).toBe('DONE');
 
-      const { page, context, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
+      const { page, close, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
       const take = page.getByRole('button', { name: 'Release the private key' });
       await page.getByText('Replaced by').waitFor();
       expect(await take.count()).toBe(0);
@@ -83,7 +83,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       const { body } = await service.call('GET', '/api/v1/audit/entries?action=ssh-key.released', { key: apiKey });
       expect(body.items).toMatchObject([{ target: { id: rotation.nextKeyId }, actor: { kind: 'user' } }]);
       assertClean();
-      await context.close();
+      await close();
       await field.close();
     },
   );

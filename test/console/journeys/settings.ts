@@ -5,7 +5,7 @@ import type { ConsolePlace } from '../place.js';
 export function settingsJourneys(at: () => ConsolePlace): void {
   it('an API key is shown once, works, and is revoked', async () => {
     const { service, asAdmin } = at();
-    const { page, context, assertClean } = await asAdmin('/settings/api-keys');
+    const { page, close, assertClean } = await asAdmin('/settings/api-keys');
     await page.getByRole('button', { name: 'Create an API key' }).click();
     await page.getByLabel('Name').fill('pipeline');
     await page.getByRole('checkbox', { name: 'sign:read' }).check();
@@ -26,12 +26,12 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByText('Revoked').first().waitFor();
     expect((await service.call('GET', '/api/v1/sign/requests', { key: secret })).status).toBe(401);
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('an alert rule is made with what it counts by, and changed', async () => {
     const name = unique('weak');
-    const { page, context, assertClean } = await at().asAdmin('/settings/alert-rules');
+    const { page, close, assertClean } = await at().asAdmin('/settings/alert-rules');
     const dialog = page.getByRole('dialog');
     const row = page.getByRole('row').filter({ hasText: name });
     await page.getByRole('button', { name: 'Create a rule' }).first().click();
@@ -46,12 +46,12 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await row.getByText('Critical or higher').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('what was ordered again because its answer was lost is done once', async () => {
     const { service, asAdmin, apiKey } = at();
-    const { page, context } = await asAdmin('/rotation-policies');
+    const { page, close } = await asAdmin('/rotation-policies');
     const name = unique('lost');
     const dialog = page.getByRole('dialog');
     let lost = 0;
@@ -72,11 +72,11 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     const made = body.items.filter((policy: { name: string }) => policy.name === name);
     expect(made).toHaveLength(1);
     await service.call('DELETE', `/v1/rotation-policies/${made[0].id}`, { key: apiKey });
-    await context.close();
+    await close();
   });
 
   it('a rotation policy is made for certain hours, changed, and removed', async () => {
-    const { page, context, assertClean } = await at().asAdmin('/rotation-policies');
+    const { page, close, assertClean } = await at().asAdmin('/rotation-policies');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a policy' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Once a year');
@@ -99,12 +99,12 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No rotation policies yet').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a test mail arrives, and when it does not, the SMTP server says why', async () => {
     const { mail, asAdmin } = at();
-    const { page, context, assertClean } = await asAdmin('/settings/general');
+    const { page, close, assertClean } = await asAdmin('/settings/general');
     const send = async () => {
       await page.getByRole('button', { name: 'Send a test e-mail' }).click();
       await page.getByRole('dialog').getByLabel('Recipient').fill('ada@example.org');
@@ -122,13 +122,13 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByText('ECONNREFUSED').waitFor();
     await mail.start();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a sensor is registered, its key shown once, heard, scheduled, and cut off', async () => {
     const { service, asAdmin } = at();
     const [sensor, schedule] = [unique('east'), unique('nightly')];
-    const { page, context, assertClean } = await asAdmin('/sensors');
+    const { page, close, assertClean } = await asAdmin('/sensors');
     await page.getByRole('button', { name: 'Register a sensor' }).first().click();
     await page.getByLabel('Name').fill(sensor);
     await page.getByRole('dialog').getByRole('button', { name: 'Register a sensor' }).click();
@@ -162,6 +162,6 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByText('Disabled').first().waitFor();
     await expect.poll(async () => (await beat()).status, { timeout: 6000 }).toBe(401);
     assertClean();
-    await context.close();
+    await close();
   });
 }

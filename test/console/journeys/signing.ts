@@ -22,7 +22,7 @@ export const signature = (page: Page) => page.getByRole('heading', { name: 'Sign
 
 export function signingJourneys(at: () => ConsolePlace): void {
   it('the first visit shows what to do, and ticks off what is done', async () => {
-    const { page, context, assertClean } = await at().asAdmin('/');
+    const { page, close, assertClean } = await at().asAdmin('/');
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('link', { name: 'Sign your first file' }).click();
     await choose(page, { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
@@ -32,12 +32,12 @@ export function signingJourneys(at: () => ConsolePlace): void {
     const step = page.getByRole('listitem').filter({ hasText: 'Sign your first file' });
     await step.getByText('completed', { exact: true }).waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a file is hashed here as sha256sum does, never sent, signed, verified by openssl, and found again', async () => {
     const { folder, asAdmin } = at();
-    const { page, context, assertClean } = await asAdmin('/sign');
+    const { page, close, assertClean } = await asAdmin('/sign');
     const sent: number[] = [];
     page.on('request', (request) => sent.push(request.postDataBuffer()?.length ?? 0));
     for (const { key, algorithm, tool, size } of ORDERS) {
@@ -69,7 +69,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
       .click();
     await signature(page).waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a signature is verified here, whatever made it; who has but the file sees what was asked for it', async () => {
@@ -79,7 +79,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
       key: apiKey,
       body: { digest: digestOf(content), key: 'demo-rsa', scheme: 'rsa-pss', metadata: { filename: unique('app') } },
     });
-    const { page, context, assertClean } = await asAdmin('/verify');
+    const { page, close, assertClean } = await asAdmin('/verify');
     const put = (which: number, name: string, buffer: Buffer) =>
       page.locator('input[type=file]').nth(which).setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
     const verify = () => page.getByRole('button', { name: 'Verify', exact: true }).click();
@@ -99,13 +99,13 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await put(1, 'no signature', Buffer.alloc(100_000));
     await page.getByText('This file is too large to be a signature.').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('a key is kept to certain files and formats; its destruction is ordered and called off', async () => {
     const { service, apiKey, asAdmin } = at();
     const key = await createKey(service, apiKey, { name: unique('terms'), type: 'ec-p256' });
-    const { page, context, assertClean } = await asAdmin(`/keys/${key.id}`);
+    const { page, close, assertClean } = await asAdmin(`/keys/${key.id}`);
     const dialog = page.getByRole('dialog');
     const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
     await page.getByText('No restrictions.').waitFor();
@@ -152,6 +152,6 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Cancel destruction' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 }

@@ -21,7 +21,7 @@ async function through(
   atProvider: (page: Page) => Promise<void>,
   onward?: (page: Page) => Promise<void>,
 ) {
-  const { page, context, assertClean } = await visit(browser, `${url}/keys`);
+  const { page, close, assertClean } = await visit(browser, `${url}/keys`);
   await page.getByRole('link', { name: `Sign in with ${label}` }).click();
   await atProvider(page);
   await page.waitForURL(`${url}/keys`);
@@ -30,7 +30,7 @@ async function through(
   await page.getByRole('button', { name: `Signed in as ${name}` }).waitFor();
   await onward?.(page);
   assertClean();
-  await context.close();
+  await close();
 }
 
 async function put({ service, apiKey }: ConsolePlace, path: string, change: object): Promise<void> {

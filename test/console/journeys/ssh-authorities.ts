@@ -9,7 +9,7 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
   it('an SSH authority is made, certifies a key and takes it back; ssh-keygen reads the same', async () => {
     const { asAdmin, folder, service, apiKey, url } = at();
     const { file, publicKey } = newClientKey(folder, 'ann');
-    const { page, context, assertClean } = await asAdmin('/ssh-authorities');
+    const { page, close, assertClean } = await asAdmin('/ssh-authorities');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a CA' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('people-2027');
@@ -48,13 +48,13 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await page.getByText('Retiring').waitFor();
     expect(await page.getByRole('button', { name: 'Issue a certificate' }).count()).toBe(0);
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('an authority of somebody else is trusted to certify hosts, and not any longer', async () => {
     const { asAdmin, folder } = at();
     const { publicKey } = newClientKey(folder, 'data-centre');
-    const { page, context, assertClean } = await asAdmin('/host-authorities');
+    const { page, close, assertClean } = await asAdmin('/host-authorities');
     const dialog = page.getByRole('dialog');
     const trust = async (name: string, key: string) => {
       await page.getByRole('button', { name: 'Trust a CA' }).first().click();
@@ -73,6 +73,6 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Remove trust' }).click();
     await row.waitFor({ state: 'detached' });
     assertClean();
-    await context.close();
+    await close();
   });
 }

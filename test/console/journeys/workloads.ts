@@ -16,7 +16,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
         .setExpirationTime('5m')
         .setJti(crypto.randomUUID())
         .sign(privateKey);
-    const { page, context, assertClean } = await asAdmin('/settings/workload-issuers');
+    const { page, close, assertClean } = await asAdmin('/settings/workload-issuers');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Add an issuer' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('jobs');
@@ -70,14 +70,14 @@ export function workloadJourneys(at: () => ConsolePlace): void {
       conditions: [{ claim: 'repository', values: ['octo-org/another', GITHUB.repository] }],
     });
     assertClean();
-    await context.close();
+    await close();
   });
 
   it('an SSH login rule is made, tried for a person, changed and removed', async () => {
     const { asAdmin, service, apiKey } = at();
     const call = (method: string, path: string, body?: object) => service.call(method, path, { key: apiKey, body });
     await call('POST', '/v1/ssh-ca', { name: 'people-by-rule', kind: 'user' });
-    const { page, context, assertClean } = await asAdmin('/ssh-login-rules');
+    const { page, close, assertClean } = await asAdmin('/ssh-login-rules');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a rule' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('staff');
@@ -110,6 +110,6 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No SSH login rules yet').waitFor();
     assertClean();
-    await context.close();
+    await close();
   });
 }

@@ -12,7 +12,7 @@ import {
   ModalHeader,
 } from '@patternfly/react-core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { type ReactNode, type SyntheticEvent, useId, useState } from 'react';
+import { type ReactNode, type SyntheticEvent, useEffect, useId, useRef, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
@@ -102,11 +102,7 @@ export function FormDialog(props: FormDialogProps) {
             />
           ))}
         </Form>
-        {trial !== undefined && (
-          <div role="status" className="sw-trial">
-            {trial.action.isError ? <Problem error={trial.action.error} /> : trial.found}
-          </div>
-        )}
+        {trial !== undefined && <Found trial={trial} />}
       </ModalBody>
       <ModalFooter>
         <Button
@@ -135,6 +131,20 @@ export function FormDialog(props: FormDialogProps) {
         </Button>
       </ModalFooter>
     </Modal>
+  );
+}
+
+/** The outcome of a trial, which is brought into view: it stands below what may be a long form. */
+function Found({ trial: { action, found } }: { trial: Trial }) {
+  const place = useRef<HTMLDivElement>(null);
+  const { data, error } = action;
+  useEffect(() => {
+    if (data !== undefined || error !== null) place.current?.scrollIntoView({ block: 'nearest' });
+  }, [data, error]);
+  return (
+    <div role="status" className="sw-trial" ref={place}>
+      {action.isError ? <Problem error={error} /> : found}
+    </div>
   );
 }
 

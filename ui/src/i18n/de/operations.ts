@@ -1,6 +1,7 @@
 import type { operations as english } from '../en/operations.js';
 
 export const operations: Record<keyof typeof english, string> = {
+  'alert.notNotified': 'Niemand wird benachrichtigt: Die Regel dieses Alarms hat keine Empfänger und keine Webhooks',
   'alert.notify': 'Erneut benachrichtigen',
   'alert.notified': 'Die Benachrichtigungen sind unterwegs',
   'alert.acknowledge': 'Bestätigen',

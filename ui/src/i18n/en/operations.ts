@@ -1,5 +1,6 @@
 /** Alerts, the audit log and health. */
 export const operations = {
+  'alert.notNotified': 'Nobody is notified: the rule of this alert has no recipients and no webhooks',
   'alert.notify': 'Notify again',
   'alert.notified': 'The notifications are on their way',
   'alert.acknowledge': 'Acknowledge',

@@ -25,6 +25,7 @@ import { Moment } from '../../patterns/moment.js';
 import { Person, useUsers } from '../../patterns/person.js';
 import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Severity } from './alerts.page.js';
 
@@ -59,13 +60,14 @@ function Actions({ alert }: { alert: AlertView }) {
   const { id, status, title } = alert;
   const [act, setAct] = useState<Act>();
   const [isOwning, setOwning] = useState(false);
+  const notify = useToast();
   const action = useAction(
     (values: Values): Promise<{ data: unknown }> => ACTS[act ?? 'acknowledge']({ path: { id }, body: values }),
     { changes: ['getAlert', 'listAlert'], done: t('saved') },
   );
   const tell = useAction((_nothing: undefined) => notifyAlert({ path: { id } }), {
     changes: ['getAlert', 'listAlert'],
-    done: t('alert.notified'),
+    onDone: ({ items }) => notify(t(items.length === 0 ? 'alert.notNotified' : 'alert.notified')),
   });
   if (!may('alerts:write')) return null;
   const usable: readonly Act[] =

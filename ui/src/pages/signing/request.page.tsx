@@ -122,12 +122,19 @@ function OwnCertificate({ request: { key, metadata } }: { request: SigningReques
   if (!isAsked || !isOpen) return null;
   return (
     <StackItem>
-      <Alert component="h2" variant="info" isInline title={t('key.selfSigned')}>
+      <Alert
+        component="h2"
+        variant="info"
+        isInline
+        title={t('key.selfSigned')}
+        actionLinks={
+          <Button isLoading={store.isPending} isDisabled={store.isPending} onClick={() => store.mutate(order)}>
+            {t('key.selfSigned.store')}
+          </Button>
+        }
+      >
         {store.isError && <Problem error={store.error} />}
         <p>{t('key.selfSigned.stored.lead')}</p>
-        <Button isLoading={store.isPending} isDisabled={store.isPending} onClick={() => store.mutate(order)}>
-          {t('key.selfSigned.store')}
-        </Button>
       </Alert>
     </StackItem>
   );
