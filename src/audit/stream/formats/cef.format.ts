@@ -5,7 +5,7 @@ import { asciiJson } from './json.format.js';
 import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** 0 to 10, 10 the most severe. */
-const SEVERITY: Readonly<Record<string, number>> = { done: 3, refused: 6, failed: 7 };
+const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 3, refused: 6, failed: 7 }));
 const TAMPERED = 10;
 /** Line breaks have a spelling of their own in extensions; no other control character has one. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
@@ -14,7 +14,7 @@ const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 export function cefOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId } = leaf;
   const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
-  const severity = isTampered(leaf) ? TAMPERED : (SEVERITY[outcome] ?? TAMPERED);
+  const severity = isTampered(leaf) ? TAMPERED : (SEVERITY.get(outcome) ?? TAMPERED);
   const head = ['CEF:0', 'Sealwright', 'Sealwright', PRODUCT_VERSION, action, action, String(severity)];
   const fields = {
     rt: at === '' ? '' : Date.parse(at),

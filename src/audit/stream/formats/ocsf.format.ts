@@ -12,12 +12,14 @@ const API_ACTIVITY = { class_uid: 6003, category_uid: 6 } as const;
 const AUTHENTICATION = { class_uid: 3002, category_uid: 3 } as const;
 
 /** Activities of Authentication, by action. */
-const SIGN_IN: Readonly<Record<string, number>> = {
-  'auth.signed-in': 1,
-  'auth.token-issued': 1,
-  'session.ended': 2,
-  'auth.stepped-up': OTHER,
-};
+const SIGN_IN: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    'auth.signed-in': 1,
+    'auth.token-issued': 1,
+    'session.ended': 2,
+    'auth.stepped-up': OTHER,
+  }),
+);
 /** Activities of API Activity (create, update, delete), by the last word of an action; whatever has none is `Other`. */
 const CHANGES: readonly [RegExp, number][] = [
   [/\b(?:created|added|registered|invited|imported|requested|accepted|entered)$/, 1],
@@ -25,12 +27,14 @@ const CHANGES: readonly [RegExp, number][] = [
   [/\b(?:removed|revoked|destroyed|cancelled|dropped)$/, 4],
 ];
 /** Success and Failure. */
-const STATUS: Readonly<Record<string, number>> = { done: 1, refused: 2, failed: 2 };
+const STATUS: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 2, failed: 2 }));
 /** Informational, Medium, High; Critical for what somebody else did to the log. */
-const SEVERITY: Readonly<Record<string, number>> = { done: 1, refused: 3, failed: 4 };
+const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 3, failed: 4 }));
 const CRITICAL = 5;
 /** Types of the object User; whoever else acts, such as an API key, is `Other` under its own name. */
-const USER_TYPES: Readonly<Record<string, number>> = { user: 1, system: 3, anonymous: 0, unknown: 0 };
+const USER_TYPES: ReadonlyMap<string, number> = new Map(
+  Object.entries({ user: 1, system: 3, anonymous: 0, unknown: 0 }),
+);
 
 /**
  * A leaf as an event of OCSF (Open Cybersecurity Schema Framework), in JSON on one line. `metadata.log_name` and `metadata.sequence` name it;
@@ -39,11 +43,11 @@ const USER_TYPES: Readonly<Record<string, number>> = { user: 1, system: 3, anony
 export function ocsfOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId, record } = leaf;
   const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
-  const user = { uid: actor.id, name: actor.name, type: actor.kind, type_id: USER_TYPES[actor.kind] ?? OTHER };
+  const user = { uid: actor.id, name: actor.name, type: actor.kind, type_id: USER_TYPES.get(actor.kind) ?? OTHER };
   return asciiJson({
     ...classified(action, user, target),
-    severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY[outcome] ?? CRITICAL),
-    status_id: STATUS[outcome] ?? 0,
+    severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY.get(outcome) ?? CRITICAL),
+    status_id: STATUS.get(outcome) ?? 0,
     // Of an entry that is gone only the log knows that it was there.
     time: at === '' ? 0 : Date.parse(at),
     message: action,
@@ -65,7 +69,7 @@ export function ocsfOf(leaf: StreamedLeaf): string {
 
 /** Class and activity of an action, with what only the class has: a sign-in is about its user, and has no resources. */
 function classified(action: string, user: object, target: { kind: string; id: string }): object {
-  const signIn = SIGN_IN[action];
+  const signIn = SIGN_IN.get(action);
   const activity = signIn ?? CHANGES.find(([pattern]) => pattern.test(action))?.[1] ?? OTHER;
   const ids = signIn === undefined ? API_ACTIVITY : AUTHENTICATION;
   return {

@@ -8,7 +8,7 @@ import { fitted, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 /** RFC 5424 table 1: log audit. */
 const FACILITY = 13;
 /** RFC 5424 table 2: alert, error, warning, informational. */
-const SEVERITY: Readonly<Record<string, number>> = { done: 6, refused: 4, failed: 3 };
+const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 6, refused: 4, failed: 3 }));
 const ALERT = 1;
 const NONE = '-';
 /** Limits of RFC 5424 section 6. */
@@ -31,7 +31,7 @@ export function syslogFrame(leaf: StreamedLeaf, hostname: string, form: SyslogFo
 
 function syslogMessage(leaf: StreamedLeaf, hostname: string, { format, enterprise }: SyslogForm): string {
   const { log, number, kind, entryId, entry } = leaf;
-  const severity = isTampered(leaf) ? ALERT : (SEVERITY[entry?.outcome ?? ''] ?? ALERT);
+  const severity = isTampered(leaf) ? ALERT : (SEVERITY.get(entry?.outcome ?? '') ?? ALERT);
   const header = [
     `<${FACILITY * 8 + severity}>1`,
     entry?.at ?? NONE,

@@ -4,7 +4,7 @@ const PROGRAMS: readonly (readonly [string, RegExp])[] = [
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
   ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
-  ['Safari', /Version\/(\d{1,9})[^ ]{0,40} .{0,80}Safari/],
+  ['Safari', /Version\/(\d{1,9})[\d.]{0,40} (?:Mobile\/\w{1,20} )?Safari/],
   ['curl', /^curl\/([\d.]+)/],
 ];
 
