@@ -63,10 +63,12 @@ async function publicKey(url, token, name) {
 
 /** The JSON that the service answers. */
 async function asked({ url, token }, method, address, body) {
-  const authorization = `Bearer ${token}`;
-  const headers = body === undefined ? { authorization } : { authorization, 'content-type': 'application/json' };
-  const content = body === undefined ? null : JSON.stringify(body);
-  const answer = await fetch(`${url}${address}`, { method, headers, body: content });
+  const call = { method, headers: { authorization: `Bearer ${token}` } };
+  if (body !== undefined) {
+    call.headers['content-type'] = 'application/json';
+    call.body = JSON.stringify(body);
+  }
+  const answer = await fetch(`${url}${address}`, call);
   const text = await answer.text();
   if (answer.ok) return text === '' ? undefined : JSON.parse(text);
   const rights = 'SEALWRIGHT_TOKEN needs the rights that docs/releases.md names.';
