@@ -104,7 +104,8 @@ try {
   };
   const assets = bill.components.filter(({ type }) => type === 'cryptographic-asset').length;
   check(`the CBOM names ${assets} cryptographic assets of the product`, assets > 0);
-  check('and no place of this machine', !JSON.stringify(bill).includes(tmpdir()), 'a path');
+  const at = JSON.stringify(bill).indexOf(tmpdir());
+  check('and no place of this machine', at < 0, JSON.stringify(bill).slice(Math.max(0, at - 200), at + 200));
   const packages = JSON.parse(readFileSync(join(out, `sealwright-${VERSION}.sbom.cdx.json`), 'utf8')) as {
     components: unknown[];
   };
