@@ -88,7 +88,7 @@ it(`no hostile value in any place of any call is answered by anything but a prob
     body: (operation: Operation) => examples.bodyOf(operation),
   };
   const calls = OPERATIONS.flatMap((operation) => someOf(hostileCallsOf(operation, good), CALLS_PER_OPERATION, random));
-  expect(calls.length).toBeGreaterThan(10 * OPERATIONS.length);
+  expect(calls.length).toBeGreaterThan(5 * OPERATIONS.length);
   expect(await faultsOf(someOf(calls, calls.length, random))).toEqual([]);
 }, 1_500_000);
 
