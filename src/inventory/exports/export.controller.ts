@@ -51,7 +51,7 @@ export class ExportController {
     @Query() { own, version, ...filter }: BomExportQuery,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
-    @Headers('if-none-match') known?: string,
+    @Headers('if-none-match') known = '',
   ): Promise<void> {
     const zipped = wantsGzip(encodings);
     const etagOf = (hash: string) => `"${hash}${zipped ? '-gzip' : ''}"`;
