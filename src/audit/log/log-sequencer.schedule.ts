@@ -9,7 +9,8 @@ import { LogSequencer } from './log-sequencer.js';
 export class LogSequencerSchedule implements BeforeApplicationShutdown {
   private readonly logger = new Logger('AuditLog');
   private readonly runs = new SingleFlight((error) => this.failed(error));
-  private failing = false;
+  /** Why entries wait: the code of the problem. */
+  private failing: string | undefined;
 
   constructor(private readonly sequencer: LogSequencer) {}
 
@@ -26,13 +27,15 @@ export class LogSequencerSchedule implements BeforeApplicationShutdown {
   }
 
   private recovered(): void {
-    if (this.failing) this.logger.log('entries are numbered and signed again');
-    this.failing = false;
+    if (this.failing !== undefined) this.logger.log('entries are numbered and signed again');
+    this.failing = undefined;
   }
 
   private failed(error: unknown): void {
-    const why = error instanceof Problem ? `${error.code}: ${error.message}` : String(error);
-    if (!this.failing) this.logger.error(`entries wait for their number or checkpoint: ${why}`);
-    this.failing = true;
+    const [code, why] =
+      error instanceof Problem ? [error.code, `${error.code}: ${error.message}`] : ['', String(error)];
+    // Once for each reason: an operator who mends one has to see the next.
+    if (code !== this.failing) this.logger.error(`entries wait for their number or checkpoint: ${why}`);
+    this.failing = code;
   }
 }
