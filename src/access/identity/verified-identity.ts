@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { claimMatches } from './claim-pattern.js';
+import { pointerStep, stepsOf } from '../../platform/json/json-pointer.js';
 
 /** The claims of a token, as its issuer signed them. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -47,9 +48,7 @@ export function unmetCondition(conditions: readonly ClaimCondition[], claims: Cl
 
 /** The values of a claim as text: of a list each item, of an object none. */
 export function claimValues(claims: Claims, claim: string): string[] {
-  return textsOf(
-    claim.startsWith('/') ? valueAt(claims, claim.slice(1).split('/').map(unescaped)) : own(claims, claim),
-  );
+  return textsOf(claim.startsWith('/') ? valueAt(claims, stepsOf(claim)) : own(claims, claim));
 }
 
 const MAX_FACTS = 300;
@@ -64,7 +63,7 @@ export function identityFacts({ claims, trust }: VerifiedIdentity): Record<strin
   for (const [name, value] of Object.entries(claims)) {
     const texts = textsOf(value);
     if (texts.length > 0) facts.set(`verified.${name}`, texts);
-    else addNested(facts, `/${escaped(name)}`, value, 1);
+    else addNested(facts, `/${pointerStep(name)}`, value, 1);
   }
   return { ...Object.fromEntries(facts), trust: [trust.name, trust.id] };
 }
@@ -78,7 +77,7 @@ function addNested(facts: Map<string, string[]>, pointer: string, value: unknown
   if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > MAX_DEPTH) return;
   for (const [name, inner] of Object.entries(value)) {
     if (facts.size >= MAX_FACTS) return;
-    const place = `${pointer}/${escaped(name)}`;
+    const place = `${pointer}/${pointerStep(name)}`;
     const texts = textsOf(inner);
     if (texts.length > 0) facts.set(`verified.${place}`, texts);
     else addNested(facts, place, inner, depth + 1);
@@ -101,14 +100,6 @@ function textsOf(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) =>
     typeof one === 'string' || typeof one === 'boolean' || Number.isSafeInteger(one) ? [String(one)] : [],
   );
-}
-
-function unescaped(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** The tokens of workloads: who reads the database cannot present one while it is valid, and auditors see them later. */

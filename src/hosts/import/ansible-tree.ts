@@ -3,6 +3,7 @@ import type { ImportItem } from './import-item.js';
 import { type ImportBudget, ImportRefusal } from './import-limits.js';
 import { InventoryGraph } from './inventory-graph.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { pointerStep } from '../../platform/json/json-pointer.js';
 
 const MAX_DEPTH = 100;
 
@@ -118,5 +119,5 @@ function textOf(value: unknown): string {
 }
 
 function escaped(name: string): string {
-  return truncate(name.replaceAll('~', '~0').replaceAll('/', '~1'), 200);
+  return truncate(pointerStep(name), 200);
 }

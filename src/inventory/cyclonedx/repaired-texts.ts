@@ -2,6 +2,7 @@ import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
 import type { Remark } from '../model/document.js';
 import { isDateTime } from '../model/date-time.js';
+import { stepsOf } from '../../platform/json/json-pointer.js';
 
 /** The faults that checks report for a text that is no time, and for one that is no reference. */
 const NO_TIME = 'must be a date-time';
@@ -92,10 +93,7 @@ function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Rep
 
 /** The object or list that holds what a pointer leads to; undefined where there is nothing. */
 function placeOf(root: unknown, depth: number, pointer: string): Place | undefined {
-  const steps = pointer
-    .split('/')
-    .slice(1 + depth)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const steps = stepsOf(pointer).slice(depth);
   const member = steps.pop();
   let holder: unknown = root;
   for (const step of steps) {

@@ -1,5 +1,6 @@
 import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { pointerStep } from '../../platform/json/json-pointer.js';
 
 /** A list that holds the item at `index` a second time. */
 export interface Duplicate {
@@ -57,5 +58,5 @@ function pointerOf(path: readonly (string | number)[]): string {
 }
 
 function escape(part: string): string {
-  return truncate(part, 100).replaceAll('\u0000', '').replaceAll('~', '~0').replaceAll('/', '~1');
+  return pointerStep(truncate(part, 100).replaceAll('\u0000', ''));
 }

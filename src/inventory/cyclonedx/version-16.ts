@@ -7,6 +7,7 @@ import type { ImpliedAlgorithms } from './implied-algorithms.js';
 import { type KeptMember, protocolAsVersion16 } from './protocol-members.js';
 import { curveOf, registryCurve, registryFamily } from './registry-names.js';
 import { SchemaFaults } from './schema-faults.js';
+import { stepsOf } from '../../platform/json/json-pointer.js';
 
 const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
@@ -86,12 +87,7 @@ function algorithmAs16(component: CdxComponent): KeptMember[] {
 function faultsOf(component: CdxComponent): string[][] {
   const found = new SchemaFaults();
   bomCheck('1.6')({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [component] }, found);
-  return [...found.faults, ...found.duplicates].map(({ pointer }) =>
-    pointer
-      .split('/')
-      .slice(3)
-      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
-  );
+  return [...found.faults, ...found.duplicates].map(({ pointer }) => stepsOf(pointer).slice(2));
 }
 
 function move(component: CdxComponent, path: string[], kept: { name: string; value: string }[], round: number): void {

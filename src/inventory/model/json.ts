@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { assertNoWideEncoding } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { pointerStep } from '../../platform/json/json-pointer.js';
 
 /** An object of JSON.parse. */
 export type JsonMembers = Record<string, unknown>;
@@ -79,7 +80,7 @@ function assertStorable(root: unknown, pointerTo: PointerTo): void {
     if (depth === MAX_DEPTH) throw unstorable(pointer, `is nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
       assertText(name, pointer);
-      const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1');
+      const escaped = pointerStep(name);
       stack.push({
         value: member,
         pointer: depth === 0 ? pointerTo(escaped) : `${pointer}/${escaped}`,

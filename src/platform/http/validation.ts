@@ -3,6 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { MISSING, SHAPE, shapeErrors } from './body-shape.js';
 import { type Fault, Problem } from '../errors/problem.js';
+import { pointerStep } from '../json/json-pointer.js';
 
 const RULES = { whitelist: true, forbidNonWhitelisted: true };
 
@@ -55,7 +56,7 @@ function problemOf(errors: readonly ValidationError[], at: string): Problem {
 }
 
 function faultsOf(error: ValidationError, parent: string): Fault[] {
-  const pointer = `${parent}/${error.property.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const pointer = `${parent}/${pointerStep(error.property)}`;
   const detail = detailOf(error);
   const own = detail === undefined ? [] : [{ pointer, detail }];
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, pointer))];

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { jsonFault, repeatedMember } from '../../json/json-fault.js';
 import { Problem } from '../../errors/problem.js';
 import { truncate } from '../../text/truncate.js';
+import { pointerStep } from '../../json/json-pointer.js';
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;
@@ -66,7 +67,7 @@ function inspect(root: unknown, mostValues: number): void {
     if (typeof value !== 'object' || value === null) continue;
     if (depth === MAX_DEPTH) throw refusal('', `nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
-      const at = `${pointer}/${truncate(name, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const at = `${pointer}/${pointerStep(truncate(name, 64))}`;
       if (!Array.isArray(value)) assertName(name, at);
       stack.push({ value: member, pointer: at, depth: depth + 1 });
     }
