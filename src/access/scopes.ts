@@ -113,6 +113,11 @@ export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
 }
 
+/** Those of the wanted scopes that the held ones do not allow. */
+export function scopesBeyond(held: ReadonlySet<string>, wanted: Iterable<Scope>): Scope[] {
+  return [...wanted].filter((scope) => !mayDo(held, scope));
+}
+
 /** @throws Problem 403 `insufficient_scope`, which names the missing scope. */
 export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
   if (mayDo(held, wanted)) return;

@@ -12,7 +12,7 @@ import type { Caller } from '../../access/caller.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { mayDo, type Scope } from '../../access/scopes.js';
+import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AddressList } from '../../formats/addresses/address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
@@ -191,7 +191,7 @@ export class ApiKeysService implements OnApplicationShutdown {
 
   /** Callers grant at most the scopes that they have, for at most a year. */
   assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
-    const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
+    const beyond = scopesBeyond(caller.scopes, permissions);
     if (beyond.length > 0) {
       throw new Problem(
         'forbidden',

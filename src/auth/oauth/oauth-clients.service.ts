@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import type { Caller } from '../../access/caller.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { mayDo, type Scope } from '../../access/scopes.js';
+import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
@@ -195,7 +195,7 @@ function missing(): Problem {
 
 /** Callers grant only scopes that they have. */
 function assertHeld(caller: Caller, permissions: readonly Scope[]): void {
-  const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
+  const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;
   const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
   throw new Problem('forbidden', 'oauth-client.beyond-caller', detail);

@@ -5,7 +5,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
-import { type RoleName, mayDo, scopesOf } from '../../access/scopes.js';
+import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { InvitationRights } from './invitation-rights.js';
 import { User } from '../model/user.entity.js';
@@ -78,7 +78,7 @@ export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
 
 /** Callers grant only scopes that they have, and change only people who have no more. */
 export function assertMayGrant(caller: Caller, roles: readonly RoleName[]): void {
-  const beyond = [...scopesOf(roles)].filter((scope) => !mayDo(caller.scopes, scope));
+  const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;
   throw new Problem('forbidden', 'user.beyond-caller', `This takes what you do not hold: ${beyond.join(', ')}.`);
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, Caller } from '../../access/caller.js';
-import { mayDo, type Scope } from '../../access/scopes.js';
+import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -76,7 +76,7 @@ export class IssuerKeys {
 }
 
 function assertHeld(caller: Caller, given: ReadonlySet<Scope>): void {
-  const beyond = [...given].filter((scope) => !mayDo(caller.scopes, scope));
+  const beyond = scopesBeyond(caller.scopes, given);
   if (beyond.length === 0) return;
   const detail = `Whoever has the keys of this issuer can do what its trusts give, and you do not hold: ${beyond.join(', ')}.`;
   throw new Problem('forbidden', 'workload-issuer.beyond-caller', detail);

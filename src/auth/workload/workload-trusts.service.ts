@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import { mayDo } from '../../access/scopes.js';
+import { scopesBeyond } from '../../access/scopes.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -91,7 +91,7 @@ export class WorkloadTrustsService {
   }
 
   private async valuesOf(tx: EntityManager, caller: Caller, order: WorkloadTrustOrder) {
-    const beyond = order.scopes.filter((scope) => !mayDo(caller.scopes, scope));
+    const beyond = scopesBeyond(caller.scopes, order.scopes);
     if (beyond.length > 0) {
       const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
       throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
