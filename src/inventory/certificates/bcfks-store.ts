@@ -2,7 +2,7 @@ import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import type { DerivationBudget } from './password-encryption.js';
-import { keyBits, type SecretKeyFacts } from './sealed-secret-key.js';
+import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS store. */
 export interface BcfksEntry {
@@ -32,21 +32,6 @@ const PRFS: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.10': 'sha384',
   '1.2.840.113549.2.11': 'sha512',
   '2.16.840.1.101.3.4.2.16': 'sha3-512',
-};
-/** Keys by the identifiers that Bouncy Castle gives them. */
-const SECRET_KEYS: Readonly<Record<string, string>> = {
-  '2.16.840.1.101.3.4.1': 'AES',
-  '2.16.840.1.101.3.4.1.42': 'AES',
-  '1.2.840.113549.3.7': 'DESede',
-  '1.2.840.113549.3.17': 'DESede',
-  '1.2.840.113549.2.7': 'HmacSHA1',
-  '1.2.840.113549.2.8': 'HmacSHA224',
-  '1.2.840.113549.2.9': 'HmacSHA256',
-  '1.2.840.113549.2.10': 'HmacSHA384',
-  '1.2.840.113549.2.11': 'HmacSHA512',
-  '1.2.392.200011.61.1.1.1.4': 'Camellia',
-  '1.2.410.200004.1.4': 'SEED',
-  '1.2.410.200046.1.1.12': 'ARIA',
 };
 const KINDS = ['certificate', 'private-key', 'secret-key', 'private-key', 'secret-key'] as const;
 
@@ -133,12 +118,6 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** What a secret key of so many octets is by the identifier of its algorithm. */
-export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
-  const algorithm = SECRET_KEYS[oid] ?? oid;
-  return { algorithm, bits: keyBits(algorithm, octets) };
 }
 
 interface Scheme {

@@ -5,8 +5,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
-import { secretKeyOf } from './bcfks-store.js';
-import type { SecretKeyFacts } from './sealed-secret-key.js';
+import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';

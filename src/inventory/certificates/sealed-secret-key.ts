@@ -70,8 +70,30 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   return { algorithm: name, bits: keyBits(name, octets.length) };
 }
 
+/** Keys by the identifiers that Bouncy Castle gives them. */
+const SECRET_KEYS: Readonly<Record<string, string>> = {
+  '2.16.840.1.101.3.4.1': 'AES',
+  '2.16.840.1.101.3.4.1.42': 'AES',
+  '1.2.840.113549.3.7': 'DESede',
+  '1.2.840.113549.3.17': 'DESede',
+  '1.2.840.113549.2.7': 'HmacSHA1',
+  '1.2.840.113549.2.8': 'HmacSHA224',
+  '1.2.840.113549.2.9': 'HmacSHA256',
+  '1.2.840.113549.2.10': 'HmacSHA384',
+  '1.2.840.113549.2.11': 'HmacSHA512',
+  '1.2.392.200011.61.1.1.1.4': 'Camellia',
+  '1.2.410.200004.1.4': 'SEED',
+  '1.2.410.200046.1.1.12': 'ARIA',
+};
+
+/** What a secret key of so many octets is by the identifier of its algorithm. */
+export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
+  const algorithm = SECRET_KEYS[oid] ?? oid;
+  return { algorithm, bits: keyBits(algorithm, octets) };
+}
+
 /** One bit of each octet of a DES key is parity. */
-export function keyBits(algorithm: string, octets: number): number {
+function keyBits(algorithm: string, octets: number): number {
   return /^(?:DES|DESede|TripleDES)$/i.test(algorithm) ? octets * 7 : octets * 8;
 }
 

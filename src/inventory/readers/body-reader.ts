@@ -79,6 +79,7 @@ function utf16Start(bytes: Buffer): string {
 const NOTHING_KNOWN =
   'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
 const COMPRESSED = 'is compressed: send what is in it';
+const XML = 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well';
 /** Files that people have and that are not read, by their first octets in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['1f8b', COMPRESSED],
@@ -86,8 +87,8 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['425a68', COMPRESSED],
   ['fd377a585a00', COMPRESSED],
   ['504b0304', 'is a ZIP archive: send the files in it one by one'],
-  ['3c3f786d6c', 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well'],
-  ['3c626f6d', 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well'],
+  ['3c3f786d6c', XML],
+  ['3c626f6d', XML],
 ];
 /** The same of JSON, by a member. */
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
