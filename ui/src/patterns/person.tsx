@@ -4,6 +4,7 @@ import { listUsers } from '../api/generated/sdk.gen.js';
 import type { UserPage, UserView } from '../api/generated/types.gen.js';
 import { useSession } from '../app/session.js';
 import { useI18n } from '../i18n/i18n.js';
+import type { Option } from './form-fields.js';
 
 const PAGE_SIZE = 200;
 const MAX_PAGES = 25;
@@ -23,9 +24,16 @@ async function readUsers(): Promise<readonly UserView[]> {
 }
 
 /** Users, read once for all pages and kept for five minutes; disabled for callers without `users:read`. */
-export function useUsers(): UseQueryResult<readonly UserView[]> {
+function useUsers(): UseQueryResult<readonly UserView[]> {
   const { may } = useSession();
   return useQuery({ queryKey: ['users'], queryFn: readUsers, enabled: may('users:read'), staleTime: FRESH_MS });
+}
+
+/** The users who can sign in, as choices of a form; undefined where they are not known. */
+export function useUserOptions(): Option[] | undefined {
+  return useUsers()
+    .data?.filter(({ disabled }) => !disabled)
+    .map(({ id, email }) => ({ value: id, label: email }));
 }
 
 /** Gives the name of a user by id; undefined where the reader may not see users, and for ids of API keys and OAuth clients. */

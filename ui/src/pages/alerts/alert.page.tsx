@@ -22,7 +22,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { Person, useUsers } from '../../patterns/person.js';
+import { Person, useUserOptions } from '../../patterns/person.js';
 import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useToast } from '../../patterns/toasts.js';
@@ -114,7 +114,7 @@ function Actions({ alert }: { alert: AlertView }) {
 function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }) {
   const { t } = useI18n();
   const { caller } = useSession();
-  const users = useUsers();
+  const people = useUserOptions();
   const action = useAction(
     ({ ownerId, mutedUntil }: Values) =>
       changeAlert({
@@ -124,7 +124,6 @@ function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }
       }),
     { changes: ['getAlert', 'listAlert'], done: t('saved') },
   );
-  const people = users.data?.filter(({ disabled }) => !disabled).map(({ id, email }) => ({ value: id, label: email }));
   const self = caller === undefined ? [] : [{ value: caller.id, label: caller.name }];
   return (
     <FormDialog

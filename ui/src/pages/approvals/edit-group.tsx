@@ -4,13 +4,13 @@ import type { ApproverGroupView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
-import { useUsers } from '../../patterns/person.js';
+import { useUserOptions } from '../../patterns/person.js';
 import { useAction } from '../../patterns/use-action.js';
 
 /** Makes or edits a group of approvers. */
 export function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => void }) {
   const { t } = useI18n();
-  const users = useUsers();
+  const options = useUserOptions();
   const action = useAction(
     async (values: Values, once): Promise<{ data: unknown }> => {
       const body = values as never;
@@ -20,7 +20,6 @@ export function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: ()
     },
     { changes: ['listApproverGroups'], done: t('saved') },
   );
-  const options = users.data?.filter(({ disabled }) => !disabled).map(({ id, email }) => ({ value: id, label: email }));
   return (
     <FormDialog
       title={of?.name ?? t('groups.create')}

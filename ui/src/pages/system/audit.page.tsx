@@ -17,8 +17,9 @@ import { problemOf } from '../../api/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 
+const KEY_FILE = 'log.pem';
 /** Compares the log with what this machine saw of it before; the key was downloaded once. */
-const VERIFY = 'sealwright log verify --key log.pem --state log.state';
+const VERIFY = `sealwright log verify --key ${KEY_FILE} --state log.state`;
 
 const OUTCOMES = ['done', 'failed', 'refused'];
 
@@ -87,8 +88,6 @@ export function AuditPage() {
     </PageFrame>
   );
 }
-
-const KEY_FILE = 'log.pem';
 
 /** The whole log, and the key by which it is verified without this service. */
 function Downloads() {
