@@ -59,7 +59,7 @@ function useOf(mention: Mention, context: MentionContext): AlgorithmUse {
   const { family, role, nature, sizes, mode, padding } = mention;
   const { all, declared } = context;
   return blank({
-    family: passwordScheme(mention, all),
+    family: schemeOf(mention, all),
     bits: mention.bits ?? declaredBits(mention, context),
     curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
     param: hasParameterSet(mention) ? (mention.param ?? declaredParam(declared)) : null,
@@ -85,9 +85,14 @@ function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
   return { ...nothing, purpose: 'unknown', ...more };
 }
 
+/** The scheme where the name tells it beside a wider word: EC_SIGN_P256_SHA256 is ECDSA, PBEWithMD5AndDES the first version of PKCS #5. */
+function schemeOf(mention: Mention, all: readonly Mention[]): string {
+  if (mention.family === 'EC' && mention.purpose === 'signature') return 'ECDSA';
+  return mention.family === 'PBE' ? passwordScheme(all) : mention.family;
+}
+
 /** Schemes of PKCS #5 and PKCS #12 by what they encrypt with: ciphers of their first version are none of the second (RFC 8018 section 6). */
-function passwordScheme({ family }: Mention, all: readonly Mention[]): string {
-  if (family !== 'PBE') return family;
+function passwordScheme(all: readonly Mention[]): string {
   const hasMac = all.some(({ role }) => role === 'mac');
   const isOld = all.some((other) => other.role === 'cipher' && other.family in OLD_CIPHERS);
   return isOld && !hasMac ? 'PBES1' : 'PBES2';

@@ -16,6 +16,7 @@ import { READING_EDITION } from './reading-edition.js';
 const DIGESTS: Readonly<Record<number, string>> = {
   1: '06f95b4ef651f7800ff4e40d2753353b',
   2: 'e74956e42fcb1f3e45510eb56bad2917',
+  3: 'eb8714394abd63b5c8ad6938255a019b',
 };
 
 function registryNames(file: string): string[] {
@@ -35,6 +36,7 @@ it('the edition of the reader is another one when names are read in another way'
     ...registryNames('registry-names.json'),
     ...registryNames('registry-names-second.json'),
     ...registryNames('registry-names-third.json'),
+    ...registryNames('registry-names-fourth.json'),
   ]);
   const readings = [...names].sort().map((name) => {
     const { uses, reading } = readAlgorithm(name);
