@@ -34,6 +34,7 @@ import { SshLoginRulesService } from './login/ssh-login-rules.service.js';
 import { SshLoginService } from './login/ssh-login.service.js';
 import { HostRenewalController } from './renewal/host-renewal.controller.js';
 import { HostRenewalService } from './renewal/host-renewal.service.js';
+import { RenewalReasons } from './renewal/renewal-reasons.js';
 import { AccountFiles } from './rotation/steps/account-files.js';
 import { AccountSurvey } from './rotation/steps/account-survey.js';
 import { HostResidentKey } from './rotation/custody/host-resident-key.js';
@@ -126,6 +127,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     SshLoginRulesService,
     SshLoginService,
     HostRenewalService,
+    RenewalReasons,
     SshKeysReader,
     SshKeysService,
     SshRevocationsService,

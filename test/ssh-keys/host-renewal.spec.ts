@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renewalMessage, RENEWAL_NAMESPACE } from '../../src/formats/ssh/host-renewal.js';
 import { readCertificateLine } from '../../src/formats/ssh/certificate-reader.js';
-import { newGroup, newTeam, unique, vote } from '../approvals/approvers.js';
+import { newApprover, newGroup, newTeam, unique, vote } from '../approvals/approvers.js';
 import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
 import { sealwright } from '../client/program.js';
 import { KUBERNETES } from '../fakes/workload-claims.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet } from '../support/rotations.js';
+import { until } from '../support/signing.js';
 import type { Service } from '../support/service.js';
 import { canRunSshd, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -175,6 +176,18 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
       `${file}.pub`,
     ]);
     assertProblem(await renew(readFileSync(`${file}-cert.pub`, 'utf8').trim()), forbidden('ssh-renewal.unknown'));
+  });
+
+  it('is not renewed for somebody who may not issue certificates any more: people are alerted, and one of them issues a new one', async () => {
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const path = `/v1/ssh-ca/${authorityId}/certificates`;
+    const { body: first } = await service.call('POST', path, { key: leaver.accessToken, body: order() });
+    await field.ask('PATCH', `/api/settings/users/${leaver.id}`, { roles: ['viewer'] });
+    assertProblem(await renew(first.certificate), { status: 403, code: 'ssh-renewal.paused' });
+    const told = () =>
+      stage.sql<{ name: string }>(`SELECT subject_name AS name FROM alert`);
+    await until('an alert about the host', 20, async () => (await told()).some(({ name }) => name === first.keyId));
+    expect(await renew((await issue()).certificate)).toMatchObject({ status: 201 });
   });
 
   it('waits for people where a policy asks for them at a renewal, who see that it is one', async () => {

@@ -7,11 +7,11 @@ import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
-import { SshAuthoritiesReader } from '../certificate-authority/ssh-authorities.reader.js';
 import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 import { SshCertificateSigner } from '../certificate-authority/ssh-certificate-signer.js';
 import { type CertificateOrder, SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
+import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
 /** A certificate that a host showed, as it stands in its row. */
@@ -29,7 +29,7 @@ export class HostRenewalService {
   constructor(
     private readonly db: DataSource,
     private readonly clock: Clock,
-    private readonly reader: SshAuthoritiesReader,
+    private readonly reasons: RenewalReasons,
     private readonly certificates: SshCertificatesService,
     private readonly signer: SshCertificateSigner,
   ) {}
@@ -43,8 +43,7 @@ export class HostRenewalService {
     assertProven(content, proof, now);
     const terms = row.request?.renewal;
     assertRenewable(row, terms, { address: origin.address, now });
-    if (await this.reader.isRevoked(authority, row))
-      throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
+    await this.reasons.assertHold(authority, row);
     const earlier = await this.successorOf(row.id);
     if (earlier !== undefined) return earlier;
     const { keyId, principals, request } = row;

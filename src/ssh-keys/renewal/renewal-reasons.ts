@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { CredentialRights } from '../../auth/rights/credential-rights.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { SshAuthoritiesReader } from '../certificate-authority/ssh-authorities.reader.js';
+import type { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import type { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
+
+const PAUSED =
+  'Whoever asked for the first certificate of this host may not issue certificates any more. Somebody who holds ssh-ca:issue can issue a new one, and stands behind its renewals then.';
+
+/** Why a host may still have its next certificate: nobody revoked the present one, and whoever asked for the first may still issue one. */
+@Injectable()
+export class RenewalReasons {
+  constructor(
+    private readonly db: DataSource,
+    private readonly reader: SshAuthoritiesReader,
+    private readonly rights: CredentialRights,
+    private readonly alertEvents: AlertEvents,
+  ) {}
+
+  /** @throws Problem `ssh-renewal.revoked`, or `ssh-renewal.paused`, of which people are alerted */
+  async assertHold(authority: SshAuthority, certificate: SshCertificate): Promise<void> {
+    if (await this.reader.isRevoked(authority, certificate))
+      throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
+    if (await this.rights.holds(certificate.request?.requestedBy.ownerId ?? '', ['ssh-ca:issue'])) return;
+    await this.alert(authority, certificate);
+    throw new Problem('forbidden', 'ssh-renewal.paused', PAUSED);
+  }
+
+  private alert(authority: SshAuthority, { keyId, fingerprint, validBefore }: SshCertificate): Promise<void> {
+    const subject = { kind: 'ssh-host', id: fingerprint, name: keyId };
+    const facts = { why: PAUSED, authority: authority.name, until: validBefore.toISOString() };
+    return this.db.transaction((tx) => this.alertEvents.record(tx, [{ type: 'rotation.critical', subject, facts }]));
+  }
+}
