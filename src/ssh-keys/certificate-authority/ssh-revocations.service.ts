@@ -7,11 +7,15 @@ import { Problem } from '../../platform/errors/problem.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
+import type { CertificateKind } from './ssh-certificate.js';
 import { type RevocationKind, SshAuthority, SshRevocation } from './ssh-authority.entity.js';
 
 /** Revocations of an authority, and the revocation lists (KRL) for hosts. */
 @Injectable()
 export class SshRevocationsService {
+  /** The last list of each kind: anybody may ask for it, and it changes with revocations alone. */
+  private readonly lists = new Map<CertificateKind, { readonly version: bigint; readonly list: Buffer }>();
+
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
@@ -44,11 +48,20 @@ export class SshRevocationsService {
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
     if (authority === null) throw missing();
     const all = await this.db.manager.find(SshAuthority, { where: { kind: authority.kind }, order: { id: 'ASC' } });
+    const version = BigInt(all.reduce((sum, { listVersion }) => sum + listVersion, 0));
+    const last = this.lists.get(authority.kind);
+    if (last?.version === version) return last.list;
+    const list = await this.listOf(all, version);
+    this.lists.set(authority.kind, { version, list });
+    return list;
+  }
+
+  private async listOf(all: readonly SshAuthority[], version: bigint): Promise<Buffer> {
     const rows = await this.db.manager.findBy(SshRevocation, { authorityId: In(all.map(({ id }) => id)) });
     const of = (kind: RevocationKind, id?: string) =>
       rows.filter((row) => row.kind === kind && row.authorityId === (id ?? row.authorityId)).map(({ value }) => value);
     return revocationList({
-      version: BigInt(all.reduce((sum, { listVersion }) => sum + listVersion, 0)),
+      version,
       generatedAt: new Date(),
       certificates: all.map(({ id, publicKey }) => ({
         authority: sshPublicKeyOfSpki(publicKey).blob,
