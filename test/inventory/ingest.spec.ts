@@ -210,6 +210,12 @@ describe('a CycloneDX document', () => {
     expect(await state()).toBe('active');
   });
 
+  // What a session has to drop at its end it commits, and waits for a standby: a leader without standbys could not stop.
+  it('leaves no temporary table in the sessions of the database', async () => {
+    const tables = await stage.sql<{ relname: string }>(`SELECT relname FROM pg_class WHERE relpersistence = 't'`);
+    expect(tables).toEqual([]);
+  });
+
   it('that comes a hundred times at once is taken once', async () => {
     const document = bom([algorithm({ name: 'SEED-128' })], about('crowd'));
     const answers = await Promise.all(Array.from({ length: 100 }, () => ingest(document)));

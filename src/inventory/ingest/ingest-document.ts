@@ -100,9 +100,6 @@ class RulesChanged extends Error {}
  * of its own with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
-  /** Connections that have the staging tables. */
-  private readonly prepared = new WeakSet<PoolClient>();
-
   /** @param mergeLock name of an advisory lock: of the documents that threads of this process store, one at a time is merged. */
   constructor(
     private readonly db: DataSource,
@@ -224,6 +221,7 @@ export class DocumentIngest {
     const { source, draft, before, assets } = intake;
     const since = await oldestStart(tx);
     const isKnown = await recordSource(tx, intake, before);
+    await createStagingTables(tx);
     const staging = new Staging(client, assets, rows, source.id, onProgress);
     const lock = () => advisoryLock(tx, this.mergeLock);
     const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
@@ -307,8 +305,6 @@ export class DocumentIngest {
     const runner = this.db.createQueryRunner();
     const client = (await runner.connect()) as PoolClient;
     try {
-      if (!this.prepared.has(client)) await createStagingTables(runner.manager);
-      this.prepared.add(client);
       await runner.startTransaction();
       const outcome = await work(runner.manager, client);
       await (outcome === undefined ? runner.rollbackTransaction() : runner.commitTransaction());

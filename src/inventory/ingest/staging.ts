@@ -15,23 +15,24 @@ const MIN_ANALYZED_ROWS = 200;
 const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of a connection. A commit empties those that the transaction touched, which takes its time: a document that changes
- * nothing touches none. Their rows are joined as sets, so they have no indexes.
+ * Temporary tables of a transaction, made when a document is about to be stored: one that says what is known needs none. They end with the
+ * transaction, not with the session: whatever a session still has it drops when it ends, by a commit that waits for a standby as any other does,
+ * and a leader that has lost its standbys could not stop. Their rows are joined as sets, so they have no indexes.
  */
 const STAGING_TABLES = `
-  CREATE TEMP TABLE IF NOT EXISTS stage_key (id uuid, content uuid) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_asset (
+  CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
+  CREATE TEMP TABLE stage_asset (
     id uuid, kind text, name text, verdict_id uuid, resolved_by json, not_before timestamptz, not_after timestamptz, component json, content uuid
-  ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_changed (
+  ) ON COMMIT DROP;
+  CREATE TEMP TABLE stage_place (asset_id uuid, id uuid) ON COMMIT DROP;
+  CREATE TEMP TABLE stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DROP;
+  CREATE TEMP TABLE stage_changed (
     id uuid PRIMARY KEY, kind text, verdict_id uuid, quantum text, family text, bits int, level smallint, state text, owner text, deadline date,
     not_after timestamptz
-  ) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
+  ) ON COMMIT DROP;
+  CREATE TEMP TABLE stage_touched (id uuid PRIMARY KEY) ON COMMIT DROP;`;
 
-/** To be called once for each connection. */
+/** To be called once in a transaction. */
 export async function createStagingTables(tx: EntityManager): Promise<void> {
   await tx.query(STAGING_TABLES);
 }
