@@ -196,7 +196,7 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
 
 describe('a client that is registered with its certificate (RFC 8705 section 2.2)', () => {
   const token = (headers: object, form: object, address = PROXY) =>
-    from(address, '/oauth/token', { ...headers } as Record<string, string>, form);
+    from(address, '/oauth/token', { ...headers }, form);
 
   it('authenticates by that one alone, and never another way', async () => {
     const { pinned } = ids;
@@ -219,7 +219,7 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
   it('may ask about tokens and end them', async () => {
     const { body } = await token(shown(first), byCertificate(ids.pinned));
     const form = { client_id: ids.pinned, token: body.access_token };
-    const about = (headers: object) => from(PROXY, '/oauth/introspect', { ...headers } as Record<string, string>, form);
+    const about = (headers: object) => from(PROXY, '/oauth/introspect', { ...headers }, form);
     expect(await about(shown(second))).toMatchObject(REFUSED);
     const cnf = { 'x5t#S256': first.thumbprint };
     expect((await about(shown(first))).body).toMatchObject({ active: true, client_id: ids.pinned, cnf });

@@ -6,7 +6,7 @@ import {
   KeyUsagesExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { createHash, createPublicKey, KeyObject, webcrypto, X509Certificate } from 'node:crypto';
+import { createHash, KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
 import { acceptedPath } from './accepted-path.js';
@@ -60,7 +60,7 @@ beforeAll(async () => {
 });
 
 const rule = (order: Partial<CertificateOrder>) => ruleOf({ subjects: {}, ...order }, NOW);
-const keyOf = ({ raw }: Made) => createPublicKey(new X509Certificate(raw).publicKey).export({ format: 'jwk' });
+const keyOf = ({ raw }: Made) => new X509Certificate(raw).publicKey.export({ format: 'jwk' });
 const withCertificate = (key: object, { raw }: Made) => ({ keys: [{ ...key, x5c: [raw.toString('base64')] }] });
 const shown = ({ raw, sha256 }: Made, chain: readonly Buffer[] = []) => ({ raw, thumbprint: sha256, chain });
 

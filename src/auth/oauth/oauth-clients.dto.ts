@@ -16,7 +16,7 @@ import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { CertificateOrder } from '../certificates/certificate-rule.js';
 import {
-  ClientCertificatesBody,
+  ClientCertificateMembers,
   ClientCertificatesView,
   certificateOrderOf,
   certificatesViewOf,
@@ -95,7 +95,7 @@ export interface ProofSource {
 /** The same, read and judged. */
 export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 
-export class CreateOAuthClientBody extends ClientCertificatesBody {
+export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
   @IsString()
   @Length(1, 100)
@@ -123,6 +123,13 @@ export class CreateOAuthClientBody extends ClientCertificatesBody {
   @IsOptional()
   @IsIn(AUTH_METHODS)
   token_endpoint_auth_method?: AuthMethod;
+
+  /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`); where the method is named, of its certificates (`x5c`). */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(MAX_KEY_SET_BYTES)
+  jwks?: Record<string, unknown>;
 
   /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @IsOptional()

@@ -1,6 +1,6 @@
-import type { OAuthClientView } from '../../api/generated/types.gen.js';
+import type { ClientCertificatesBody, OAuthClientView } from '../../api/generated/types.gen.js';
 import type { useI18n } from '../../i18n/i18n.js';
-import type { Field, Values } from '../../patterns/form-fields.js';
+import { type Field, textOf, type Values } from '../../patterns/form-fields.js';
 
 type I18n = ReturnType<typeof useI18n>;
 
@@ -69,18 +69,11 @@ export function certificateFields({ t, named }: I18n, methodOf: (values: Values)
 }
 
 /** The members of the API for the fields above, of which those that were not shown are absent. */
-export function certificateMembers({
-  certificates,
-  trustAnchors,
-  intermediates,
-  subjectKind,
-  subject,
-}: Values): object {
-  const list = (name: string, text: unknown) => (text === undefined ? {} : { [name]: [text] });
-  return {
-    ...list('certificates', certificates),
-    ...list('trustAnchors', trustAnchors),
-    ...list('intermediates', intermediates),
-    ...(subject === undefined ? {} : { [`tls_client_auth_${String(subjectKind)}`]: subject }),
-  };
+export function certificateMembers(values: Values): ClientCertificatesBody {
+  const { subjectKind, subject } = values;
+  const lists = (['certificates', 'trustAnchors', 'intermediates'] as const)
+    .filter((name) => values[name] !== undefined)
+    .map((name) => [name, [textOf(values[name])]]);
+  const named = subject === undefined ? [] : [[`tls_client_auth_${textOf(subjectKind)}`, subject]];
+  return Object.fromEntries([...lists, ...named]) as ClientCertificatesBody;
 }
