@@ -195,8 +195,7 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
 });
 
 describe('a client that is registered with its certificate (RFC 8705 section 2.2)', () => {
-  const token = (headers: object, form: object, address = PROXY) =>
-    from(address, '/oauth/token', { ...headers }, form);
+  const token = (headers: object, form: object, address = PROXY) => from(address, '/oauth/token', { ...headers }, form);
 
   it('authenticates by that one alone, and never another way', async () => {
     const { pinned } = ids;
