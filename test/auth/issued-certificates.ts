@@ -53,7 +53,7 @@ export async function issue(name: string, { by, uri, until = 2 }: Terms = {}): P
     name,
     keys,
     key: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: made.toString('pem'),
+    cert: `${made.toString('pem')}\n`,
     thumbprint: createHash('sha256').update(raw).digest('base64url'),
     header: `:${raw.toString('base64')}:`,
   };
