@@ -130,7 +130,7 @@ function answerOf(options: RequestOptions & { readonly isTls?: boolean }, form?:
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }),
+        resolve({ status: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : { text } }),
       );
     });
     call.on('error', reject);
@@ -331,10 +331,12 @@ describe.each(PROXIES)('behind $program, as the example has it', ({ program, fil
       const own = (by: typeof job) => through('/api/auth/me', withChain(by), bearer(got.body.access_token));
       expect((await own(job)).status).toBe(200);
       expect((await own(other)).status).toBe(401);
-      for (const by of [other, expired])
-        expect(await through('/oauth/token', withChain(by), shown(job), byCertificate(ids[name]))).toMatchObject(
-          REFUSED,
-        );
+      expect(await through('/oauth/token', withChain(other), shown(job), byCertificate(ids[name]))).toMatchObject(
+        REFUSED,
+      );
+      // nginx refuses one that has expired itself.
+      const late = await through('/oauth/token', withChain(expired), shown(job), byCertificate(ids[name]));
+      expect([400, 401]).toContain(late.status);
       expect(await through('/oauth/token', undefined, shown(job), byCertificate(ids[name]))).toMatchObject(REFUSED);
     }
     for (const name of refused)
