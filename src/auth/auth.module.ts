@@ -16,6 +16,8 @@ import { RenewalSchedule, AuthSchedule, SsoSchedule, UsedOnceSchedule } from './
 import { CredentialUploadAuthorizer, Credentials } from './callers/credentials.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
+import { AssertionAuthentication } from './oauth/assertion-authentication.js';
+import { CertificateAuthentication } from './oauth/certificate-authentication.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
 import { ClientKeys } from './oauth/client-keys.js';
 import { DeviceAuthorization, OAuthClient } from './oauth/oauth.entity.js';
@@ -118,6 +120,8 @@ const ENTITIES = [
   WorkloadTrust,
 ];
 const OAUTH = [
+  AssertionAuthentication,
+  CertificateAuthentication,
   ClientAuthentication,
   ClientKeys,
   DeviceFlowService,

@@ -12,6 +12,7 @@ import { has } from '../support/peers.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { type Issued, issue } from './issued-certificates.js';
 import { atKnownAddress } from './people.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
@@ -35,6 +36,46 @@ let client: { client_id: string; client_secret: string };
 let first: Certified;
 let second: Certified;
 const proxies: ChildProcess[] = [];
+let apiKey: string;
+
+const JOB = 'spiffe://example.com/ci/job';
+/** Certificates of an authority with another one below it, and what they issued. */
+let issued: Record<'root' | 'between' | 'job' | 'other' | 'expired', Issued>;
+/** Names of clients that authenticate by certificate, by their `client_id`. */
+let ids: Record<'uploaded' | 'chained' | 'pinned', string>;
+
+async function issueAll(): Promise<typeof issued> {
+  const root = await issue('CN=Root');
+  const between = await issue('CN=Between', { by: root });
+  const [job, other, expired] = await Promise.all([
+    issue('CN=job', { by: between, uri: JOB }),
+    issue('CN=job', { by: between, uri: `${JOB}-evil` }),
+    issue('CN=job', { by: between, uri: JOB, until: -1 }),
+  ]);
+  return { root, between, job, other, expired };
+}
+
+async function register(body: object): Promise<string> {
+  const answer = await service.call('POST', '/api/settings/oauth-clients', {
+    key: apiKey,
+    body: { name: 'by certificate', permissions: ['sign:read'], ...body },
+  });
+  expect(answer).toMatchObject({ status: 201 });
+  expect(answer.body).not.toHaveProperty('client_secret');
+  expect(answer.body.tls_client_certificate_bound_access_tokens).toBe(true);
+  return answer.body.client_id;
+}
+
+async function registerAll(): Promise<typeof ids> {
+  const { root, between } = issued;
+  const subject = { trustAnchors: [root.cert], tls_client_auth_san_uri: JOB };
+  const [uploaded, chained, pinned] = await Promise.all([
+    register({ ...subject, intermediates: [between.cert] }),
+    register({ ...subject, token_endpoint_auth_method: 'tls_client_auth' }),
+    register({ certificates: [first.cert.toString()] }),
+  ]);
+  return { uploaded, chained, pinned };
+}
 
 /** A self-signed certificate that OpenSSL made. */
 function certified(name: string): Certified {
@@ -55,11 +96,15 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'sealwright.key'), server.key);
   stage = await openStage();
   const { apiKey: key } = await stage.seed();
-  const trusted = { SVC_TRUST_PROXY: PROXY, SVC_CLIENT_CERT_HEADER: 'Client-Cert' };
+  apiKey = key;
+  const headers = { SVC_CLIENT_CERT_HEADER: 'Client-Cert', SVC_CLIENT_CERT_CHAIN_HEADER: 'Client-Cert-Chain' };
+  const trusted = { SVC_TRUST_PROXY: PROXY, ...headers };
   const settings = { ...(await atKnownAddress()), ...trusted, SVC_ALLOWED_HOSTS: 'sealwright.example.com' };
   service = await stage.start({ role: 'api', settings });
   const body = { name: 'in TLS', permissions: ['sign:read'], tls_client_certificate_bound_access_tokens: true };
   ({ body: client } = await service.call('POST', '/api/settings/oauth-clients', { key, body }));
+  issued = await issueAll();
+  ids = await registerAll();
 });
 afterAll(async () => {
   for (const proxy of proxies) {
@@ -85,7 +130,7 @@ function answerOf(options: RequestOptions & { readonly isTls?: boolean }, form?:
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }),
+        resolve({ status: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : { text } }),
       );
     });
     call.on('error', reject);
@@ -106,8 +151,10 @@ function from(address: string, path: string, headers: Record<string, string | st
   return answerOf({ hostname, port, path, method, localAddress: address, headers }, form);
 }
 
+const byCertificate = (id: string) => ({ grant_type: 'client_credentials', client_id: id });
+const REFUSED = { status: 401, body: { error: 'invalid_client' } };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const shown = ({ header }: Certified) => ({ 'client-cert': header });
+const shown = ({ header }: { readonly header: string }) => ({ 'client-cert': header });
 
 describe('a token that is bound to a client certificate (RFC 8705)', () => {
   it('is given to who shows one, and works with that one alone', async () => {
@@ -140,26 +187,106 @@ describe('a token that is bound to a client certificate (RFC 8705)', () => {
   it('is announced in the metadata', async () => {
     const { body } = await from(PROXY, '/.well-known/oauth-authorization-server', {});
     expect(body.tls_client_certificate_bound_access_tokens).toBe(true);
+    for (const endpoint of ['token', 'revocation', 'introspection'])
+      expect(body[`${endpoint}_endpoint_auth_methods_supported`]).toEqual(
+        expect.arrayContaining(['tls_client_auth', 'self_signed_tls_client_auth']),
+      );
   });
 });
 
-const PROXIES = [
+describe('a client that is registered with its certificate (RFC 8705 section 2.2)', () => {
+  const token = (headers: object, form: object, address = PROXY) => from(address, '/oauth/token', { ...headers }, form);
+
+  it('authenticates by that one alone, and never another way', async () => {
+    const { pinned } = ids;
+    expect((await token(shown(first), byCertificate(pinned))).status).toBe(200);
+    const form = byCertificate(pinned);
+    for (const [headers, more, address] of [
+      [shown(second), {}, PROXY],
+      [shown(issued.job), {}, PROXY],
+      [{}, {}, PROXY],
+      [shown(first), {}, ELSEWHERE],
+      [{ ...shown(first), 'x-forwarded-for': PROXY }, {}, ELSEWHERE],
+      [shown(first), { client_secret: 'x' }, PROXY],
+      [{ ...shown(first), authorization: `Basic ${Buffer.from(`${pinned}:`).toString('base64')}` }, {}, PROXY],
+    ] as const)
+      expect(await token(headers, { ...form, ...more }, address)).toMatchObject(REFUSED);
+    // A client with a secret does not get through with a certificate, even one that others are registered with.
+    expect(await token(shown(first), byCertificate(client.client_id))).toMatchObject(REFUSED);
+  });
+
+  it('may ask about tokens and end them', async () => {
+    const { body } = await token(shown(first), byCertificate(ids.pinned));
+    const form = { client_id: ids.pinned, token: body.access_token };
+    const about = (headers: object) => from(PROXY, '/oauth/introspect', { ...headers }, form);
+    expect(await about(shown(second))).toMatchObject(REFUSED);
+    const cnf = { 'x5t#S256': first.thumbprint };
+    expect((await about(shown(first))).body).toMatchObject({ active: true, client_id: ids.pinned, cnf });
+    expect((await from(PROXY, '/oauth/revoke', shown(first), form)).status).toBe(200);
+    await until('the token has ended', 10, async () => (await about(shown(first))).body.active === false);
+  });
+
+  it('is refused at once when another certificate is registered, and so are its tokens; the audit log names both', async () => {
+    const id = await register({ certificates: [first.cert.toString()] });
+    const { body: got } = await token(shown(first), byCertificate(id));
+    const me = () => from(PROXY, '/api/auth/me', { ...bearer(got.access_token), ...shown(first) });
+    expect((await me()).status).toBe(200);
+    const path = `/api/settings/oauth-clients/${id}/certificates`;
+    const replace = (body: object) => service.call('PUT', path, { key: apiKey, body });
+    const authority = { trustAnchors: [issued.root.cert], tls_client_auth_san_dns: 'job.example.com' };
+    expect(await replace(authority)).toMatchObject({ status: 409, body: { code: 'oauth-client.no-certificates' } });
+    expect(await replace({ certificates: ['x'] })).toMatchObject({
+      status: 422,
+      body: { code: 'oauth-client.certificates', errors: [{ pointer: '/certificates/0' }] },
+    });
+    expect((await me()).status).toBe(200);
+    const view = (await replace({ certificates: [second.cert.toString()] })).body;
+    expect(view.certificates).toMatchObject([{ sha256: second.thumbprint, subject: 'CN=second' }]);
+    expect(await token(shown(first), byCertificate(id))).toMatchObject(REFUSED);
+    expect((await token(shown(second), byCertificate(id))).status).toBe(200);
+    await until('its tokens have ended', 10, async () => (await me()).status === 401);
+    const rows = await stage.sql(
+      `SELECT action, detail FROM audit_entry WHERE target_id = $1 AND action LIKE 'oauth-client.%' ORDER BY id`,
+      [id],
+    );
+    expect(rows).toMatchObject([
+      { action: 'oauth-client.created', detail: { certificates: [first.thumbprint] } },
+      { action: 'oauth-client.certificates-replaced', detail: { certificates: [second.thumbprint] } },
+    ]);
+  });
+});
+
+interface ProxyExample {
+  readonly program: string;
+  readonly file: string;
+  readonly asks: (text: string) => string;
+  readonly run: (file: string) => string[];
+  /** Clients that authenticate through it by a certificate with an intermediate one beside it, and those that do not. */
+  readonly accepted: readonly (keyof typeof ids)[];
+  readonly refused: readonly (keyof typeof ids)[];
+}
+
+const PROXIES: ProxyExample[] = [
   {
     program: 'haproxy',
     file: 'haproxy.cfg',
     asks: (text: string) =>
       text.replace(/ssl crt (\S+)/, 'ssl crt $1 verify optional ca-file $1 ca-ignore-err all crt-ignore-err all'),
     run: (file: string) => ['-db', '-f', file],
+    accepted: ['uploaded', 'chained'],
+    refused: [],
   },
   {
     program: 'nginx',
     file: 'nginx.conf',
     asks: (text: string) => text.replace('# ssl_verify_client', 'ssl_verify_client'),
     run: (file: string) => ['-p', directory, '-c', file, '-g', `pid ${directory}/pid; error_log stderr; daemon off;`],
+    accepted: ['uploaded'],
+    refused: ['chained'],
   },
 ];
 
-describe.each(PROXIES)('behind $program, as the example has it', ({ program, file, asks, run }) => {
+describe.each(PROXIES)('behind $program, as the example has it', ({ program, file, asks, run, accepted, refused }) => {
   it.runIf(has(program))('the certificate of the connection counts, and no header of the client', async () => {
     const port = await freePort();
     const text = asks(readFileSync(join(EXAMPLES, file), 'utf8'))
@@ -168,7 +295,12 @@ describe.each(PROXIES)('behind $program, as the example has it', ({ program, fil
       .replace(/(bind |listen ):?443/, `$1127.0.0.1:${port}`);
     writeFileSync(join(directory, file), text);
     proxies.push(spawn(program, run(join(directory, file)), { stdio: 'ignore' }));
-    const through = (path: string, by: Certified | undefined, headers: object, form?: object) => {
+    const through = (
+      path: string,
+      by: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined,
+      headers: object,
+      form?: object,
+    ) => {
       const inTls = by === undefined ? {} : { key: by.key, cert: by.cert };
       const peer = { host: '127.0.0.1', port, servername: 'sealwright.example.com', rejectUnauthorized: false };
       const host = { host: 'sealwright.example.com', ...headers };
@@ -189,5 +321,27 @@ describe.each(PROXIES)('behind $program, as the example has it', ({ program, fil
     expect((await me(second, shown(first))).status).toBe(401);
     expect((await me(undefined, shown(first))).status).toBe(401);
     expect((await through('/oauth/token', undefined, shown(first), grant())).status).toBe(400);
+
+    const { job, other, expired, between } = issued;
+    const withChain = ({ key, cert }: Issued) => ({ key, cert: cert + between.cert });
+    const beside = { 'client-cert-chain': between.header };
+    for (const name of accepted) {
+      const got = await through('/oauth/token', withChain(job), shown(other), byCertificate(ids[name]));
+      expect({ name, status: got.status }).toEqual({ name, status: 200 });
+      const own = (by: typeof job) => through('/api/auth/me', withChain(by), bearer(got.body.access_token));
+      expect((await own(job)).status).toBe(200);
+      expect((await own(other)).status).toBe(401);
+      expect(await through('/oauth/token', withChain(other), shown(job), byCertificate(ids[name]))).toMatchObject(
+        REFUSED,
+      );
+      // nginx refuses one that has expired itself.
+      const late = await through('/oauth/token', withChain(expired), shown(job), byCertificate(ids[name]));
+      expect([400, 401]).toContain(late.status);
+      expect(await through('/oauth/token', undefined, shown(job), byCertificate(ids[name]))).toMatchObject(REFUSED);
+    }
+    for (const name of refused)
+      expect(await through('/oauth/token', withChain(job), beside, byCertificate(ids[name]))).toMatchObject(REFUSED);
+    // What a client writes into the header of the chain does not arrive.
+    expect(await through('/oauth/token', job, beside, byCertificate(ids.chained))).toMatchObject(REFUSED);
   });
 });

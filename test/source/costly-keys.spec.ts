@@ -8,7 +8,7 @@ import { integer, oid, sequence } from '../../src/formats/asn1/der-writer.js';
 import { sshPublicKeyOf } from '../../src/formats/ssh/public-key.js';
 import { isSignedBy } from '../../src/formats/ssh/ssh-signature.js';
 import { wireString } from '../../src/formats/ssh/wire.js';
-import { wholeCertificate } from '../../src/signing/certificates/certificate-facts.js';
+import { wholeCertificate } from '../../src/platform/certificates/certificate-facts.js';
 import { selfIssuedCertificate, signed } from '../../src/signing/certificates/certificate-writer.js';
 import { cmsSignatureIdentifier, signatureIdentifier } from '../../src/signing/formats/algorithm-identifiers.js';
 import { readCms } from '../../src/signing/verification/signed-data-reader.js';

@@ -49,12 +49,22 @@ const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createHost: () => ({ credential: undefined, jumpHostId: undefined }),
   updateHost: () => ({ credential: undefined, jumpHostId: undefined }),
   addHostAuthority: () => ({ publicKey: PUBLIC_KEY }),
-  createOAuthClient: () => ({ jwks_uri: undefined }),
+  createOAuthClient: () => ({ jwks_uri: undefined, token_endpoint_auth_method: undefined, ...NO_CERTIFICATES }),
   replaceOAuthClientKeys: () => ({ jwks_uri: undefined }),
   createScan: ({ made }) => ({ scopeId: made.get('/v1/scan-scopes'), ...WHOLE_SCOPE }),
   createSigningKey: () => ({ notBefore: undefined, constraints: {} }),
   ingest: () => SCAN,
   importSourceScan: () => SCAN,
+};
+const NO_CERTIFICATES = {
+  certificates: undefined,
+  trustAnchors: undefined,
+  intermediates: undefined,
+  tls_client_auth_subject_dn: undefined,
+  tls_client_auth_san_dns: undefined,
+  tls_client_auth_san_uri: undefined,
+  tls_client_auth_san_ip: undefined,
+  tls_client_auth_san_email: undefined,
 };
 /** One vote of the only group. */
 const stagesOf = (made: Known['made']) => [{ group: made.get('/api/v1/approver-groups') ?? NOBODY, threshold: 1 }];

@@ -2,15 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { timingSafeEqual } from 'node:crypto';
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { Config } from '../../platform/config/config.js';
-import { originOf } from '../../platform/http/origin.js';
-import { Clock } from '../../platform/time/clock.js';
 import { secretHashOf } from '../model/secret-text.js';
-import { UsedProofs } from '../possession/used-proofs.repository.js';
-import { CLIENT_ASSERTION_TYPE, ClientAssertionRefused, subjectOf, verifyClientAssertion } from './client-assertion.js';
-import { ClientKeys } from './client-keys.js';
+import { AssertionAuthentication } from './assertion-authentication.js';
+import { CertificateAuthentication } from './certificate-authentication.js';
+import { CLIENT_ASSERTION_TYPE } from './client-assertion.js';
+import { isCertificateMethod } from './oauth.entity.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
-import { OAuthError } from './oauth-error.js';
+import { OAuthError, unknownClient } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
 
 interface Shown {
@@ -18,55 +16,37 @@ interface Shown {
   readonly secret: string | undefined;
 }
 
-/** Client authentication by a secret, in HTTP Basic or in the body (RFC 6749 section 2.3.1), or by a JWT (RFC 7523 section 2.2); never two of them. */
+/**
+ * Client authentication by a secret, in HTTP Basic or in the body (RFC 6749 section 2.3.1), by a JWT (RFC 7523 section 2.2) or by a certificate in TLS
+ * (RFC 8705 section 2); never two of them, and never another one than the client is registered with.
+ */
 @Injectable()
 export class ClientAuthentication {
   constructor(
-    private readonly config: Config,
     private readonly clients: OAuthClientsService,
-    private readonly keys: ClientKeys,
-    private readonly used: UsedProofs,
-    private readonly clock: Clock,
+    private readonly assertions: AssertionAuthentication,
+    private readonly certificates: CertificateAuthentication,
   ) {}
 
   /** The authenticated client, or a public client without a secret. Undefined if the request names no client. */
   async clientOf(request: FastifyRequest, parameters: OAuthParameters): Promise<ActiveClient | undefined> {
     const { authorization } = request.headers;
     const assertion = assertionIn(authorization, parameters);
-    if (assertion !== undefined) return this.byAssertion(assertion, request, parameters);
+    if (assertion !== undefined) return this.assertions.clientOf(assertion, request, parameters);
     const shown = shownBy(authorization, parameters);
     if (shown === undefined) return undefined;
     const client = await this.clients.findActive(shown.id);
-    if (client === null || !isRight(client, shown.secret)) throw unknown();
+    if (client !== null && shown.secret === undefined && isCertificateMethod(client.authMethod))
+      return this.certificates.assertedBy(request, client);
+    if (client === null || !isRight(client, shown.secret)) throw unknownClient();
     return client;
   }
 
   /** The same, but refuses a request that names no client. */
   async requireClient(request: FastifyRequest, parameters: OAuthParameters): Promise<ActiveClient> {
     const client = await this.clientOf(request, parameters);
-    if (client === undefined) throw unknown();
+    if (client === undefined) throw unknownClient();
     return client;
-  }
-
-  private async byAssertion(
-    assertion: string,
-    request: FastifyRequest,
-    parameters: OAuthParameters,
-  ): Promise<ActiveClient> {
-    const id = subjectOf(assertion);
-    if (id === undefined || (parameters.get('client_id') ?? id) !== id) throw unknown();
-    const client = await this.clients.findActive(id);
-    if (client?.authMethod !== 'private_key_jwt') throw unknown();
-    const { publicUrl } = this.config;
-    const audiences = [publicUrl, `${publicUrl}/oauth/token`];
-    const keys = (fresh: boolean) => this.keys.of(id, originOf(request), fresh);
-    try {
-      const { jti, until } = await verifyClientAssertion(assertion, { clientId: id, audiences, keys, now: this.clock.now() }); // prettier-ignore
-      if (await this.used.take({ kind: 'client-assertion', by: id, jti }, until)) return client;
-    } catch (error) {
-      throw error instanceof ClientAssertionRefused ? new OAuthError('invalid_client', error.message) : error;
-    }
-    throw new OAuthError('invalid_client', 'The client assertion was used already.');
   }
 }
 
@@ -92,7 +72,7 @@ function shownBy(authorization: string | undefined, parameters: OAuthParameters)
   const id = parameters.get('client_id');
   const secret = parameters.get('client_secret');
   if (authorization === undefined) {
-    if (id === undefined && secret !== undefined) throw unknown();
+    if (id === undefined && secret !== undefined) throw unknownClient();
     return id === undefined ? undefined : { id, secret };
   }
   const basic = basicOf(authorization);
@@ -107,7 +87,7 @@ function basicOf(authorization: string): Shown {
     fromBase64(encoded ?? '', 'optional')
       ?.toString('utf8')
       .split(':') ?? [];
-  if (id === undefined || id === '' || secret === undefined || rest.length > 0) throw unknown();
+  if (id === undefined || id === '' || secret === undefined || rest.length > 0) throw unknownClient();
   return { id: decoded(id), secret: decoded(secret) };
 }
 
@@ -116,11 +96,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw unknown();
+    throw unknownClient();
   }
-}
-
-/** The same answer for a client that is unknown or revoked, and for a wrong secret or another way than the client's. */
-function unknown(): OAuthError {
-  return new OAuthError('invalid_client', 'The client is not known, or its secret is wrong.');
 }

@@ -6,6 +6,9 @@ import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
+import { Clock } from '../../platform/time/clock.js';
+import { ruleOf } from '../certificates/certificate-rule.js';
+import { ClientCertificatesBody, certificateOrderOf } from '../certificates/client-certificates.dto.js';
 import { ClientKeys } from './client-keys.js';
 import {
   CreateOAuthClientBody,
@@ -22,9 +25,10 @@ export class OAuthClientsController {
   constructor(
     private readonly clients: OAuthClientsService,
     private readonly keys: ClientKeys,
+    private readonly clock: Clock,
   ) {}
 
-  /** Creates an OAuth client. The secret is in this answer and nowhere else; a client with keys has none. */
+  /** Creates an OAuth client. The secret is in this answer and nowhere else; a client with keys or certificates has none. */
   @Post()
   @Needs('settings:write')
   @Fresh()
@@ -34,9 +38,12 @@ export class OAuthClientsController {
     @Body() body: CreateOAuthClientBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<NewOAuthClientView> {
-    const source = body.keySource();
-    const keys = source === undefined ? undefined : await this.keys.read(source);
-    const { row, secret } = await this.clients.create(caller, body.toOrder(keys), use);
+    const { keys, certificates } = body.proofSource();
+    const proof = {
+      ...(keys === undefined ? {} : { keys: await this.keys.read(keys) }),
+      ...(certificates === undefined ? {} : { certificates: ruleOf(certificates, this.clock.now()) }),
+    };
+    const { row, secret } = await this.clients.create(caller, body.toOrder(proof), use);
     return NewOAuthClientView.withSecret(row, secret);
   }
 
@@ -68,6 +75,19 @@ export class OAuthClientsController {
   ): Promise<OAuthClientView> {
     const keys = await this.keys.read(body.requireKeySource());
     return OAuthClientView.of(await this.clients.replaceKeys(caller, id, keys));
+  }
+
+  /** Replaces the certificates, or the trust anchors and the subject, of an OAuth client that authenticates by them. The old ones and its tokens end at once. */
+  @Put(':id/certificates')
+  @Needs('settings:write')
+  @Fresh()
+  async replaceOAuthClientCertificates(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ClientCertificatesBody,
+  ): Promise<OAuthClientView> {
+    const rule = ruleOf(certificateOrderOf(body), this.clock.now());
+    return OAuthClientView.of(await this.clients.replaceCertificates(caller, id, rule));
   }
 
   /** Revokes an OAuth client and its tokens. They are refused everywhere within five seconds. */

@@ -14,13 +14,27 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
-import type { ClientKeySource, RegisteredKeys } from './client-keys.js';
+import type { CertificateOrder } from '../certificates/certificate-rule.js';
+import {
+  ClientCertificateMembers,
+  ClientCertificatesView,
+  certificateOrderOf,
+  certificatesViewOf,
+} from '../certificates/client-certificates.dto.js';
+import type { ClientKeySource } from './client-keys.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import type { OAuthClient } from './oauth.entity.js';
+import { isCertificateMethod, type OAuthClient } from './oauth.entity.js';
 import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.js';
 
 const TYPES = ['confidential', 'public'] as const;
-const AUTH_METHODS = ['client_secret_basic', 'private_key_jwt', 'none'] as const;
+const AUTH_METHODS = [
+  'client_secret_basic',
+  'private_key_jwt',
+  'tls_client_auth',
+  'self_signed_tls_client_auth',
+  'none',
+] as const;
+type AuthMethod = (typeof AUTH_METHODS)[number];
 const MAX_KEY_SET_BYTES = 64 * 1024;
 /** The public key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEYS = {
@@ -49,26 +63,39 @@ export class OAuthClientKeysBody {
   @Length(1, 500)
   jwks_uri?: string;
 
-  /** Undefined if the body has neither. */
-  keySource(): ClientKeySource | undefined {
-    const { jwks, jwks_uri: jwksUri } = this;
-    if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('name one of jwks and jwks_uri');
-    if (jwksUri !== undefined) return { jwksUri };
-    return jwks === undefined ? undefined : { jwks };
-  }
-
   requireKeySource(): ClientKeySource {
-    const source = this.keySource();
+    const source = keySourceOf(this);
     if (source === undefined) throw oneKeySource('give the keys by jwks or jwks_uri');
     return source;
   }
+}
+
+/** Undefined if there is neither. */
+function keySourceOf({ jwks, jwks_uri: jwksUri }: Pick<OAuthClientKeysBody, 'jwks' | 'jwks_uri'>) {
+  if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('name one of jwks and jwks_uri');
+  if (jwksUri !== undefined) return { jwksUri };
+  return jwks === undefined ? undefined : { jwks };
 }
 
 function oneKeySource(detail: string): Problem {
   return new Problem('refused', 'oauth-client.keys', `${detail}.`, { errors: [{ pointer: '/jwks', detail }] });
 }
 
-export class CreateOAuthClientBody extends OAuthClientKeysBody {
+function otherMethod(detail: string): Problem {
+  const errors = [{ pointer: '/token_endpoint_auth_method', detail }];
+  return new Problem('refused', 'oauth-client.auth-method', `${detail}.`, { errors });
+}
+
+/** How a client authenticates in place of a secret, as it came. */
+export interface ProofSource {
+  readonly keys?: ClientKeySource;
+  readonly certificates?: CertificateOrder;
+}
+
+/** The same, read and judged. */
+export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
+
+export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
   @IsString()
   @Length(1, 100)
@@ -82,33 +109,85 @@ export class CreateOAuthClientBody extends OAuthClientKeysBody {
   @ArrayUnique()
   permissions: Scope[];
 
-  /** A public client, such as a command line, has no secret and no keys, and only acts for people (device flow). */
+  /** A public client, such as a command line, has no secret, no keys and no certificates, and only acts for people (device flow). */
   @ApiProperty({ enum: TYPES, default: 'confidential' })
   @IsOptional()
   @IsIn(TYPES)
   type?: OAuthClientType;
+
+  /**
+   * How it authenticates. It follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. It must be
+   * named where `jwks` is meant for its certificates (`self_signed_tls_client_auth`).
+   */
+  @ApiPropertyOptional({ enum: AUTH_METHODS, example: 'tls_client_auth' })
+  @IsOptional()
+  @IsIn(AUTH_METHODS)
+  token_endpoint_auth_method?: AuthMethod;
+
+  /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`); where the method is named, of its certificates (`x5c`). */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: EXAMPLE_KEYS })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(MAX_KEY_SET_BYTES)
+  jwks?: Record<string, unknown>;
+
+  /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  jwks_uri?: string;
 
   /** true: its tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449 section 5.2). */
   @IsOptional()
   @IsBoolean()
   dpop_bound_access_tokens?: boolean = false;
 
-  /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). */
+  /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). The default for a client that authenticates by one. */
   @IsOptional()
   @IsBoolean()
-  tls_client_certificate_bound_access_tokens?: boolean = false;
+  tls_client_certificate_bound_access_tokens?: boolean;
 
-  /** @param keys those of `keySource` */
-  toOrder(keys: RegisteredKeys | undefined): OAuthClientOrder {
-    const { name, permissions, type = 'confidential' } = this;
-    const dpopBound = this.dpop_bound_access_tokens ?? false;
-    const certificateBound = this.tls_client_certificate_bound_access_tokens ?? false;
-    if (keys !== undefined && type === 'public') throw oneKeySource('a public client has no keys');
-    return { name, permissions, type, dpopBound, certificateBound, ...(keys === undefined ? {} : { keys }) };
+  /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` when the members of the body do not agree */
+  proofSource(): ProofSource {
+    const method = this.method();
+    if (isCertificateMethod(method)) {
+      if (this.jwks_uri !== undefined) throw oneKeySource('certificates are not read from jwks_uri: send them');
+      return { certificates: certificateOrderOf(this) };
+    }
+    const keys = keySourceOf(this);
+    return keys === undefined ? {} : { keys };
+  }
+
+  /** @param proof what `proofSource` names */
+  toOrder(proof: ReadProof): OAuthClientOrder {
+    const { name, permissions, dpop_bound_access_tokens: dpopBound = false } = this;
+    const method = this.method();
+    const bound = this.tls_client_certificate_bound_access_tokens ?? isCertificateMethod(method);
+    const type = method === 'none' ? 'public' : 'confidential';
+    return { name, permissions, type, dpopBound, certificateBound: bound, ...proof };
+  }
+
+  private method(): AuthMethod {
+    const { type, token_endpoint_auth_method: named } = this;
+    const method = this.impliedMethod();
+    if (type === 'public' && method !== 'none') throw oneKeySource('a public client has no keys and no certificates');
+    if (named !== undefined && named !== method)
+      throw otherMethod(`it is ${method} by what else was sent, and not ${named}`);
+    return method;
+  }
+
+  private impliedMethod(): AuthMethod {
+    const { certificates, jwks, trustAnchors, intermediates, subjects } = certificateOrderOf(this);
+    const isIssued = [trustAnchors, intermediates, ...Object.values(subjects)].some((one) => one !== undefined);
+    if (isIssued) return 'tls_client_auth';
+    const isOfKeys = this.token_endpoint_auth_method !== 'self_signed_tls_client_auth';
+    if (certificates !== undefined || (jwks !== undefined && !isOfKeys)) return 'self_signed_tls_client_auth';
+    if (jwks !== undefined || this.jwks_uri !== undefined) return 'private_key_jwt';
+    return this.type === 'public' ? 'none' : 'client_secret_basic';
   }
 }
 
-export class OAuthClientView {
+export class OAuthClientView extends ClientCertificatesView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id: string;
   /** @example 'deployment pipeline' */
@@ -119,7 +198,7 @@ export class OAuthClientView {
   type: OAuthClientType;
   /** `client_secret_basic` stands for the secret in the body as well. */
   @ApiProperty({ enum: AUTH_METHODS })
-  token_endpoint_auth_method: (typeof AUTH_METHODS)[number];
+  token_endpoint_auth_method: AuthMethod;
   /** Thumbprints of its keys (RFC 7638, SHA-256); empty for a client without. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
   /** Where it publishes them; null: they were registered, or there are none. @example https://client.example.com/jwks.json */
@@ -134,19 +213,19 @@ export class OAuthClientView {
   static of(row: OAuthClient): OAuthClientView {
     const { id, name, permissions, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
     const type: OAuthClientType = secretHash === null ? 'public' : 'confidential';
-    const method: OAuthClientView['token_endpoint_auth_method'] =
-      authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
+    const method: AuthMethod = authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
+    const certificates = certificatesViewOf(isCertificateMethod(authMethod) ? row.certificateRule : null);
     const proof = { token_endpoint_auth_method: method, keys: thumbprintsOf(row.keys ?? []), jwks_uri: jwksUri };
     const demand = {
       dpop_bound_access_tokens: row.dpopBound,
       tls_client_certificate_bound_access_tokens: row.certificateBound,
     };
-    return { client_id: id, name, permissions, type, ...proof, ...demand, createdAt, revokedAt };
+    return { client_id: id, name, permissions, type, ...proof, ...certificates, ...demand, createdAt, revokedAt };
   }
 }
 
 export class NewOAuthClientView extends OAuthClientView {
-  /** Shown this once; store it now. Absent for public clients and those with keys. @example sw_client_0a1b */
+  /** Shown this once; store it now. Absent for public clients and those with keys or certificates. @example sw_client_0a1b */
   client_secret?: string;
 
   static withSecret(row: OAuthClient, secret: string | undefined): NewOAuthClientView {

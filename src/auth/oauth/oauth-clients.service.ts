@@ -10,6 +10,7 @@ import type { Caller } from '../../access/caller.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
+import { type CertificateRule, factsOf, methodOf } from '../certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
@@ -23,6 +24,8 @@ export interface OAuthClientOrder {
   readonly type: OAuthClientType;
   /** By which it authenticates; absent: by a secret, or as a public client not at all. */
   readonly keys?: RegisteredKeys;
+  /** By which certificates it authenticates; absent as above. Never beside keys. */
+  readonly certificates?: CertificateRule;
   /** Whether its tokens must be bound by DPoP. */
   readonly dpopBound: boolean;
   /** Whether they must be bound to a client certificate. */
@@ -36,9 +39,11 @@ export interface ActiveClient extends Pick<
 > {
   /** Its permissions, limited to what the people behind it may do. */
   readonly permissions: readonly Scope[];
+  /** Seconds for which the certificate that it showed is good; absent when it showed something else. */
+  readonly secondsLeft?: number;
 }
 
-/** OAuth clients: programs that get tokens. Their secret is shown once; those with keys have none that anybody knows. */
+/** OAuth clients: programs that get tokens. Their secret is shown once; those with keys or certificates have none that anybody knows. */
 @Injectable()
 export class OAuthClientsService {
   private readonly record: EntryRecorder;
@@ -60,30 +65,29 @@ export class OAuthClientsService {
     use?: IdempotentUse,
   ): Promise<{ row: OAuthClient; secret?: string }> {
     assertHeld(caller, order.permissions);
-    const { keys, dpopBound, certificateBound } = order;
+    const { dpopBound, certificateBound } = order;
     const demand = { dpopBound, certificateBound };
-    const secret = order.type === 'confidential' && keys === undefined ? newSecret('client') : undefined;
+    const proof = proofOf(order);
+    const secret = order.type === 'confidential' && proof === undefined ? newSecret('client') : undefined;
     const row = await this.db.transaction(async (tx) => {
       const id = use?.resource ?? newId();
       const { name, permissions } = order;
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, () => '/api/settings/oauth-clients');
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
-      const shown = secret === undefined ? { secretHash: null } : { secretHash: secret.hash };
-      const proof = keys === undefined ? shown : columnsOf(keys);
       await tx.insert(OAuthClient, {
         id,
         name,
         permissions: [...permissions],
         ...demand,
-        ...proof,
+        ...(proof?.columns ?? { secretHash: secret?.hash ?? null }),
         ownerId: caller.ownerId,
       });
-      // Whoever registers keys may have the private ones.
-      if (secret !== undefined || keys !== undefined) {
+      // Whoever registers keys or certificates may have the private keys.
+      if (secret !== undefined || proof !== undefined) {
         await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
-      const detail = { name, permissions, ...demand, ...(keys === undefined ? {} : detailOf(keys)) };
+      const detail = { name, permissions, ...demand, ...proof?.detail };
       await this.record(tx, caller, 'oauth-client.created', id, detail);
       return tx.findOneByOrFail(OAuthClient, { id });
     });
@@ -103,7 +107,7 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.secretHash === null || row.authMethod !== null) {
-      const detail = 'A revoked client, a public one and one with keys have no secret.';
+      const detail = 'A revoked client, a public one and one with keys or certificates have no secret.';
       throw new Problem('conflict', 'oauth-client.no-secret', detail);
     }
     await this.db.transaction(async (tx) => {
@@ -122,17 +126,40 @@ export class OAuthClientsService {
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
-    if (row.revokedAt !== null || row.authMethod === null) {
+    if (row.revokedAt !== null || row.authMethod !== 'private_key_jwt') {
       const detail = 'A revoked client, and one that was made without keys, get none.';
       throw new Problem('conflict', 'oauth-client.no-keys', detail);
     }
+    return this.replaceProof(caller, row, { ...proofByKeys(keys), action: 'oauth-client.keys-replaced' });
+  }
+
+  /**
+   * Replaces the certificates of a client that authenticates by some, in the same way as before; the old ones are invalid at once, and its tokens
+   * end. Who does it is limited and counted as with a secret.
+   */
+  async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
+    const row = await this.read(id);
+    assertHeld(caller, row.permissions);
+    if (row.revokedAt !== null || row.authMethod !== methodOf(rule)) {
+      const detail = 'A revoked client gets no certificates, and one that was made in another way none of these.';
+      throw new Problem('conflict', 'oauth-client.no-certificates', detail);
+    }
+    const change = { ...proofByCertificates(rule), action: 'oauth-client.certificates-replaced' };
+    return this.replaceProof(caller, row, change);
+  }
+
+  private async replaceProof(
+    caller: Caller,
+    { id, name, ownerId }: OAuthClient,
+    { columns, detail, action }: Proof & { readonly action: string },
+  ): Promise<OAuthClient> {
     return this.db.transaction(async (tx) => {
-      const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
-      const { secretHash: _, ...change } = columnsOf(keys);
+      const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
+      const { secretHash: _, ...change } = columns;
       const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
       if (affected !== 1) throw missing();
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
-      await this.record(tx, caller, 'oauth-client.keys-replaced', id, { name: row.name, ...detailOf(keys) });
+      await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
     });
   }
@@ -178,15 +205,44 @@ interface ClientRow extends OwnedRow {
   readonly certificate_bound: boolean;
 }
 
-/** A client with keys has the hash of a secret that nobody knows: to whatever looks at secrets alone it is no public client. */
-function columnsOf({ keys, jwksUri }: RegisteredKeys) {
-  const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
-  const secretHash = newSecret('client').hash;
-  return { secretHash, authMethod: 'private_key_jwt' as const, keys: keys as never, jwksUri, ...times };
+/** What a client authenticates by in place of a secret: as it is stored, and as the audit entry names it. */
+interface Proof {
+  readonly columns: ReturnType<typeof keyColumns> | ReturnType<typeof certificateColumns>;
+  readonly detail: Record<string, unknown>;
 }
 
-function detailOf({ keys, jwksUri }: RegisteredKeys) {
-  return { keys: thumbprintsOf(keys), ...(jwksUri === null ? {} : { jwksUri }) };
+/** A client that has no secret has the hash of one that nobody knows: to whatever looks at secrets alone it is no public client. */
+const unknownSecret = () => newSecret('client').hash;
+
+function keyColumns({ keys, jwksUri }: RegisteredKeys) {
+  const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
+  return {
+    secretHash: unknownSecret(),
+    authMethod: 'private_key_jwt' as const,
+    keys: keys as never,
+    jwksUri,
+    ...times,
+  };
+}
+
+function certificateColumns(rule: CertificateRule) {
+  const since = { certificatesSince: () => 'now()' };
+  return { secretHash: unknownSecret(), authMethod: methodOf(rule), certificateRule: rule as never, ...since };
+}
+
+function proofByKeys(keys: RegisteredKeys): Proof {
+  const { jwksUri } = keys;
+  const detail = { keys: thumbprintsOf(keys.keys), ...(jwksUri === null ? {} : { jwksUri }) };
+  return { columns: keyColumns(keys), detail };
+}
+
+function proofByCertificates(rule: CertificateRule): Proof {
+  return { columns: certificateColumns(rule), detail: { method: methodOf(rule), ...factsOf(rule) } };
+}
+
+function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
+  if (certificates !== undefined) return proofByCertificates(certificates);
+  return keys === undefined ? undefined : proofByKeys(keys);
 }
 
 function missing(): Problem {

@@ -7,6 +7,10 @@ import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
 import { OAuthMetadataView } from './oauth.dto.js';
 import { GRANT_TYPES } from './token-endpoint.service.js';
 
+const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+/** RFC 8705 section 2; a service that no proxy shows certificates to does not offer them. */
+const CERTIFICATE_METHODS = ['tls_client_auth', 'self_signed_tls_client_auth'];
+
 @ApiTags('Authentication')
 @Controller()
 export class OAuthMetadataController {
@@ -18,7 +22,8 @@ export class OAuthMetadataController {
   @Header('cache-control', 'public, max-age=3600')
   getOAuthMetadata(): OAuthMetadataView {
     const at = (path: string) => `${this.config.publicUrl}/oauth/${path}`;
-    const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+    const takesCertificates = this.config.clientCertHeader !== undefined;
+    const methods = [...METHODS, ...(takesCertificates ? CERTIFICATE_METHODS : [])];
     const algorithms = [...ASYMMETRIC_ALGORITHMS];
     return {
       issuer: this.config.publicUrl,
@@ -36,7 +41,7 @@ export class OAuthMetadataController {
       introspection_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,
       dpop_signing_alg_values_supported: algorithms,
-      tls_client_certificate_bound_access_tokens: this.config.clientCertHeader !== undefined,
+      tls_client_certificate_bound_access_tokens: takesCertificates,
     };
   }
 }

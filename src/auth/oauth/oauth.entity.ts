@@ -1,13 +1,21 @@
 import { Column, Entity, PrimaryColumn, Check, Index } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
+import type { CertificateMethod, CertificateRule } from '../certificates/certificate-rule.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 
-/** A method by which a client authenticates with a key (OpenID Connect Core section 9). */
-export type KeyAuthMethod = 'private_key_jwt';
+/** A method by which a client authenticates with a key (OpenID Connect Core section 9, RFC 8705 section 2). */
+export type KeyAuthMethod = 'private_key_jwt' | CertificateMethod;
+
+export function isCertificateMethod(method: string | null): method is CertificateMethod {
+  return method === 'tls_client_auth' || method === 'self_signed_tls_client_auth';
+}
 
 /** A program that gets tokens at /oauth/token. Its id is the client_id. */
 @Entity('oauth_client')
-@Check('oauth_client_keys', `(auth_method IS NOT NULL) = (keys IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)`)
+@Check(
+  'oauth_client_proof',
+  `(auth_method IS NOT NULL) = (keys IS NOT NULL OR certificate_rule IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)`,
+)
 export class OAuthClient {
   @PrimaryColumn('uuid')
   id: string;
@@ -45,6 +53,14 @@ export class OAuthClient {
   /** When they were last asked for, whatever came of it. */
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
+
+  /** By which certificates it authenticates; null for other clients. */
+  @Column('jsonb', { nullable: true })
+  certificateRule: CertificateRule | null;
+
+  /** When these were registered. Tokens from before are refused: what they rest on may be gone. */
+  @Column('timestamptz', { nullable: true })
+  certificatesSince: Date | null;
 
   /** Whether its tokens must be bound by DPoP (RFC 9449 section 5.2). */
   @Column('boolean', { default: false })

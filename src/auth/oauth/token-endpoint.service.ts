@@ -76,7 +76,8 @@ export class TokenEndpointService {
       throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
     }
     const boundTo = await bound(async () => bindingFor(client, await asker.keys()));
-    return this.grants.forClient({ id: client.id, name: client.name, scopes, boundTo }, asker.origin);
+    const { id, name } = client;
+    return this.grants.forClient({ id, name, scopes, boundTo, lifeSeconds: lifeOf(client) }, asker.origin);
   }
 
   private async refresh(
@@ -91,7 +92,7 @@ export class TokenEndpointService {
       assertNarrower(parameters.get('scope'), session.scopes);
       await bound(async () => assertSameKeys(bindingOf(session), await keys()));
     }
-    const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: OAUTH_TOKEN_SECONDS }, origin);
+    const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: lifeOf(client) }, origin);
     if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
     return tokens;
   }
@@ -122,10 +123,15 @@ export class TokenEndpointService {
       const user = await tx.findOneBy(User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
       const came = { ...(external === null ? {} : { external }), authenticatedAt };
-      const granted = { id: client.id, scopes, boundTo };
+      const granted = { id: client.id, scopes, boundTo, lifeSeconds: lifeOf(client) };
       return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);
     });
   }
+}
+
+/** Seconds for which an access token is good: not longer than what the client authenticated by. */
+function lifeOf(client: ActiveClient | undefined): number {
+  return Math.min(OAUTH_TOKEN_SECONDS, client?.secondsLeft ?? OAUTH_TOKEN_SECONDS);
 }
 
 /** The scopes that a client requests; all of its own if it names none. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { certificateThumbprint } from './client-certificate.js';
+import { certificateThumbprint, chainIn } from './client-certificate.js';
 
 let directory: string;
 let pem: string;
@@ -59,5 +59,24 @@ describe('no certificate is', () => {
     ['the hash of the certificate', () => thumbprint],
   ])('%s', (_what, header) => {
     expect(certificateThumbprint(header())).toBeUndefined();
+  });
+});
+
+describe('what a client shows beside its certificate is read', () => {
+  const sequence = (...ders: readonly Buffer[]) => `:${Buffer.concat(ders).toString('base64')}:`;
+  it.each<[string, () => string, number]>([
+    ['as RFC 9440 has it, a list', () => `${sequence(der)}, ${sequence(der)},${sequence(der)}`, 3],
+    ['as HAProxy writes it, one behind the other', () => sequence(der, der), 2],
+    ['as PEM with the escapes of a URL', () => encodeURIComponent(pem + pem), 2],
+    ['as none, where there is none', () => '', 0],
+    ['as none, where one of them cannot be read', () => `${sequence(der)}, :AAAA:`, 0],
+    ['as none, where one of them ends too early', () => sequence(der, der.subarray(0, 100)), 0],
+    ['as none, where something stands behind the last', () => sequence(der, Buffer.from('00', 'hex')), 0],
+    ['as none, where there are more than eight', () => sequence(...Array.from({ length: 9 }, () => der)), 0],
+    ['as none, in another form', () => 'x', 0],
+  ])('%s', (_how, header, count) => {
+    const chain = chainIn(header());
+    expect(chain).toHaveLength(count);
+    expect(chain.every((one) => one.equals(der))).toBe(true);
   });
 });

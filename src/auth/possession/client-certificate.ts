@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AddressList } from '../../formats/addresses/address.js';
+import { exactCertificate } from '../../formats/asn1/certificate-text.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { fromBase64, fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import { Config } from '../../platform/config/config.js';
 
@@ -9,20 +11,52 @@ import { Config } from '../../platform/config/config.js';
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
+/** Certificates that a proxy passes beside that of the client. More are none. */
+const MAX_CHAIN = 8;
+const PEM_BLOCKS = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
 /**
  * The thumbprint (SHA-256 of the DER, base64url: `x5t#S256` of RFC 8705 section 3.1) of the certificate that a proxy passes in a header: as RFC 9440
  * has it, as PEM with the escapes of a URL (nginx, Envoy), or as bare base64 (Traefik). Undefined for anything else, so also for two of them, which
  * arrive joined by a comma, and for a chain.
  */
 export function certificateThumbprint(header: string): string | undefined {
+  const der = certificateIn(header);
+  return der === undefined ? undefined : thumbprintOf(der);
+}
+
+/** The certificate itself, in DER. */
+export function certificateIn(header: string): Buffer | undefined {
   const der = derIn(header);
   if (der === undefined) return undefined;
   try {
-    // OpenSSL would not mind what stands behind a certificate.
-    return new X509Certificate(der).raw.equals(der) ? createHash('sha256').update(der).digest('base64url') : undefined;
+    return exactCertificate(der).raw;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The certificates of `Client-Cert-Chain` (RFC 9440 section 2.3), in DER: byte sequences with commas between them; each may hold several
+ * certificates one behind the other, as HAProxy writes them; or PEM with the escapes of a URL. None when one of them cannot be read, and when
+ * there are too many.
+ */
+export function chainIn(header: string): Buffer[] {
+  try {
+    const parts = header.startsWith(':') ? header.split(',').map((part) => part.trim()) : pemBlocksIn(header);
+    const chain = parts.flatMap((part) => derElements(derIn(part) ?? Buffer.alloc(1))).map(({ raw }) => exactCertificate(raw).raw); // prettier-ignore
+    return chain.length > MAX_CHAIN ? [] : chain;
+  } catch {
+    return [];
+  }
+}
+
+function pemBlocksIn(header: string): string[] {
+  return [...(unescaped(header) ?? '').matchAll(PEM_BLOCKS)].map(([block]) => block);
+}
+
+function thumbprintOf(der: Buffer): string {
+  return createHash('sha256').update(der).digest('base64url');
 }
 
 function derIn(header: string): Buffer | undefined {
@@ -42,21 +76,44 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/** The certificates that clients show to the proxies of SVC_TRUST_PROXY. What anybody else writes into the header is not looked at. */
+/** A certificate that a client showed. */
+export interface ShownCertificate {
+  /** DER */
+  readonly raw: Buffer;
+  /** `x5t#S256` */
+  readonly thumbprint: string;
+  /** Certificates of authorities that came with it, in DER; nothing is believed of them. */
+  readonly chain: readonly Buffer[];
+}
+
+/** The certificates that clients show to the proxies of SVC_TRUST_PROXY. What anybody else writes into the headers is not looked at. */
 @Injectable()
 export class ClientCertificates {
   private readonly header: string | undefined;
+  private readonly chainHeader: string | undefined;
   private readonly proxies: AddressList;
 
-  constructor({ clientCertHeader, trustProxy }: Config) {
+  constructor({ clientCertHeader, clientCertChainHeader, trustProxy }: Config) {
     this.header = clientCertHeader;
+    this.chainHeader = clientCertChainHeader;
     this.proxies = new AddressList(clientCertHeader === undefined ? [] : trustProxy);
   }
 
   /** The thumbprint of the client's certificate; undefined if it showed none, or did not come by such a proxy. */
-  thumbprintOf({ headers, raw }: FastifyRequest): string | undefined {
-    const value = this.header === undefined ? undefined : headers[this.header];
-    if (typeof value !== 'string' || !this.proxies.includes(raw.socket.remoteAddress ?? '')) return undefined;
-    return certificateThumbprint(value);
+  thumbprintOf(request: FastifyRequest): string | undefined {
+    const value = this.valueOf(request, this.header);
+    return value === undefined ? undefined : certificateThumbprint(value);
+  }
+
+  /** The client's certificate with what came beside it; undefined as above. */
+  shownBy(request: FastifyRequest): ShownCertificate | undefined {
+    const raw = certificateIn(this.valueOf(request, this.header) ?? '');
+    if (raw === undefined) return undefined;
+    return { raw, thumbprint: thumbprintOf(raw), chain: chainIn(this.valueOf(request, this.chainHeader) ?? '') };
+  }
+
+  private valueOf({ headers, raw }: FastifyRequest, header: string | undefined): string | undefined {
+    const value = header === undefined ? undefined : headers[header];
+    return typeof value === 'string' && this.proxies.includes(raw.socket.remoteAddress ?? '') ? value : undefined;
   }
 }

@@ -65,7 +65,7 @@ interface KnownSession {
   readonly cookieHash: Buffer | null;
 }
 
-/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked, its provider enabled, its trust as it was and its issuer enabled. */
+/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked and with the certificates of then, its provider enabled, its trust as it was and its issuer enabled. */
 const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.dpop_key, s.client_certificate, s.authenticated_at, s.stepped_up_at,
     u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')},
@@ -81,7 +81,8 @@ const READ = `
   LEFT JOIN workload_identity w ON w.id = s.id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
-    AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
+    AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL
+      AND (c.certificates_since IS NULL OR s.created_at >= c.certificates_since)))
     AND (s.trust_id IS NULL OR (t.enabled AND i.enabled AND t.revision = s.trust_revision AND w.id IS NOT NULL))
     AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
 

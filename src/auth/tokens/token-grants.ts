@@ -30,19 +30,21 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
-  /** The OAuth client that gets the tokens, their scopes, and the key that they are bound to. */
-  readonly client?: { readonly id: string; readonly scopes: readonly Scope[]; readonly boundTo: TokenBinding };
+  /** The OAuth client that gets the tokens. */
+  readonly client?: Omit<GrantedClient, 'name'>;
 }
 
-/** An OAuth client that gets a token for itself. */
+/** An OAuth client that gets a token, its scopes, and the key that it is bound to. */
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
+  /** Life of its access tokens. */
+  readonly lifeSeconds: number;
 }
 
-/** Life of the access tokens of /oauth/token. */
+/** Longest life of the access tokens of /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
 /** Issues what every sign-in ends with: a session, an access token and, for people, a refresh token. */
@@ -81,7 +83,7 @@ export class TokenGrants {
       },
       origin,
     );
-    const expiresIn = client === undefined ? this.accessTokens.signInSeconds : OAUTH_TOKEN_SECONDS;
+    const expiresIn = client?.lifeSeconds ?? this.accessTokens.signInSeconds;
     const refreshToken = await this.refreshTokens.issue(tx, session);
     const accessToken = await this.accessTokens.issue(session, expiresIn);
     const granted = client === undefined ? {} : { scopes: client.scopes, boundTo: client.boundTo };
@@ -89,19 +91,19 @@ export class TokenGrants {
   }
 
   /** Issues a token to an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
-  async forClient({ id, name, scopes, boundTo }: GrantedClient, origin: Origin): Promise<Tokens> {
+  async forClient({ id, name, scopes, boundTo, lifeSeconds }: GrantedClient, origin: Origin): Promise<Tokens> {
     const order = {
       clientId: id,
       boundTo,
       way: 'client-credentials' as const,
       scopes,
       methods: [],
-      lifeSeconds: OAUTH_TOKEN_SECONDS,
+      lifeSeconds,
     };
     const actor: Actor = { kind: 'oauth-client', id, name };
     const session = await this.db.transaction((tx) => this.sessions.open(tx, actor, order, origin));
-    const accessToken = await this.accessTokens.issue(session, OAUTH_TOKEN_SECONDS);
-    return { accessToken, expiresIn: OAUTH_TOKEN_SECONDS, scopes, boundTo };
+    const accessToken = await this.accessTokens.issue(session, lifeSeconds);
+    return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
   }
 
   /**

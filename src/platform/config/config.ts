@@ -49,6 +49,7 @@ export class Config extends SettingReader {
   readonly trustProxy = this.list('SVC_TRUST_PROXY');
   /** In lower case; undefined: client certificates are not looked at. */
   readonly clientCertHeader = this.certificateHeader();
+  readonly clientCertChainHeader = this.chainHeader();
   readonly logLevel: LogLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
   /** The present secret, then those that it replaced or that will replace it: the first makes, all of them open and verify. */
   readonly jwtSecrets: readonly [string, ...string[]] = [
@@ -242,11 +243,26 @@ export class Config extends SettingReader {
   }
 
   private certificateHeader(): string | undefined {
-    const name = this.text('SVC_CLIENT_CERT_HEADER').toLowerCase();
-    if (name === '') return undefined;
-    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) this.faults.push('SVC_CLIENT_CERT_HEADER must be the name of a header');
+    const name = this.headerName('SVC_CLIENT_CERT_HEADER');
+    if (name === undefined) return undefined;
     if (this.blocks('SVC_TRUST_PROXY').length === 0)
       this.faults.push('SVC_CLIENT_CERT_HEADER needs SVC_TRUST_PROXY: nobody else is believed about certificates');
+    return name;
+  }
+
+  private chainHeader(): string | undefined {
+    const name = this.headerName('SVC_CLIENT_CERT_CHAIN_HEADER');
+    if (name !== undefined && this.clientCertHeader === undefined)
+      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER needs SVC_CLIENT_CERT_HEADER: it comes beside a certificate');
+    if (name !== undefined && name === this.clientCertHeader)
+      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER must be another header than SVC_CLIENT_CERT_HEADER');
+    return name;
+  }
+
+  private headerName(setting: 'SVC_CLIENT_CERT_HEADER' | 'SVC_CLIENT_CERT_CHAIN_HEADER'): string | undefined {
+    const name = this.text(setting).toLowerCase();
+    if (name === '') return undefined;
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) this.faults.push(`${setting} must be the name of a header`);
     return name;
   }
 

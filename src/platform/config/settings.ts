@@ -40,6 +40,10 @@ export const SETTINGS = {
     '',
     'Header in which these proxies pass the certificate that a client showed in TLS, such as Client-Cert (RFC 9440); they must replace what clients write into it themselves. When empty certificates are not looked at',
   ),
+  SVC_CLIENT_CERT_CHAIN_HEADER: setting(
+    '',
+    'Header in which these proxies pass the certificates of authorities that the client showed with its own, such as Client-Cert-Chain (RFC 9440); they must replace it as well. When empty intermediate certificates are uploaded with the client (docs/access.md)',
+  ),
   SVC_DRAIN_SECONDS: setting(
     '',
     'A process that is told to stop is not ready at once and goes on answering for so long, so that load balancers see it; at most half of SVC_STOP_SECONDS; when empty 5 in prod and 0 in dev',

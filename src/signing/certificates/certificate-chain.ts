@@ -1,6 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import { certificateFactsOf, type CertificateFacts, wholeCertificate } from './certificate-facts.js';
+import {
+  certificateFactsOf,
+  type CertificateFacts,
+  wholeCertificate,
+} from '../../platform/certificates/certificate-facts.js';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 
 export const MAX_CERTIFICATES = 8;

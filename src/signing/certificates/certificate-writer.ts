@@ -12,7 +12,7 @@ import {
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
-import { PURPOSES } from './certificate-facts.js';
+import { PURPOSES } from '../../platform/certificates/certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */
 export const NAME_PARTS = {

@@ -19,7 +19,7 @@ import {
   refusedCertificate,
   assertFits,
 } from './certificate-chain.js';
-import { certificateFactsOf } from './certificate-facts.js';
+import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
 
 /** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
 @Injectable()

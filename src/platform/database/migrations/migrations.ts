@@ -71,6 +71,7 @@ import { ReadingEditions1798000040200 } from './1798000040200-reading-editions.j
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
+import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
 import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
 import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
@@ -157,4 +158,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   AuditStreams1798000039300,
   TraceParents1798000039301,
   SshHostRenewals1798000042300,
+  ClientCertificates1798000042400,
 ];

@@ -64,16 +64,44 @@ export const settings: Record<keyof typeof english, string> = {
   'claims.who': 'Aufrufer',
   'claims.why': 'Grund',
 
-  'client.confidential': 'Vertraulich (mit Geheimnis)',
+  'client.confidential': 'Vertraulich (weist sich aus)',
   'client.public': 'Öffentlich (Befehlszeile)',
 
+  'clientMethod.client_secret_basic': 'Geheimnis',
+  'clientMethod.none': 'Keine (öffentlich)',
+  'clientMethod.private_key_jwt': 'Signiertes JWT',
+  'clientMethod.self_signed_tls_client_auth': 'TLS-Zertifikat, hinterlegt',
+  'clientMethod.tls_client_auth': 'TLS-Zertifikat einer Zertifizierungsstelle',
+
+  'clientSubject.san_dns': 'Hostname (SAN)',
+  'clientSubject.san_email': 'E-Mail-Adresse (SAN)',
+  'clientSubject.san_ip': 'IP-Adresse (SAN)',
+  'clientSubject.san_uri': 'URI (SAN), z. B. SPIFFE-ID',
+  'clientSubject.subject_dn': 'Distinguished Name (RFC 4514)',
+
+  'clients.anchors': 'Vertrauensanker (PEM)',
+  'clients.anchors.hint': 'Zertifikate der Stellen, die das Zertifikat des Clients ausstellen.',
+  'clients.certificates': 'Zertifikate des Clients (PEM)',
+  'clients.certificates.hint':
+    'Ohne private Schlüssel. Für einen Wechsel ohne Lücke das alte und das neue Zertifikat eintragen.',
+  'clients.certificates.replace': 'Zertifikate ersetzen',
+  'clients.certificates.replace.lead':
+    'Was für „{name}“ hinterlegt war, wird sofort abgewiesen, und vorhandene Token werden ungültig.',
   'clients.create': 'Client anlegen',
   'clients.id': 'Client-ID',
+  'clients.intermediates': 'Zwischenzertifikate (PEM)',
+  'clients.intermediates.hint':
+    'Nötig, wenn der Proxy nicht weitergibt, was der Client neben seinem Zertifikat vorlegt.',
   'clients.lead': 'Programme, die über OAuth 2.0 kurzlebige Token beziehen.',
+  'clients.method': 'Authentifizierung',
+  'clients.method.hint': 'Zertifikate brauchen einen Proxy, der sie weitergibt (SVC_CLIENT_CERT_HEADER).',
   'clients.none': 'Noch keine Clients',
   'clients.revoke.lead': '„{name}“ erhält keine Token mehr, und vorhandene Token werden ungültig.',
   'clients.secret': 'Neues Geheimnis',
   'clients.secret.lead': 'Das alte Geheimnis von „{name}“ wird sofort ungültig.',
+  'clients.subject': 'Inhaber',
+  'clients.subject.hint': 'Genau wie im Zertifikat; Muster gibt es nicht.',
+  'clients.subjectKind': 'Erkannt an',
   'clients.theSecret': 'Client-Geheimnis',
   'clients.type.hint': 'Ein öffentlicher Client hat kein Geheimnis und handelt nur für angemeldete Personen.',
 

@@ -2,7 +2,12 @@ import { Button } from '@patternfly/react-core';
 import RobotIcon from '@patternfly/react-icons/dist/esm/icons/robot-icon';
 import { useState } from 'react';
 import { listOAuthClientsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { createOAuthClient, replaceOAuthClientSecret, revokeOAuthClient } from '../../api/generated/sdk.gen.js';
+import {
+  createOAuthClient,
+  replaceOAuthClientCertificates,
+  replaceOAuthClientSecret,
+  revokeOAuthClient,
+} from '../../api/generated/sdk.gen.js';
 import type { NewOAuthClientView, OAuthClientView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
@@ -18,12 +23,13 @@ import { RowActions } from '../../patterns/row-actions.js';
 import { SecretOnce } from '../../patterns/secret-once.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes, stateOf } from './api-keys.page.js';
+import { certificateFields, certificateMembers, isByCertificate, methodField } from './client-certificates.js';
 import { useScopeOptions } from './scopes.js';
 
 const CHANGES = { changes: ['listOAuthClients'] };
 
 interface Dialog {
-  readonly kind: 'create' | 'secret' | 'revoke';
+  readonly kind: 'create' | 'secret' | 'certificates' | 'revoke';
   readonly of?: OAuthClientView;
 }
 
@@ -47,7 +53,10 @@ export function OAuthClientsPage() {
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
           { name: t('status'), cell: (row) => <StatusLabel status={stateOf(row)} /> },
           { name: t('clients.id'), cell: ({ client_id }) => <Copyable text={client_id} /> },
-          { name: t('type'), cell: ({ type }) => named('client', type) },
+          {
+            name: t('clients.method'),
+            cell: ({ token_endpoint_auth_method: method }) => named('clientMethod', method),
+          },
           { name: t('scopes'), width: 30, cell: ({ permissions }) => <Scopes scopes={permissions} /> },
           { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
           {
@@ -62,6 +71,12 @@ export function OAuthClientsPage() {
                     row.token_endpoint_auth_method === 'client_secret_basic' && {
                       name: t('clients.secret'),
                       run: () => setDialog({ kind: 'secret', of: row }),
+                    },
+                  canWrite &&
+                    row.revokedAt === null &&
+                    isByCertificate(row) && {
+                      name: t('clients.certificates.replace'),
+                      run: () => setDialog({ kind: 'certificates', of: row }),
                     },
                   canWrite &&
                     row.revokedAt === null && {
@@ -96,17 +111,10 @@ interface DialogProps extends Dialog {
 }
 
 function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
-  const { t, named } = useI18n();
-  const scopes = useScopeOptions();
+  const { t } = useI18n();
   const path = { id: of?.client_id ?? '' };
   const name = of?.name ?? '';
-  const make = useAction(
-    (values: Values, once) =>
-      kind === 'create'
-        ? createOAuthClient({ body: values as never, headers: once })
-        : replaceOAuthClientSecret({ path }),
-    { ...CHANGES, onDone: onMade },
-  );
+  const renew = useAction((_values: Values) => replaceOAuthClientSecret({ path }), { ...CHANGES, onDone: onMade });
   const revoke = useAction((_values: Values) => revokeOAuthClient({ path }), { ...CHANGES, done: t('revoked') });
   if (kind === 'revoke') {
     const lead = t('clients.revoke.lead', { name });
@@ -115,14 +123,50 @@ function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
   if (kind === 'secret') {
     const lead = t('clients.secret.lead', { name });
     return (
-      <Confirm title={t('clients.secret')} lead={lead} submit={t('clients.secret')} action={make} onClose={onClose} />
+      <Confirm title={t('clients.secret')} lead={lead} submit={t('clients.secret')} action={renew} onClose={onClose} />
     );
   }
+  if (kind === 'certificates' && of !== undefined) return <ReplaceCertificates of={of} onClose={onClose} />;
+  return <NewClient onClose={onClose} onMade={onMade} />;
+}
+
+function ReplaceCertificates({ of, onClose }: { readonly of: OAuthClientView; readonly onClose: () => void }) {
+  const i18n = useI18n();
+  const { t } = i18n;
+  const path = { id: of.client_id };
+  const action = useAction(
+    (values: Values) => replaceOAuthClientCertificates({ path, body: certificateMembers(values) }),
+    { ...CHANGES, done: t('saved') },
+  );
+  return (
+    <FormDialog
+      title={t('clients.certificates.replace')}
+      lead={t('clients.certificates.replace.lead', { name: of.name })}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={certificateFields(i18n, () => of.token_endpoint_auth_method)}
+    />
+  );
+}
+
+function NewClient({ onClose, onMade }: Pick<DialogProps, 'onClose' | 'onMade'>) {
+  const i18n = useI18n();
+  const { t, named } = i18n;
+  const scopes = useScopeOptions();
+  const action = useAction(
+    ({ name, type, permissions, method, ...values }: Values, once) => {
+      const chosen = method === undefined ? {} : { token_endpoint_auth_method: method };
+      const body = { name, type, permissions, ...chosen, ...certificateMembers(values) };
+      return createOAuthClient({ body: body as never, headers: once });
+    },
+    { ...CHANGES, onDone: onMade },
+  );
   return (
     <FormDialog
       title={t('clients.create')}
       submit={t('create')}
-      action={make}
+      action={action}
       onClose={onClose}
       fields={[
         { name: 'name', label: t('name'), isRequired: true },
@@ -134,6 +178,8 @@ function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
           hint: t('clients.type.hint'),
           options: ['confidential', 'public'].map((value) => ({ value, label: named('client', value) })),
         },
+        methodField(i18n),
+        ...certificateFields(i18n, ({ type, method }) => (type === 'confidential' ? method : undefined)),
         { name: 'permissions', kind: 'choices', label: t('scopes'), isRequired: true, options: scopes },
       ]}
     />

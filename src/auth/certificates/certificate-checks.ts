@@ -1,0 +1,126 @@
+import 'reflect-metadata';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  X509Certificate as ParsedCertificate,
+} from '@peculiar/x509';
+import type { X509Certificate } from 'node:crypto';
+import { PURPOSES, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+
+/** A certificate by which no client authenticates. The message says why, in printable ASCII without quotes (RFC 6749 section 5.2). */
+export class CertificateRefused extends Error {}
+
+const MIN_RSA_BITS = 2048;
+const NAME_CONSTRAINTS = '2.5.29.30';
+/** Extensions that are judged: key usage, subject alternative name, basic constraints, extended key usage (RFC 5280 section 4.2.1). */
+const JUDGED = new Set(['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.37']);
+const DIGESTS = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
+/** Algorithms whose digest is their own. */
+const WITHOUT_DIGEST = new Set(['Ed25519', 'Ed448']);
+
+/** A certificate all of whose parts can be read and whose key is strong enough. @throws CertificateRefused */
+export function strongCertificate(raw: Buffer): X509Certificate {
+  const certificate = readable(raw);
+  const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
+  const bits = asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS;
+  if (bits < MIN_RSA_BITS || asymmetricKeyType === 'dsa')
+    throw new CertificateRefused(`The key of the certificate is too weak: RSA needs ${MIN_RSA_BITS} bits.`);
+  return certificate;
+}
+
+function readable(raw: Buffer): X509Certificate {
+  try {
+    return wholeCertificate(raw);
+  } catch {
+    throw new CertificateRefused('The certificate cannot be read.');
+  }
+}
+
+/** @throws CertificateRefused before and after the dates of the certificate, of which the first and the last moment count */
+export function assertInItsDates({ validFrom, validTo }: X509Certificate, now: Date, which = 'The certificate'): void {
+  // OpenSSL writes whole seconds.
+  if (now.getTime() < Date.parse(validFrom)) throw new CertificateRefused(`${which} is not valid yet.`);
+  if (now.getTime() >= Date.parse(validTo) + 1000) throw new CertificateRefused(`${which} has expired.`);
+}
+
+/** Refuses a certificate that is not one for clients in TLS. @throws CertificateRefused */
+export function assertEndEntity(certificate: X509Certificate, now: Date): void {
+  const which = 'The certificate';
+  assertInItsDates(certificate, now, which);
+  const parsed = new ParsedCertificate(certificate.raw);
+  assertUnderstood(parsed, which);
+  assertStrongSignature(parsed, which);
+  const usage = parsed.getExtension(KeyUsagesExtension)?.usages;
+  if (usage !== undefined && (usage & KeyUsageFlags.digitalSignature) === 0)
+    throw new CertificateRefused('The key usage of the certificate does not include digitalSignature.');
+  const purposes = purposesOf(parsed);
+  if (purposes !== undefined && !purposes.includes(PURPOSES['client-auth']))
+    throw new CertificateRefused('The extended key usage of the certificate does not include clientAuth.');
+}
+
+/**
+ * Refuses an issuer that may not have issued what is below it.
+ *
+ * @param path the certificates below it, the client's first
+ * @throws CertificateRefused
+ */
+export function assertAuthority(
+  issuer: X509Certificate,
+  path: readonly X509Certificate[],
+  { now, isAnchor }: { readonly now: Date; readonly isAnchor: boolean },
+): void {
+  const which = isAnchor ? 'The trust anchor' : 'An intermediate certificate';
+  assertInItsDates(issuer, now, which);
+  const parsed = new ParsedCertificate(issuer.raw);
+  assertUnderstood(parsed, which);
+  // Who signed an anchor does not matter: it is trusted as it is.
+  if (!isAnchor) assertStrongSignature(parsed, which);
+  assertMayIssue(parsed, which);
+  const { pathLength } = parsed.getExtension(BasicConstraintsExtension) ?? {};
+  // Those that issued themselves, as when a key is replaced, do not count (RFC 5280 section 4.2.1.9).
+  const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
+  if (pathLength !== undefined && authorities > pathLength)
+    throw new CertificateRefused(`${which} allows fewer authorities below it (pathLenConstraint).`);
+}
+
+/** Refuses what cannot be a trust anchor or an intermediate certificate, whatever it is to be used for. @throws CertificateRefused */
+export function assertIsAuthority({ raw }: X509Certificate): void {
+  const parsed = new ParsedCertificate(raw);
+  assertUnderstood(parsed, 'The certificate');
+  assertMayIssue(parsed, 'The certificate');
+}
+
+function assertMayIssue(parsed: ParsedCertificate, which: string): void {
+  if (parsed.getExtension(BasicConstraintsExtension)?.ca !== true)
+    throw new CertificateRefused(`${which} is not that of an authority (cA).`);
+  const usage = parsed.getExtension(KeyUsagesExtension)?.usages;
+  if (usage !== undefined && (usage & KeyUsageFlags.keyCertSign) === 0)
+    throw new CertificateRefused(`The key usage of an authority must include keyCertSign.`);
+  const purposes = purposesOf(parsed);
+  if (purposes?.some((one) => one === PURPOSES['client-auth'] || one === PURPOSES.any) === false)
+    throw new CertificateRefused(`${which} may not issue certificates for clients (extended key usage).`);
+}
+
+function purposesOf(parsed: ParsedCertificate): string[] | undefined {
+  return parsed.getExtension(ExtendedKeyUsageExtension)?.usages.map(String);
+}
+
+/** What limits the path in a way that is not judged here is refused, and so is an extension that is there twice (RFC 5280 section 4.2). */
+function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
+  const types = extensions.map(({ type }) => type);
+  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} has an extension twice.`);
+  if (types.includes(NAME_CONSTRAINTS))
+    throw new CertificateRefused(`${which} has name constraints, which are not supported.`);
+  const unknown = extensions.find(({ type, critical }) => critical && !JUDGED.has(type));
+  if (unknown !== undefined)
+    throw new CertificateRefused(`${which} has the critical extension ${unknown.type}, which is not understood.`);
+}
+
+/** Digests for which others can make a second certificate with the same signature are refused. */
+function assertStrongSignature({ signatureAlgorithm }: ParsedCertificate, which: string): void {
+  const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
+  const isStrong = hash === undefined ? WITHOUT_DIGEST.has(name) : DIGESTS.has(hash.name);
+  if (!isStrong) throw new CertificateRefused(`${which} has a signature with SHA-1 or an algorithm that is not known.`);
+}

@@ -1,0 +1,84 @@
+import type { X509Certificate } from 'node:crypto';
+import { assertAuthority, assertEndEntity, CertificateRefused } from './certificate-checks.js';
+
+/** Certificates between a client and a trust anchor that are gone through. */
+const MAX_DEPTH = 6;
+/**
+ * Signatures that are verified for one client. Certificates that could each have issued each other one, as a client can send them, would otherwise
+ * cost their factorial.
+ */
+const MAX_SIGNATURES = 40;
+
+export interface PathOrder {
+  /** The certificate that the client showed. */
+  readonly leaf: X509Certificate;
+  /** Certificates that are trusted to issue those of clients. */
+  readonly anchors: readonly X509Certificate[];
+  /** Certificates that may stand between the two; nothing is believed of them. */
+  readonly intermediates: readonly X509Certificate[];
+  readonly now: Date;
+}
+
+/**
+ * Finds a path of certificates from that of a client to a trust anchor, and validates it (RFC 5280 section 6.1): signatures, dates, authorities and
+ * their depth, uses of the keys. What a path may depend on and is not judged here (name constraints, policies, critical extensions of other kinds)
+ * is refused. Whether a certificate was revoked is not asked.
+ *
+ * @returns the path, from the client's certificate to the anchor, both with it
+ * @throws CertificateRefused with what was wrong with the first path that was found, or that there is none
+ */
+export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
+  assertEndEntity(order.leaf, order.now);
+  const path = new PathSearch(order).from([order.leaf]);
+  if (path instanceof CertificateRefused) throw path;
+  if (path === undefined)
+    throw new CertificateRefused('There is no path from the certificate to a trust anchor of the client.');
+  return path;
+}
+
+class PathSearch {
+  private signatures = 0;
+
+  constructor(private readonly order: PathOrder) {}
+
+  /** The path that begins like this one; undefined when there is none, and why it was refused when there is one that does not hold. */
+  from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
+    let refused: CertificateRefused | undefined;
+    for (const { issuer, isAnchor } of this.issuersOf(path)) {
+      const found = this.through(path, issuer, isAnchor);
+      if (found !== undefined && !(found instanceof CertificateRefused)) return found;
+      refused ??= found;
+    }
+    return refused;
+  }
+
+  private through(path: readonly X509Certificate[], issuer: X509Certificate, isAnchor: boolean) {
+    try {
+      assertAuthority(issuer, path, { now: this.order.now, isAnchor });
+    } catch (error) {
+      if (error instanceof CertificateRefused) return error;
+      throw error;
+    }
+    const longer = [...path, issuer];
+    return isAnchor ? longer : this.from(longer);
+  }
+
+  /** Anchors first, so that a path is as short as it can be. */
+  private *issuersOf(path: readonly X509Certificate[]) {
+    const { anchors, intermediates } = this.order;
+    for (const issuer of anchors) if (this.hasIssued(issuer, path)) yield { issuer, isAnchor: true };
+    if (path.length > MAX_DEPTH) return;
+    for (const issuer of intermediates) if (this.hasIssued(issuer, path)) yield { issuer, isAnchor: false };
+  }
+
+  private hasIssued(issuer: X509Certificate, path: readonly X509Certificate[]): boolean {
+    const last = path.at(-1);
+    if (last === undefined || path.some(({ raw }) => raw.equals(issuer.raw))) return false;
+    // By names and key identifiers, before anything costs.
+    if (!last.checkIssued(issuer)) return false;
+    this.signatures += 1;
+    if (this.signatures > MAX_SIGNATURES)
+      throw new CertificateRefused('Too many certificates could have issued the certificate.');
+    return last.verify(issuer.publicKey);
+  }
+}

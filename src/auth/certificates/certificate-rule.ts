@@ -1,0 +1,174 @@
+import { createHash, createPublicKey, type JsonWebKey, type X509Certificate } from 'node:crypto';
+import { exactCertificate, readCertificates } from '../../formats/asn1/certificate-text.js';
+import { fromBase64, writePem } from '../../formats/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { hasSecretKey } from '../key-sets/key-set.js';
+import { assertInItsDates, assertIsAuthority, CertificateRefused, strongCertificate } from './certificate-checks.js';
+import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind } from './certificate-subject.js';
+
+/** Certificates in one list of a client. */
+export const MAX_CERTIFICATES = 10;
+
+/** A certificate as it was registered. */
+export interface RegisteredCertificate {
+  readonly pem: string;
+  /** SHA-256 of the DER, base64url (`x5t#S256`). */
+  readonly sha256: string;
+  /** The subject on one line, as RFC 4514 orders it. */
+  readonly subject: string;
+  /** ISO 8601. */
+  readonly notAfter: string;
+}
+
+/** The certificates of a client itself (RFC 8705 section 2.2). */
+export interface OwnCertificates {
+  readonly certificates: readonly RegisteredCertificate[];
+}
+
+/** Who issues certificates of a client, and which of them are the client's (RFC 8705 section 2.1). */
+export interface IssuedCertificates {
+  readonly trustAnchors: readonly RegisteredCertificate[];
+  readonly intermediates: readonly RegisteredCertificate[];
+  readonly subject: ExpectedSubject;
+}
+
+/** By which certificates a client authenticates. */
+export type CertificateRule = OwnCertificates | IssuedCertificates;
+
+export type CertificateMethod = 'tls_client_auth' | 'self_signed_tls_client_auth';
+
+/** What a registration names, as it came. */
+export interface CertificateOrder {
+  readonly certificates?: readonly string[] | undefined;
+  /** A JWK Set whose keys have certificates (`x5c`). */
+  readonly jwks?: object | undefined;
+  readonly trustAnchors?: readonly string[] | undefined;
+  readonly intermediates?: readonly string[] | undefined;
+  readonly subjects: Readonly<Partial<Record<SubjectKind, string | undefined>>>;
+}
+
+export function methodOf(rule: CertificateRule): CertificateMethod {
+  return 'subject' in rule ? 'tls_client_auth' : 'self_signed_tls_client_auth';
+}
+
+/** What the audit log says of a rule: SHA-256 of each certificate, and the subject. */
+export function factsOf(rule: CertificateRule): Record<string, unknown> {
+  const hashes = (list: readonly RegisteredCertificate[]) => list.map(({ sha256 }) => sha256);
+  if (!('subject' in rule)) return { certificates: hashes(rule.certificates) };
+  const { trustAnchors, intermediates, subject } = rule;
+  return {
+    trustAnchors: hashes(trustAnchors),
+    intermediates: hashes(intermediates),
+    [`tls_client_auth_${subject.kind}`]: subject.value,
+  };
+}
+
+/**
+ * Reads and judges what is registered.
+ *
+ * @throws Problem `oauth-client.certificates` that points to what cannot be used
+ */
+export function ruleOf(order: CertificateOrder, now: Date): CertificateRule {
+  const subject = subjectOf(order);
+  if (subject === undefined && order.trustAnchors === undefined && order.intermediates === undefined)
+    return { certificates: ownCertificates(order, now) };
+  if (order.certificates !== undefined || order.jwks !== undefined)
+    throw refused('/certificates', 'a client has certificates of its own, or trust anchors with a subject');
+  if (subject === undefined)
+    throw refused(
+      '/tls_client_auth_subject_dn',
+      'name the one subject that the certificate has (RFC 8705 section 2.1.2)',
+    );
+  const authority = (certificate: X509Certificate) => {
+    assertIsAuthority(certificate);
+    assertInItsDates(certificate, now);
+  };
+  const trustAnchors = readList('/trustAnchors', order.trustAnchors ?? [], authority);
+  if (trustAnchors.length === 0) throw refused('/trustAnchors', 'name the authority that issues the certificate');
+  return { trustAnchors, intermediates: readList('/intermediates', order.intermediates ?? [], authority), subject };
+}
+
+function subjectOf({ subjects }: CertificateOrder): ExpectedSubject | undefined {
+  const named = SUBJECT_KINDS.flatMap((kind) => {
+    const value = subjects[kind];
+    return value === undefined ? [] : [{ kind, value }];
+  });
+  const [subject, second] = named;
+  if (second !== undefined)
+    throw refused(`/tls_client_auth_${second.kind}`, 'a client has one subject (RFC 8705 section 2.1.2)');
+  const fault = subject && faultOfSubject(subject);
+  if (subject !== undefined && fault !== undefined) throw refused(`/tls_client_auth_${subject.kind}`, fault);
+  return subject;
+}
+
+function ownCertificates({ certificates, jwks }: CertificateOrder, now: Date): RegisteredCertificate[] {
+  if (certificates !== undefined && jwks !== undefined)
+    throw refused('/certificates', 'give the certificates as they are or in jwks, not both');
+  const inDates = (certificate: X509Certificate) => assertInItsDates(certificate, now);
+  const read = jwks === undefined ? readList('/certificates', certificates ?? [], inDates) : inKeySet(jwks, inDates);
+  if (read.length === 0) throw refused('/certificates', 'there is no certificate');
+  return read;
+}
+
+type Check = (certificate: X509Certificate) => void;
+
+function readList(pointer: string, texts: readonly string[], check: Check): RegisteredCertificate[] {
+  const read = texts.flatMap((text, index) =>
+    judged(`${pointer}/${index}`, () => readCertificates(text).map((certificate) => usable(certificate.raw, check))),
+  );
+  return eachOnce(pointer, read);
+}
+
+/** The certificates of a JWK Set: the first of each `x5c`, which must have the key beside it (RFC 7517 section 4.7). */
+function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
+  if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send public keys alone');
+  const { keys } = jwks as { keys?: unknown };
+  if (!Array.isArray(keys)) throw refused('/jwks', 'it is no JWK Set: there is no list keys');
+  const read = keys.map((key: unknown, index) =>
+    judged(`/jwks/keys/${index}`, () => usable(certificateOfKey(key as JsonWebKey & { x5c?: unknown }), check)),
+  );
+  return eachOnce('/jwks', read);
+}
+
+function certificateOfKey(key: JsonWebKey & { readonly x5c?: unknown }): Buffer {
+  const [first]: unknown[] = Array.isArray(key?.x5c) ? key.x5c : [];
+  const der = typeof first === 'string' ? fromBase64(first) : undefined;
+  if (der === undefined) throw new Error('the key has no certificate (x5c, RFC 7517 section 4.7)');
+  const certificate = exactCertificate(der);
+  if (!createPublicKey({ key, format: 'jwk' }).equals(certificate.publicKey))
+    throw new Error('the certificate in x5c is that of another key');
+  return certificate.raw;
+}
+
+function usable(raw: Buffer, check: Check): RegisteredCertificate {
+  const certificate = strongCertificate(raw);
+  check(certificate);
+  const { subject, validTo } = certificate;
+  return {
+    pem: writePem('CERTIFICATE', raw),
+    sha256: createHash('sha256').update(raw).digest('base64url'),
+    // An empty name is undefined in Node.
+    subject: ((subject as string | undefined) ?? '').split('\n').reverse().join(','),
+    notAfter: new Date(validTo).toISOString(),
+  };
+}
+
+function judged<Result>(pointer: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it cannot be read';
+    throw refused(pointer, error instanceof CertificateRefused ? reason.replace(/\.$/, '') : reason);
+  }
+}
+
+function eachOnce(pointer: string, read: readonly RegisteredCertificate[]): RegisteredCertificate[] {
+  const once = [...new Map(read.map((one) => [one.sha256, one])).values()];
+  if (once.length > MAX_CERTIFICATES) throw refused(pointer, `there are more than ${MAX_CERTIFICATES}`);
+  return once;
+}
+
+function refused(pointer: string, detail: string): Problem {
+  const errors = [{ pointer, detail }];
+  return new Problem('refused', 'oauth-client.certificates', `${pointer}: ${detail}.`, { errors });
+}

@@ -1,0 +1,87 @@
+import 'reflect-metadata';
+import { X509Certificate as ParsedCertificate } from '@peculiar/x509';
+import type { X509Certificate } from 'node:crypto';
+import { parseAddress } from '../../formats/addresses/address.js';
+import { elementsOfSequence } from '../../formats/asn1/der-reader.js';
+import { nameInDer, nameInText } from '../../formats/asn1/distinguished-name.js';
+
+/** Kinds of subjects that a client can have, in the words of RFC 8705 section 2.1.2 behind `tls_client_auth_`. */
+export const SUBJECT_KINDS = ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
+/** The one subject by which the certificate of a client is known. */
+export interface ExpectedSubject {
+  readonly kind: SubjectKind;
+  readonly value: string;
+}
+
+const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17';
+/** Context tags of GeneralName (RFC 5280 section 4.2.1.6). */
+const TAG = { san_email: 0x81, san_dns: 0x82, san_uri: 0x86, san_ip: 0x87 } as const;
+const MAX_HOST_NAME = 253;
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+/**
+ * Whether a certificate names this subject: its distinguished name as a whole, or one of its alternative names of this kind. A common name stands
+ * for no alternative name, and nothing in a certificate is a pattern.
+ */
+export function hasSubject(certificate: X509Certificate, { kind, value }: ExpectedSubject): boolean {
+  const parsed = new ParsedCertificate(certificate.raw);
+  if (kind === 'subject_dn') return nameInDer(Buffer.from(parsed.subjectName.toArrayBuffer())) === nameInText(value);
+  const extension = parsed.getExtension(SUBJECT_ALTERNATIVE_NAME);
+  if (extension === null) return false;
+  const names = elementsOfSequence(Buffer.from(extension.value)).filter(({ tag }) => tag === TAG[kind]);
+  return names.some(({ contents }) => EQUAL[kind](contents, value));
+}
+
+/** By kind: whether the octets in a certificate are this name. */
+const EQUAL: Record<Exclude<SubjectKind, 'subject_dn'>, (octets: Buffer, value: string) => boolean> = {
+  san_dns: (octets, value) => octets.toString('latin1').toLowerCase() === value.toLowerCase(),
+  // URIs are compared octet by octet: https://a/ and https://a are two.
+  san_uri: (octets, value) => octets.toString('latin1') === value,
+  san_ip: (octets, value) => octets.equals(octetsOfAddress(value)),
+  // Whether the part before the at sign knows upper and lower case is the business of its domain (RFC 5280 section 7.5).
+  san_email: (octets, value) => emailOf(octets.toString('latin1')) === emailOf(value),
+};
+
+function emailOf(text: string): string {
+  const at = text.lastIndexOf('@');
+  return text.slice(0, at) + text.slice(at).toLowerCase();
+}
+
+/** Four or sixteen octets; none for what is no address. */
+function octetsOfAddress(text: string): Buffer {
+  const address = parseAddress(text);
+  if (address === undefined) return Buffer.alloc(0);
+  const digits = address.family === 4 ? 8 : 32;
+  return Buffer.from(address.value.toString(16).padStart(digits, '0'), 'hex');
+}
+
+/** What is wrong with a subject that is registered; undefined when certificates can have it. */
+export function faultOfSubject({ kind, value }: ExpectedSubject): string | undefined {
+  return FAULT[kind](value);
+}
+
+const FAULT: Record<SubjectKind, (value: string) => string | undefined> = {
+  subject_dn(value) {
+    try {
+      nameInText(value);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'it cannot be read';
+    }
+  },
+  san_dns(value) {
+    if (parseAddress(value) !== undefined) return 'this is an address: name it as tls_client_auth_san_ip';
+    const isName = value.length <= MAX_HOST_NAME && value.split('.').every((label) => LABEL.test(label));
+    return isName ? undefined : 'it must be one host name in ASCII, without a wildcard and without a dot at its end';
+  },
+  san_uri: (value) =>
+    PRINTABLE.test(value) && URL.canParse(value) ? undefined : 'it must be a URI in ASCII, with its scheme',
+  san_ip: (value) => (parseAddress(value) === undefined ? 'it must be an IPv4 or IPv6 address' : undefined),
+  san_email: (value) =>
+    PRINTABLE.test(value) && value.split('@').length === 2 && !value.startsWith('@') && !value.endsWith('@')
+      ? undefined
+      : 'it must be an address of e-mail in ASCII',
+};

@@ -1,0 +1,144 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject, IsOptional, IsString, Length } from 'class-validator';
+import { JsonAtMost } from '../../platform/http/field-rules.js';
+import {
+  type CertificateOrder,
+  type CertificateRule,
+  MAX_CERTIFICATES,
+  type RegisteredCertificate,
+} from './certificate-rule.js';
+
+const MAX_PEM_LENGTH = 16 * 1024;
+const MAX_SUBJECT_LENGTH = 1000;
+const MAX_KEY_SET_BYTES = 64 * 1024;
+
+/** Members of a body that name certificates of a client, or who issues them and the one subject that the certificate has. */
+export class ClientCertificateMembers {
+  /** Certificates of the client itself, as PEM (`self_signed_tls_client_auth`). Who issued them does not matter. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_CERTIFICATES)
+  @IsString({ each: true })
+  @Length(1, MAX_PEM_LENGTH, { each: true })
+  certificates?: string[];
+
+  /** Certificates of authorities that issue that of the client, as PEM (`tls_client_auth`). @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_CERTIFICATES)
+  @IsString({ each: true })
+  @Length(1, MAX_PEM_LENGTH, { each: true })
+  trustAnchors?: string[];
+
+  /** Certificates between the client's and an anchor, for proxies that do not pass what the client shows beside its own. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_CERTIFICATES)
+  @IsString({ each: true })
+  @Length(1, MAX_PEM_LENGTH, { each: true })
+  intermediates?: string[];
+
+  /** The whole distinguished name of the certificate, as RFC 4514 writes it (`openssl x509 -subject -nameopt RFC2253`). Name one of these five. @example "CN=deploy,O=Example Ltd,C=GB" */
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_SUBJECT_LENGTH)
+  tls_client_auth_subject_dn?: string;
+
+  /** A host name among its alternative names. @example deploy.example.com */
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_SUBJECT_LENGTH)
+  tls_client_auth_san_dns?: string;
+
+  /** A URI among its alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_SUBJECT_LENGTH)
+  tls_client_auth_san_uri?: string;
+
+  /** An IP address among its alternative names. @example 192.0.2.7 */
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_SUBJECT_LENGTH)
+  tls_client_auth_san_ip?: string;
+
+  /** An address of e-mail among its alternative names. @example deploy@example.com */
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_SUBJECT_LENGTH)
+  tls_client_auth_san_email?: string;
+}
+
+/** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with the one subject. */
+export class ClientCertificatesBody extends ClientCertificateMembers {
+  /** In place of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(MAX_KEY_SET_BYTES)
+  jwks?: Record<string, unknown>;
+}
+
+export function certificateOrderOf(
+  body: ClientCertificateMembers & Pick<ClientCertificatesBody, 'jwks'>,
+): CertificateOrder {
+  // A member that is null counts as absent.
+  return {
+    certificates: body.certificates ?? undefined,
+    jwks: body.jwks ?? undefined,
+    trustAnchors: body.trustAnchors ?? undefined,
+    intermediates: body.intermediates ?? undefined,
+    subjects: {
+      subject_dn: body.tls_client_auth_subject_dn ?? undefined,
+      san_dns: body.tls_client_auth_san_dns ?? undefined,
+      san_uri: body.tls_client_auth_san_uri ?? undefined,
+      san_ip: body.tls_client_auth_san_ip ?? undefined,
+      san_email: body.tls_client_auth_san_email ?? undefined,
+    },
+  };
+}
+
+export class RegisteredCertificateView {
+  /** SHA-256 of its DER, base64url (`x5t#S256`). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
+  sha256: string;
+  /** @example CN=deploy,O=Example Ltd,C=GB */
+  subject: string;
+  notAfter: Date;
+
+  static of({ sha256, subject, notAfter }: RegisteredCertificate): RegisteredCertificateView {
+    return { sha256, subject, notAfter: new Date(notAfter) };
+  }
+}
+
+/** By which certificates a client authenticates; the lists are empty for other clients. */
+export class ClientCertificatesView {
+  certificates: RegisteredCertificateView[];
+  trustAnchors: RegisteredCertificateView[];
+  intermediates: RegisteredCertificateView[];
+  /** @example "CN=deploy,O=Example Ltd,C=GB" */
+  tls_client_auth_subject_dn?: string;
+  /** @example deploy.example.com */
+  tls_client_auth_san_dns?: string;
+  /** @example spiffe://example.com/ci/deploy */
+  tls_client_auth_san_uri?: string;
+  /** @example 192.0.2.7 */
+  tls_client_auth_san_ip?: string;
+  /** @example deploy@example.com */
+  tls_client_auth_san_email?: string;
+}
+
+/** The members of the view, of which those of the other way are empty or absent. */
+export function certificatesViewOf(
+  rule: CertificateRule | null,
+): Pick<ClientCertificatesView, keyof ClientCertificatesView> {
+  const none = { certificates: [], trustAnchors: [], intermediates: [] };
+  const views = (list: readonly RegisteredCertificate[]) => list.map((one) => RegisteredCertificateView.of(one));
+  if (rule === null) return none;
+  if (!('subject' in rule)) return { ...none, certificates: views(rule.certificates) };
+  const { trustAnchors, intermediates, subject } = rule;
+  const lists = { trustAnchors: views(trustAnchors), intermediates: views(intermediates) };
+  return { ...none, ...lists, [`tls_client_auth_${subject.kind}`]: subject.value };
+}

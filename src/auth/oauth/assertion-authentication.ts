@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../../platform/config/config.js';
+import { originOf } from '../../platform/http/origin.js';
+import { Clock } from '../../platform/time/clock.js';
+import { UsedProofs } from '../possession/used-proofs.repository.js';
+import { ClientAssertionRefused, subjectOf, verifyClientAssertion } from './client-assertion.js';
+import { ClientKeys } from './client-keys.js';
+import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
+import { OAuthError, unknownClient } from './oauth-error.js';
+import type { OAuthParameters } from './oauth-parameters.js';
+
+/** Authenticates clients by a JWT that they signed (`private_key_jwt`). */
+@Injectable()
+export class AssertionAuthentication {
+  constructor(
+    private readonly config: Config,
+    private readonly clients: OAuthClientsService,
+    private readonly keys: ClientKeys,
+    private readonly used: UsedProofs,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws OAuthError `invalid_client` */
+  async clientOf(assertion: string, request: FastifyRequest, parameters: OAuthParameters): Promise<ActiveClient> {
+    const id = subjectOf(assertion);
+    if (id === undefined || (parameters.get('client_id') ?? id) !== id) throw unknownClient();
+    const client = await this.clients.findActive(id);
+    if (client?.authMethod !== 'private_key_jwt') throw unknownClient();
+    const { publicUrl } = this.config;
+    const audiences = [publicUrl, `${publicUrl}/oauth/token`];
+    const keys = (fresh: boolean) => this.keys.of(id, originOf(request), fresh);
+    try {
+      const { jti, until } = await verifyClientAssertion(assertion, { clientId: id, audiences, keys, now: this.clock.now() }); // prettier-ignore
+      if (await this.used.take({ kind: 'client-assertion', by: id, jti }, until)) return client;
+    } catch (error) {
+      throw error instanceof ClientAssertionRefused ? new OAuthError('invalid_client', error.message) : error;
+    }
+    throw new OAuthError('invalid_client', 'The client assertion was used already.');
+  }
+}

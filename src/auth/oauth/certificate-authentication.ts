@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../platform/time/clock.js';
+import { acceptedPath } from '../certificates/accepted-path.js';
+import { CertificateRefused } from '../certificates/certificate-checks.js';
+import { ClientCertificates } from '../possession/client-certificate.js';
+import { OAuthClient } from './oauth.entity.js';
+import type { ActiveClient } from './oauth-clients.service.js';
+import { OAuthError, unknownClient } from './oauth-error.js';
+
+/**
+ * Authenticates clients by the certificate that they show in TLS (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of
+ * the certificate; all else is judged here, at each request.
+ */
+@Injectable()
+export class CertificateAuthentication {
+  constructor(
+    private readonly db: DataSource,
+    private readonly shown: ClientCertificates,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The client, with how long its certificate is good for.
+   *
+   * @throws OAuthError `invalid_client`
+   */
+  async assertedBy(request: FastifyRequest, client: ActiveClient): Promise<ActiveClient> {
+    const shown = this.shown.shownBy(request);
+    if (shown === undefined)
+      throw new OAuthError('invalid_client', 'The client authenticates by a certificate in TLS, and none came.');
+    const select = { id: true, certificateRule: true } as const;
+    const row = await this.db.manager.findOne(OAuthClient, { where: { id: client.id }, select });
+    const rule = row?.certificateRule ?? null;
+    if (rule === null) throw unknownClient();
+    try {
+      const now = this.clock.now();
+      const path = acceptedPath(rule, shown, now);
+      const ends = path.map(({ validTo }) => Date.parse(validTo));
+      return { ...client, secondsLeft: Math.floor((Math.min(...ends) + 1000 - now.getTime()) / 1000) };
+    } catch (error) {
+      throw error instanceof CertificateRefused ? new OAuthError('invalid_client', error.message) : error;
+    }
+  }
+}
