@@ -40,6 +40,23 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(readdirSync(bench.directory).filter((name) => name.startsWith('.sealwright'))).toEqual([]);
   });
 
+  it('a link goes on to point to the file, which can be run as before', async () => {
+    bench.makeFiles();
+    const run = await bench.run(
+      'chmod 755 app.exe; ln -sf app.exe latest.exe; sealwright sign latest.exe --key release; test -L latest.exe; stat -c %a app.exe',
+    );
+    expect(run).toMatchObject({ code: 0, text: expect.stringMatching(/^755$/m) });
+    expect(ask('osslsigncode', ['verify', '-CAfile', 'root.pem', '-in', 'app.exe'], { cwd: bench.directory }).ok).toBe(true); // prettier-ignore
+  });
+
+  it('a jar is checked whatever language jarsigner speaks, and a name may begin as an option does', async () => {
+    bench.makeFiles();
+    const run = await bench.run('cp app.jar ./-x.jar; sealwright sign --key release -- -x.jar', {
+      JAVA_TOOL_OPTIONS: '-Duser.language=de',
+    });
+    expect(run).toMatchObject({ code: 0 });
+  });
+
   it('approvers and policies are told the name of the file, and not where the tool worked on it', async () => {
     bench.makeFiles();
     await bench.run('sealwright sign app.exe --key release');
