@@ -49,12 +49,17 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(ask('osslsigncode', ['verify', '-CAfile', 'root.pem', '-in', 'app.exe'], { cwd: bench.directory }).ok).toBe(true); // prettier-ignore
   });
 
-  it('a jar is checked whatever language jarsigner speaks, and a name may begin as an option does', async () => {
+  it.each([
+    ['whatever language jarsigner speaks', 'app.jar', { JAVA_TOOL_OPTIONS: '-Duser.language=de' }],
+    ['where no locale is set, as in a build', 'grün 1.jar', { LC_ALL: '', LANG: '' }],
+    ['whose name begins as an option does', '-x.jar', {}],
+  ])('a jar %s', async (_, name, variables) => {
     bench.makeFiles();
-    const run = await bench.run('cp app.jar ./-x.jar; sealwright sign --key release -- -x.jar', {
-      JAVA_TOOL_OPTIONS: '-Duser.language=de',
-    });
-    expect(run).toMatchObject({ code: 0 });
+    const run = await bench.run(
+      `cp -n app.jar './${name}' || true; sealwright sign --key release -- '${name}'`,
+      variables,
+    );
+    expect(run).toMatchObject({ code: 0, text: expect.stringContaining(name) });
   });
 
   it('approvers and policies are told the name of the file, and not where the tool worked on it', async () => {

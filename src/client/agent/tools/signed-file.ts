@@ -112,15 +112,22 @@ async function run(
   const asking = { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName };
   const { code } = await runWithKeys(
     { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false, ...(sign && { sign }) },
-    surroundings,
+    { ...surroundings, environment: inUtf8(surroundings.environment) },
   );
   return code;
+}
+
+/** Builds run without a locale, and then Java finds no file whose path is not ASCII. */
+function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { LC_ALL: all, LC_CTYPE: characters, LANG: language } = environment;
+  const locale = [all, characters, language].find((one) => one !== undefined && one !== '') ?? '';
+  return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
 function isVerified(tool: FileTool, order: FileOrder, env: NodeJS.ProcessEnv): boolean {
   const check = tool.verify(order);
   if (check === undefined) return false;
-  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env: inUtf8(env) });
   if (status === 0 && `${stdout}${stderr}`.includes(check.expected)) return true;
   throw new ClientError(EXIT.failed, `${check.program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
 }
