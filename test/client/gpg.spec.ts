@@ -98,6 +98,14 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     }
   });
 
+  it('--passphrase-fd 0: what stands behind the first line is signed', async () => {
+    writeFileSync(at('behind'), TEXT);
+    const options = ['--batch', '--pinentry-mode', 'loopback', '--passphrase-fd', '0', '-u', keyOf(type).name, '-ab'];
+    const signed = await place.run('gpg', options, { input: `secret\n${TEXT}` });
+    writeFileSync(at('behind.asc'), signed.out);
+    expect((await place.run(GPG, ['--verify', at('behind.asc'), at('behind')])).code).toBe(0);
+  });
+
   it('--export writes what gpg imports, with the same fingerprint', async () => {
     const { name, fingerprint } = keyOf(type);
     for (const armor of [[], ['--armor']]) {
@@ -121,6 +129,16 @@ describe.skipIf(!has('gpg'))('what sealwright gpg refuses', () => {
       input: 'x',
     });
     expect([weak.code, short.code, weak.out.length, short.out.length]).toEqual([2, 2, 0, 0]);
+  });
+
+  it('a second key beside the first, by which gpg would make a second signature', async () => {
+    const [one, other] = [keyOf('rsa-3072').name, keyOf('ec-p256').name];
+    const ended = await place.run('gpg', ['-u', one, '-u', other, '-b'], { input: 'x' });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('one key signs at a time') });
+    expect(ended.out).toHaveLength(0);
+    expect((await place.run('gpg', ['-u', one, '-u', keyOf('rsa-3072').fingerprint, '-b'], { input: 'x' })).code).toBe(
+      0,
+    );
   });
 
   it('a file that is not there ends with 2, and nobody is asked', async () => {

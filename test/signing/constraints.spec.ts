@@ -136,6 +136,22 @@ describe('a key that may not sign is refused with the reason, which is written d
   });
 
   it.each([
+    ['its name', (key: PublishedKey) => key.name],
+    ['its id', (key: PublishedKey) => key.id],
+    ['its id in capitals', (key: PublishedKey) => key.id.toUpperCase()],
+  ])('at a process that remembers the key by %s, too', async (_, spelt) => {
+    const key = await newKey({});
+    const atOther = () => ask(key, { key: spelt(key) }, other);
+    expect((await atOther()).body.key.version).toBe(1);
+    await post(`/${key.id}/rotate`, { activate: 'now' });
+    expect((await atOther()).body.key.version).toBe(2);
+    await post(`/${key.id}/disable`);
+    expect(await atOther()).toMatchObject({ status: 409, body: { code: 'signing-key.disabled' } });
+    await post(`/${key.id}/enable`);
+    expect((await atOther()).status).toBe(200);
+  });
+
+  it.each([
     ['its time is over', { notAfter: '2026-01-01T00:00:00Z' }, 'signing-key.expired'],
     ['its time has not come', { notBefore: '2099-01-01T00:00:00Z' }, 'signing-key.not-yet'],
   ])('since %s', async (_, dates, code) => {

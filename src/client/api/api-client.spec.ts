@@ -1,7 +1,7 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ApiClient } from './api-client.js';
 import { EXIT } from './exit-codes.js';
 import { readEnvironment } from './transport.js';
@@ -97,6 +97,34 @@ describe('a call of the service', () => {
     const call = api.call('GET', '/a', { signal: program.signal });
     program.abort(new Error('the program is gone'));
     await expect(call).rejects.toThrow('the program is gone');
+  });
+
+  it('is not sent when nobody waits for it any more', async () => {
+    const { api, calls } = await serving(json(200, {}));
+    const program = AbortSignal.abort(new Error('the program is gone'));
+    await expect(api.call('GET', '/a', { signal: program })).rejects.toThrow('the program is gone');
+    expect(calls()).toBe(0);
+  });
+
+  it('is over after its time when its answer does not end', async () => {
+    const { api } = await serving((_request, response) => void response.writeHead(200).write('{"a":'));
+    await expect(api.call('GET', '/a', { limitMs: 50 })).rejects.toThrow('aborted');
+  });
+
+  it('holds nothing of a program that waits for many answers', async () => {
+    const { api } = await serving(json(200, {}));
+    const program = new AbortController();
+    for (let turn = 0; turn < 3; turn += 1) await api.call('GET', '/a', { signal: program.signal });
+    await vi.waitFor(() => expect(getEventListeners(program.signal, 'abort')).toEqual([]));
+  });
+
+  it('goes to a service below a path of a proxy, and to one at an IPv6 address', async () => {
+    const server = createServer((request, response) => void response.end(JSON.stringify(request.url)));
+    servers.push(server.listen(0, '::1'));
+    await once(server, 'listening');
+    const url = `http://[::1]:${(server.address() as AddressInfo).port}/signing/`;
+    const api = await ApiClient.open({ ...readEnvironment(), token: 'secret' }, url);
+    expect(await api.call('GET', '/api/v1/a?b=c')).toBe('/signing/api/v1/a?b=c');
   });
 
   it('says why there was no answer', async () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
-import { exchange, type HttpAnswer, isOk, retryAfterOf } from './http-exchange.js';
+import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -34,10 +34,14 @@ interface Problem {
 
 /** Calls the service over HTTP. What may be repeated is, when the service is busy or away for a moment. */
 export class ApiClient {
+  private readonly server: HttpServer;
+
   private constructor(
     private credentials: Omit<StoredCredentials, 'token'> & { readonly token?: string },
     private readonly environment: ClientEnvironment,
-  ) {}
+  ) {
+    this.server = httpServer(credentials.url);
+  }
 
   /** `url` comes from the command line. ClientError when there is no address or no credential. */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
@@ -97,19 +101,20 @@ export class ApiClient {
 
   private send(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
     const { body, json, headers, limitMs = CALL_MS, signal } = options;
-    const { token, url } = this.credentials;
+    const { token } = this.credentials;
     const content = json ?? (body === undefined ? undefined : JSON.stringify(body));
-    const timeout = AbortSignal.timeout(limitMs);
     return exchange({
       method,
-      url: `${url}${path}`,
+      server: this.server,
+      path,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(content === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
       body: content,
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      limitMs,
+      signal,
     });
   }
 

@@ -1,5 +1,5 @@
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { isLoopback } from '../../formats/addresses/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
@@ -47,15 +47,29 @@ export interface ClientEnvironment {
 export function readEnvironment(): ClientEnvironment {
   const { SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: token, XDG_CONFIG_HOME: home, XDG_STATE_HOME: state } = process.env;
   const allowsHttp = process.env[ALLOW_HTTP] === 'yes';
-  const directory = home === undefined || home === '' ? join(homedir(), '.config') : home;
-  const states = state === undefined || state === '' ? join(homedir(), '.local', 'state') : state;
+  const directory = home === undefined || home === '' ? join(ownDirectory(), '.config') : home;
+  const states = state === undefined || state === '' ? join(ownDirectory(), '.local', 'state') : state;
   return {
     url,
     token,
     allowsHttp,
     credentialsFile: join(directory, 'sealwright', 'credentials.json'),
     spoolDirectory: join(states, 'sealwright', 'sensor'),
-    runtimeDirectory: process.env['XDG_RUNTIME_DIR'] ?? tmpdir(),
+    runtimeDirectory: runtimeDirectory(process.env['XDG_RUNTIME_DIR']),
     variables: { ...process.env },
   };
+}
+
+/** The home of this user. Containers run under users that no file names and that have no HOME: they have nothing stored. */
+function ownDirectory(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/nonexistent';
+  }
+}
+
+/** The XDG Base Directory Specification has a variable that is empty or no absolute path count as not set. */
+function runtimeDirectory(given = ''): string {
+  return isAbsolute(given) ? given : resolve(tmpdir());
 }

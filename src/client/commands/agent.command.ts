@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { ApiClient } from '../api/api-client.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
+import { shellWord } from '../api/shell-word.js';
+import { p11KitAddress } from '../agent/exec/tool-environment.js';
 import { serveProgram } from '../agent/pkcs11/connection.js';
 import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder } from '../agent/signer/remote-signer.js';
@@ -31,7 +33,7 @@ export const agent: ClientCommand = {
       if (protocols.includes('pkcs11')) served.push(await servePkcs11(invocation, client));
       if (protocols.includes('ssh-agent')) served.push(await serveSsh(invocation, client));
       const variables = Object.fromEntries(served.map(({ variable, address }) => [variable, address]));
-      const lines = served.map(({ variable, address }) => `${variable}='${address}'; export ${variable}`);
+      const lines = served.map(({ variable, address }) => `${variable}=${shellWord(address)}; export ${variable}`);
       invocation.print(variables, lines);
       await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT'), once(process, 'SIGHUP')]);
     } finally {
@@ -73,7 +75,7 @@ async function servePkcs11({ options, environment, note }: Invocation, client: A
   };
   const path = text(options, 'socket') ?? join(environment.runtimeDirectory, 'sealwright', 'pkcs11');
   const socket = await PrivateSocket.at(path, (one) => serveProgram(one, source));
-  return { variable: 'P11_KIT_SERVER_ADDRESS', address: `unix:path=${path}`, socket, signer };
+  return { variable: 'P11_KIT_SERVER_ADDRESS', address: p11KitAddress(socket.path), socket, signer };
 }
 
 async function serveSsh({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
@@ -85,5 +87,5 @@ async function serveSsh({ options, environment, note }: Invocation, client: ApiC
   const source = { keys, sign: (order: SignatureOrder) => signer.sign(order) };
   const path = text(options, 'ssh-socket') ?? join(environment.runtimeDirectory, 'sealwright', 'ssh');
   const socket = await PrivateSocket.at(path, (one) => serveSshClient(one, source));
-  return { variable: 'SSH_AUTH_SOCK', address: path, socket, signer };
+  return { variable: 'SSH_AUTH_SOCK', address: socket.path, socket, signer };
 }

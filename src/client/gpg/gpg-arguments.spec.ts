@@ -46,6 +46,16 @@ describe('a command line of gpg', () => {
     (line) => expect(readGpgCall(line.split(' ')).task).toBe('other'),
   );
 
+  it.each([
+    '--input-size-hint 1234',
+    '--pinentry-mode loopback --passphrase-fd 0',
+    '--debug-level basic --auto-key-locate local --homedir /t/home',
+    '--max-output 1000000 --cert-policy-url https://example.org/',
+  ])('%s: the values are no files to be signed', (options) => {
+    const call = readGpgCall([...options.split(' '), '-ab', 'app.tar.gz']);
+    expect([call.task, call.operands]).toEqual(['detach', ['app.tar.gz']]);
+  });
+
   it('takes what is behind the letter of an option with a value as that value', () => {
     expect(lastValue(readGpgCall(['-bu0xABCD']), 'local-user')).toBe('0xABCD');
   });

@@ -1,11 +1,20 @@
-/** Options of gpg that take a value, by their long names; whether we act on them or not, the word behind them is no file. */
+/** All options of gpg 2.2 to 2.5 that take a value, by their long names. Whether we act on one or not, the word behind it is no file to be signed. */
 const WITH_VALUE = new Set([
-  'local-user default-key output status-fd status-file logger-fd logger-file log-file attribute-fd attribute-file command-fd',
-  'passphrase passphrase-fd passphrase-file passphrase-repeat pinentry-mode homedir options keyring secret-keyring primary-keyring',
-  'digest-algo cert-digest-algo personal-digest-preferences s2k-digest-algo cipher-algo compress-algo compress-level',
-  'comment charset display-charset lc-ctype lc-messages ttyname ttytype display xauthority keyid-format list-options',
-  'verify-options faked-system-time set-filename sig-notation set-notation cert-notation sig-policy-url default-sig-expire',
-  'trust-model request-origin sender agent-program keyserver recipient compliance min-rsa-length weak-digest encoding',
+  'agent-program attribute-fd attribute-file auto-key-locate bzip2-compress-level cert-digest-algo cert-notation cert-policy-url',
+  'charset cipher-algo command-fd command-file comment completes-needed compliance compress-algo compress-level compression-algo',
+  'ctapi-driver debug debug-level default-cert-check-level default-cert-expire default-cert-level default-key default-keyserver-url',
+  'default-new-key-algo default-preference-list default-recipient default-sig-expire digest-algo dirmngr-program disable-cipher-algo',
+  'disable-pubkey-algo display display-charset encoding encrypt-to exec-path export-filter export-options faked-system-time',
+  'force-ownertrust gpg-agent-info group hidden-encrypt-to hidden-recipient hidden-recipient-file homedir import-filter import-options',
+  'input-size-hint key-origin keyid-format keyring keyserver keyserver-options known-notation lc-ctype lc-messages',
+  'limit-card-insert-tries list-options local-user log-file logger-fd logger-file marginals-needed max-cert-depth max-output',
+  'min-cert-level min-rsa-length options output override-session-key override-session-key-fd passphrase passphrase-fd passphrase-file',
+  'passphrase-repeat pcsc-driver personal-cipher-preferences personal-cipher-prefs personal-compress-preferences',
+  'personal-compress-prefs personal-digest-preferences personal-digest-prefs photo-viewer pinentry-mode primary-keyring reader-port',
+  'recipient recipient-file remote-user request-origin s2k-cipher-algo s2k-count s2k-digest-algo s2k-mode secret-keyring sender',
+  'set-filename set-filesize set-notation set-policy-url sig-keyserver-url sig-notation sig-policy-url sign-with status-fd status-file',
+  'temp-directory tofu-db-format tofu-default-policy trust-model trustdb-name trusted-key try-secret-key ttyname ttytype ungroup',
+  'verify-options weak-digest xauthority',
 ].flatMap((names) => names.split(' '))); // prettier-ignore
 
 const SHORT: Readonly<Record<string, string>> = {
@@ -27,6 +36,7 @@ const SAME: Readonly<Record<string, string>> = {
   'clear-sign': 'clearsign',
   'list-secret-key': 'list-secret-keys',
   user: 'local-user',
+  'sign-with': 'local-user',
 };
 
 /** Shortest beginnings that gpg takes for these, in lower case: GPGME writes `--sign --detach`. */

@@ -17,8 +17,13 @@ const STDIN = 0;
 /** A text that is signed in clear is written again behind its hash, so it is held whole. */
 const MAX_CLEARTEXT_BYTES = 64 * 1024 * 1024;
 
-/** Where the bytes of a document come from: descriptors and files, one behind the other. */
-export type DocumentSource = readonly (number | string)[];
+/** Where the bytes of a document come from. */
+export interface DocumentSource {
+  /** Descriptors and files, one behind the other; none is standard input. */
+  readonly places: readonly (number | string)[];
+  /** A descriptor whose first line is a passphrase (`--passphrase-fd`). It is no part of the document, and nobody needs it. */
+  readonly passphraseFd?: number | undefined;
+}
 
 /** What is signed: the hashed part of the signature, and the digest over document and trailer. */
 export interface GpgDigest {
@@ -72,11 +77,19 @@ export async function readText(source: DocumentSource): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-async function* pieces(source: DocumentSource): AsyncGenerator<Buffer> {
-  for (const one of source.length === 0 ? [STDIN] : source) {
+async function* pieces({ places, passphraseFd }: DocumentSource): AsyncGenerator<Buffer> {
+  for (const one of places.length === 0 ? [STDIN] : places) {
     const stream =
       typeof one === 'number' ? createReadStream('', { fd: one, autoClose: false }) : createReadStream(one);
-    for await (const piece of stream) yield piece as Buffer;
+    let isPassphrase = one === passphraseFd;
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      const end = isPassphrase ? piece.indexOf('\n') : -1;
+      if (!isPassphrase) yield piece;
+      else if (end >= 0) {
+        isPassphrase = false;
+        yield piece.subarray(end + 1);
+      }
+    }
   }
 }
 

@@ -101,9 +101,14 @@ interface SignatureCall {
 }
 
 async function sign(call: GpgCall, { args, api, keys, console, variables }: SignatureCall): Promise<number> {
-  const name = lastValue(call, 'local-user') ?? lastValue(call, 'default-key') ?? variables[KEY_VARIABLE];
+  const [named, ...more] = call.values.get('local-user') ?? [];
+  const name = named ?? lastValue(call, 'default-key') ?? variables[KEY_VARIABLE];
   const key = signingKey(keys, name, console);
   if (key === undefined) return FAILED;
+  // gpg makes a signature by each of them: one alone would be fewer than was asked for.
+  const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
+  if (other !== undefined)
+    throw usageError(`one key signs at a time, and "${other}" is another one: call gpg for each.`);
   console.status(considered(key));
   const asking = callingProgram() ?? askingProgramOf('gpg', args);
   const ended = new AbortController();

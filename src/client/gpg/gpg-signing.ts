@@ -74,7 +74,11 @@ function hashOf(call: GpgCall, { type }: GpgKey): PgpHash {
 }
 
 function sourceOf(call: GpgCall): DocumentSource {
-  return call.operands.map((name) => descriptorOf(call, name) ?? (name === '-' ? 0 : name));
+  const passphraseFd = lastValue(call, 'passphrase-fd');
+  return {
+    places: call.operands.map((name) => descriptorOf(call, name) ?? (name === '-' ? 0 : name)),
+    passphraseFd: passphraseFd === undefined ? undefined : Number(passphraseFd),
+  };
 }
 
 function fileNameOf({ operands, values }: GpgCall): string | undefined {

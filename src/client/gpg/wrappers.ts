@@ -1,5 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { shellWord } from '../api/shell-word.js';
 
 /** Names by which other programs look for theirs, and the words that stand for each behind the name of this program. */
 const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]>> = {
@@ -17,14 +18,10 @@ export async function writeWrappers(directory: string, program: string): Promise
   const paths: string[] = [];
   for (const [name, wordsFor] of Object.entries(WRAPPERS)) {
     const path = join(place, name);
-    const words = [process.execPath, resolve(program), ...wordsFor(place)].map(quoted).join(' ');
+    const words = [process.execPath, resolve(program), ...wordsFor(place)].map(shellWord).join(' ');
     await writeFile(path, `#!/bin/sh\n${WRAPPER_MARK}\nexec ${words} "$@"\n`);
     await chmod(path, 0o755);
     paths.push(path);
   }
   return paths;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -90,10 +90,11 @@ const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.no
   v.evidence, v.sealed, c.id AS "certificateId", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
-/** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state again. */
+/** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state and revision again. */
 @Injectable()
 export class SigningKeyReader {
-  private readonly byName = new TtlCache<ActiveKey>((name) => this.readActive('k.name = $1', name));
+  /** By the name and by the id, as callers give one or the other. */
+  private readonly byNameOrId = new TtlCache<ActiveKey>((wanted) => this.readActive(wanted));
   private readonly byVersion = new TtlCache<ActiveKey>((place) => this.readVersion(place));
 
   constructor(
@@ -106,7 +107,7 @@ export class SigningKeyReader {
   /** The active key with this name or id, of one of these purposes; without a name, the configured key. */
   async active(nameOrId: string | undefined, purposes = keyPurposesFor(undefined)): Promise<ActiveKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
-    const key = isId(wanted) ? await this.readActive('k.id = $1', wanted) : await this.byName.find(wanted);
+    const key = await this.byNameOrId.find(cacheKeyOf(wanted));
     if (key === null) throw await this.absence(wanted, nameOrId === undefined);
     if (!purposes.includes(key.purpose))
       throw new Problem('forbidden', 'signing-key.purpose', `The key "${key.name}" is for ${key.purpose} alone.`);
@@ -164,12 +165,14 @@ export class SigningKeyReader {
 
   /** This process reads the key again before its next use. */
   forget({ keyId, name, version }: Pick<SigningKeyWithVersion, 'keyId' | 'name' | 'version'>): void {
-    this.byName.forget(name);
+    this.byNameOrId.forget(name);
+    this.byNameOrId.forget(keyId);
     this.byVersion.forget(`${keyId} ${version}`);
   }
 
-  forgetNamed(name: string | undefined): void {
-    this.byName.forget(name ?? this.config.defaultKey);
+  /** `active` reads the key with this name or id again; without one, the configured key. */
+  forgetNamed(nameOrId: string | undefined): void {
+    this.byNameOrId.forget(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {
@@ -201,10 +204,11 @@ export class SigningKeyReader {
     return this.cursors.page('signing-keys', rows, limit, ({ keyId }) => [keyId]);
   }
 
-  private async readActive(which: string, value: string): Promise<ActiveKey | null> {
+  private async readActive(nameOrId: string): Promise<ActiveKey | null> {
+    const column = isId(nameOrId) ? 'k.id' : 'k.name';
     const rows: ActiveKey[] = await this.db.query(
-      `${SELECT} WHERE v.version = k.version AND ${which} AND k.state = 'ACTIVE'`,
-      [value],
+      `${SELECT} WHERE v.version = k.version AND ${column} = $1 AND k.state = 'ACTIVE'`,
+      [nameOrId],
     );
     return rows[0] ?? null;
   }
@@ -231,6 +235,11 @@ export class SigningKeyReader {
       : `There is no active signing key "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }
+}
+
+/** An id has one spelling here, whichever a caller writes: what is remembered under it is forgotten by it. */
+function cacheKeyOf(nameOrId: string): string {
+  return isId(nameOrId) ? nameOrId.toLowerCase() : nameOrId;
 }
 
 interface Stopped {

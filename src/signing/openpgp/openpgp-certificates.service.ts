@@ -101,11 +101,11 @@ export class OpenPgpCertificatesService {
   }
 
   private async keyFor(id: string): Promise<ActiveKey> {
-    const { name } = await this.keys.get(id);
-    this.keys.forgetNamed(name);
+    const known = await this.keys.get(id);
+    this.keys.forget(known);
     const key = await this.keys.active(id, keyPurposesFor('openpgp'));
     if (!isMlDsa(key.type)) return key;
-    const detail = `The key "${name}" is of the type ${key.type}: OpenPGP of version 4 has RSA and the NIST curves.`;
+    const detail = `The key "${known.name}" is of the type ${key.type}: OpenPGP of version 4 has RSA and the NIST curves.`;
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 

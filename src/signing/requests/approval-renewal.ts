@@ -87,6 +87,7 @@ export class ApprovalRenewal {
   /** Binds a request to the version that signs now. */
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
     // What the signature is for was checked when the request was accepted, and the purpose of a key never changes.
+    this.keys.forgetNamed(request.keyId);
     const key = await this.keys.active(request.keyId, CALLER_PURPOSES);
     const { version: keyVersion, certificateId } = key;
     const sealed = envelope === undefined ? undefined : await this.validator.rewrap(request, envelope, key);

@@ -40,6 +40,28 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(readdirSync(bench.directory).filter((name) => name.startsWith('.sealwright'))).toEqual([]);
   });
 
+  it('a link goes on to point to the file, which can be run as before', async () => {
+    bench.makeFiles();
+    const run = await bench.run(
+      'chmod 755 app.exe; ln -sf app.exe latest.exe; sealwright sign latest.exe --key release; test -L latest.exe; stat -c %a app.exe',
+    );
+    expect(run).toMatchObject({ code: 0, text: expect.stringMatching(/^755$/m) });
+    expect(ask('osslsigncode', ['verify', '-CAfile', 'root.pem', '-in', 'app.exe'], { cwd: bench.directory }).ok).toBe(true); // prettier-ignore
+  });
+
+  it.each([
+    ['whatever language jarsigner speaks', 'app.jar', { JAVA_TOOL_OPTIONS: '-Duser.language=de' }],
+    ['where no locale is set, as in a build', 'grün 1.jar', { LC_ALL: '', LANG: '' }],
+    ['whose name begins as an option does', '-x.jar', {}],
+  ])('a jar %s', async (_, name, variables) => {
+    bench.makeFiles();
+    const run = await bench.run(
+      `cp -n app.jar './${name}' || true; sealwright sign --key release -- '${name}'`,
+      variables,
+    );
+    expect(run).toMatchObject({ code: 0, text: expect.stringContaining(name) });
+  });
+
   it('approvers and policies are told the name of the file, and not where the tool worked on it', async () => {
     bench.makeFiles();
     await bench.run('sealwright sign app.exe --key release');

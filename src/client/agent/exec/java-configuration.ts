@@ -16,7 +16,13 @@ export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configura
   const file = places.map((place) => join(home ?? '/', place)).find((path) => home !== undefined && existsSync(path));
   if (file === undefined) return undefined;
   const place = /^security\.provider\.\d+(?==SunPKCS11)/m.exec(readFileSync(file, 'latin1'))?.[0];
-  return place === undefined ? undefined : `${place}=SunPKCS11 ${configuration}\n`;
+  return place === undefined ? undefined : `${place}=SunPKCS11 ${inProperties(configuration)}\n`;
+}
+
+/** A value of a properties file, which Java reads as ISO 8859-1 (java.util.Properties). */
+function inProperties(value: string): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return value.replaceAll('\\', '\\\\').replaceAll(/[^ -~]/g, escaped);
 }
 
 /** JAVA_HOME, or where the `java` of the path is installed. */

@@ -28,7 +28,7 @@ export async function toolEnvironment(
   const security = join(place, 'java.security');
   await writeFile(java, sunPkcs11Configuration(module), { mode: 0o600 });
   await writeFile(security, javaSecurityProperties(inherited, java) ?? '', { mode: 0o600 });
-  const variables: NodeJS.ProcessEnv = { ...inherited, P11_KIT_SERVER_ADDRESS: `unix:path=${encoded(path)}` };
+  const variables: NodeJS.ProcessEnv = { ...inherited, P11_KIT_SERVER_ADDRESS: p11KitAddress(path) };
   for (const name of OWN) delete variables[name];
   const openSsl = openSslConfiguration(module, inherited['OPENSSL_CONF']);
   if (openSsl !== undefined) {
@@ -42,9 +42,9 @@ export async function toolEnvironment(
   return { variables, words };
 }
 
-/** p11-kit takes an address in which everything but letters, digits and some marks is percent-encoded. */
-function encoded(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
+/** The address of a socket for p11-kit, in which everything but letters, digits and some marks is percent-encoded. */
+export function p11KitAddress(path: string): string {
+  return `unix:path=${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** Arguments with the words replaced, also inside of longer ones. */

@@ -50,6 +50,8 @@ const REFUSED = 422;
 /** The service may be away for so long while people are asked, for example to be updated. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
+/** A request is sent again for so long: a service that is restarted answers within seconds. The calls themselves take some of it. */
+const MAX_RESTART_MS = 10_000;
 /** So many earlier requests about the same digest are looked at, each ended without a signature. */
 const MAX_EARLIER = 20;
 const WITHDRAWAL_MS = 10_000;
@@ -113,9 +115,22 @@ export class RemoteSigner {
     const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, ...made, metadata };
     let after: string | undefined;
     for (let turn = 0; ; turn += 1) {
-      const request = await this.submitted(body, requestNameOf(body, key, after));
+      const request = await this.recorded(body, requestNameOf(body, key, after), order.signal);
       if (request.status !== 'FAILED' || turn === MAX_EARLIER) return request;
       after = request.requestId;
+    }
+  }
+
+  /** Sends the request, also to a service that is just restarted: under one name it is recorded once, however often it is sent. */
+  private async recorded(body: object, name: string, signal: AbortSignal): Promise<Request> {
+    const until = performance.now() + MAX_RESTART_MS;
+    for (;;) {
+      try {
+        return await this.submitted(body, name);
+      } catch (error) {
+        if (!isAway(error) || signal.aborted || performance.now() > until) throw error;
+        this.settings.note(`sealwright: trying again: ${messageOf(error)}`);
+      }
     }
   }
 
@@ -168,8 +183,7 @@ export class RemoteSigner {
       await this.api.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { body: {}, repeatable: true, ...limit });
       this.settings.note(`sealwright: ${this.name} is gone, its request ${requestId} was withdrawn`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.settings.note(`sealwright: the request ${requestId} could not be withdrawn: ${reason}`);
+      this.settings.note(`sealwright: the request ${requestId} could not be withdrawn: ${messageOf(error)}`);
     }
   }
 
@@ -224,13 +238,17 @@ function resultOf({ key, signal }: SignatureOrder, { signature, failure, key: us
   return { kind: 'signed', signature: base64Bytes(signature) };
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** No answer at all, or one that says that the service is busy or away (RFC 9110 section 15). */
 function isAway(error: unknown): boolean {
   return !(error instanceof ClientError) || error.status === undefined || error.status === 429 || error.status >= 500;
 }
 
 function failureOf(error: unknown): SignatureResult {
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = messageOf(error);
   const ended = error instanceof ClientError ? APPROVAL_ENDS[error.problem ?? ''] : undefined;
   return { kind: ended ?? (isAway(error) ? 'unavailable' : 'refused'), detail };
 }

@@ -1,10 +1,10 @@
 import { chmod, lstat, mkdir, mkdtemp, rm, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve as absolute } from 'node:path';
 import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 
-/** Connections at a time; a tool and its children need a few. */
-const MAX_CONNECTIONS = 64;
+/** Connections at a time: one for each program that signs, and `make -j` starts many. */
+const MAX_CONNECTIONS = 512;
 /** sun_path of Linux and macOS, with its zero at the end. */
 const MAX_PATH_BYTES = 103;
 const OTHERS = 0o077;
@@ -25,7 +25,9 @@ export class PrivateSocket {
 
   /** A socket in a new directory below `parent`, which `close` removes. */
   static async temporary(parent: string, name: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
-    const directory = await mkdtemp(join(parent, 'sealwright-'));
+    const directory = await mkdtemp(join(parent, 'sealwright-')).catch((error: Error) => {
+      throw new ClientError(EXIT.failed, `No socket can be made in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory of yours): ${error.message}`); // prettier-ignore
+    });
     try {
       return await PrivateSocket.listen(join(directory, name), serve, directory);
     } catch (error) {
@@ -39,9 +41,12 @@ export class PrivateSocket {
    *
    * @throws ClientError when others may write the directory, or somebody listens there already
    */
-  static async at(path: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
+  static async at(given: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
+    const path = absolute(given);
     const directory = dirname(path);
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+      throw new ClientError(EXIT.failed, `No socket can be made at ${path}: ${error.message}`);
+    });
     const { mode, uid } = await lstat(directory);
     if ((mode & OTHERS) !== 0 || uid !== process.getuid?.())
       throw new ClientError(EXIT.failed, `${directory} must be yours alone: chmod 700 it, or name another place.`);
@@ -66,7 +71,7 @@ export class PrivateSocket {
       serve(connection);
     });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      server.once('error', (error) => reject(new ClientError(EXIT.failed, `No socket can be made at ${path}: ${error.message}`))); // prettier-ignore
       server.listen(path, resolve);
     });
     await chmod(path, 0o600);

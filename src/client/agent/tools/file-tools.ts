@@ -72,7 +72,12 @@ const jarsigner: FileTool = {
       key,
     ],
   }),
-  verify: ({ out }) => ({ program: 'jarsigner', args: ['-verify', out], expected: 'jar verified' }),
+  // What it says is translated.
+  verify: ({ out }) => ({
+    program: 'jarsigner',
+    args: ['-J-Duser.language=en', '-verify', out],
+    expected: 'jar verified',
+  }),
 };
 
 const apksigner: FileTool = {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { chmod, copyFile, mkdtemp, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { writePem } from '../../../formats/encoding/base64.js';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
 import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../exec/tool-session.js';
@@ -44,7 +44,9 @@ export async function signFile(
     if (code !== 0) throw new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${basename(file)} is as it was.`); // prettier-ignore
     await tool.finish?.(order);
     const verified = isVerified(tool, order, surroundings.environment);
-    await rename(order.out, out);
+    // Who may read and run the file stays as it was, and a link goes on to point to it.
+    await chmod(order.out, (await stat(file)).mode & 0o777);
+    await rename(order.out, await realpath(out).catch(() => out));
     return { file: out, program: tool.program, verified };
   });
 }
@@ -77,11 +79,19 @@ async function besideOf<Result>(
   assertThere(tool, file, environment);
   if (key.chain.length === 0)
     throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one: sealwright certify ${key.name}.`); // prettier-ignore
-  const place = await mkdtemp(join(dirname(out), '.sealwright-'));
+  // Beside the place of the result, so that it can be moved there at once.
+  const place = await mkdtemp(join(dirname(await realpath(out).catch(() => out)), '.sealwright-'));
   try {
     const chain = join(place, 'chain.pem');
     await writeFile(chain, key.chain.map((der) => writePem('CERTIFICATE', der)).join(''));
-    const order: FileOrder = { file, out: join(place, basename(out)), key: key.name, chain, authorities };
+    // An absolute path is never taken for an option.
+    const order: FileOrder = {
+      file: resolve(file),
+      out: join(place, basename(out)),
+      key: key.name,
+      chain,
+      authorities,
+    };
     if (tool.writesInPlace) await copyFile(file, order.out);
     await tool.prepare?.(order);
     return await work(order);
@@ -102,15 +112,22 @@ async function run(
   const asking = { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName };
   const { code } = await runWithKeys(
     { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false, ...(sign && { sign }) },
-    surroundings,
+    { ...surroundings, environment: inUtf8(surroundings.environment) },
   );
   return code;
+}
+
+/** Builds run without a locale, and then Java finds no file whose path is not ASCII. */
+function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { LC_ALL: all, LC_CTYPE: characters, LANG: language } = environment;
+  const locale = [all, characters, language].find((one) => one !== undefined && one !== '') ?? '';
+  return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
 function isVerified(tool: FileTool, order: FileOrder, env: NodeJS.ProcessEnv): boolean {
   const check = tool.verify(order);
   if (check === undefined) return false;
-  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env: inUtf8(env) });
   if (status === 0 && `${stdout}${stderr}`.includes(check.expected)) return true;
   throw new ClientError(EXIT.failed, `${check.program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
 }
