@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { occurrences } from '../../chaos/defences/checkout.js';
+import { FINDINGS, MUTATIONS } from '../../chaos/defences/mutations.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const named = MUTATIONS.map((mutation) => [`${mutation.finding}: ${mutation.defence}`, mutation] as const);
+
+describe('the defences that npm run proof -- defences takes out', () => {
+  it.each(named)('%s: is in the source once', (_, mutation) => {
+    expect([mutation.file, occurrences(mutation)]).toEqual([mutation.file, 1]);
+    expect(mutation.instead).not.toContain(mutation.text);
+  });
+
+  it.each(named)('%s: has its test', (_, { spec, test }) => {
+    expect(existsSync(join(ROOT, spec))).toBe(true);
+    // Names of parametrized tests are put together while they run.
+    const words = (test ?? '').split(' ').filter((word) => /^\w+$/.test(word));
+    const text = readFileSync(join(ROOT, spec), 'utf8');
+    expect(words.filter((word) => !text.includes(word))).toEqual([]);
+  });
+
+  it('are against each finding of the review, each under its own name', () => {
+    const findings = new Set(MUTATIONS.map(({ finding }) => finding));
+    expect([...findings].sort((a, b) => a - b)).toEqual(Array.from({ length: FINDINGS }, (_, i) => i + 1));
+    expect(new Set(MUTATIONS.map(({ defence }) => defence)).size).toBe(MUTATIONS.length);
+  });
+});
