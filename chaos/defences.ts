@@ -1,11 +1,11 @@
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { Checkout } from './defences/checkout.js';
 import type { Mutation } from './defences/mutation.js';
-import { FINDINGS, MUTATIONS } from './defences/mutations.js';
-import { failedByAssertion, isUnit, runSpecs } from './defences/spec-run.js';
+import { MUTATIONS } from './defences/mutations.js';
+import { failedByAssertion, isUnit, SpecRuns } from './defences/spec-runs.js';
 import { Findings } from './support/findings.js';
 
 /**
@@ -23,73 +23,78 @@ const wanted = MUTATIONS.filter(
   ({ finding, spec }) => (numbers.length === 0 || numbers.includes(finding)) && (!values.unit || isUnit(spec)),
 );
 
+interface Result {
+  readonly isMissed: boolean;
+  /** The test that failed, or what happened instead. */
+  readonly what: string;
+}
+
 const { say, check, conclude } = new Findings(true);
+const results = new Map<Mutation, Result>();
 
-/** Names of the tests that pass while every defence is there, although each file of the list was compiled by itself, by spec. */
-function control(checkout: Checkout): Set<string> {
-  for (const { file } of wanted) checkout.putBack(file);
-  const passed = new Set<string>();
-  for (const some of [wanted.filter(({ spec }) => isUnit(spec)), wanted.filter(({ spec }) => !isUnit(spec))]) {
-    if (some.length === 0) continue;
-    const specs = [...new Set(some.map(({ spec }) => spec))];
-    const names = some.every(({ test }) => test !== undefined) ? some.flatMap(({ test }) => test ?? []) : [];
-    const { tests, trouble } = runSpecs(checkout.path, specs, names);
-    for (const test of tests) if (test.passed) passed.add(keyOf(test));
-    const failed = tests.filter((test) => !test.passed);
-    const why = [trouble, ...failed.map(({ name, message }) => `${name}: ${message.slice(0, 500)}`)].join('\n').trim();
-    check(`with every defence ${tests.length} tests pass`, failed.length === 0 && tests.length > 0, why);
+/** The defences that one file of tests watches: first with all of them there, although each of their files was compiled by itself. */
+async function watchedBy(spec: string, mutations: readonly Mutation[]): Promise<void> {
+  for (const { file } of mutations) checkout.putBack(file);
+  const names = mutations.every(({ test }) => test !== undefined) ? mutations.flatMap(({ test }) => test ?? []) : [];
+  const { tests, trouble } = await runs.run(spec, names);
+  const failed = tests.filter(({ passed }) => !passed).map(({ name, message }) => `${name}: ${message}`);
+  const why = [trouble, ...failed].join('\n').trim().slice(0, 1000);
+  check(`${spec}: ${tests.length} tests pass with every defence`, why === '' && tests.length > 0, why);
+  const passed = new Set(tests.filter((one) => one.passed).map(({ name }) => name));
+  for (const mutation of mutations) {
+    const result = await without(mutation, passed);
+    results.set(mutation, result);
+    check(`${mutation.finding}: without "${mutation.defence}"`, result.isMissed, result.what);
   }
-  return passed;
 }
 
-function keyOf({ spec, name }: { spec: string; name: string }): string {
-  return `${spec} ${name}`;
+async function without(mutation: Mutation, passed: ReadonlySet<string>): Promise<Result> {
+  const { file } = mutation;
+  try {
+    checkout.takeOut(mutation);
+    runs.changed(file);
+    return await resultOf(mutation, passed);
+  } catch (error) {
+    return { isMissed: false, what: error instanceof Error ? error.message : String(error) };
+  } finally {
+    checkout.putBack(file);
+    runs.changed(file);
+  }
 }
 
-/** What became of the tests without the defence. */
-function result(
-  checkout: Checkout,
-  { spec, test }: Mutation,
-  passed: ReadonlySet<string>,
-): { isMissed: boolean; what: string } {
-  const { tests, trouble } = runSpecs(checkout.path, [spec], test === undefined ? [] : [test]);
-  const failed = tests.filter((one) => passed.has(keyOf(one)) && !one.passed);
+async function resultOf({ spec, test }: Mutation, passed: ReadonlySet<string>): Promise<Result> {
+  const { tests, trouble } = await runs.run(spec, test === undefined ? [] : [test]);
+  const failed = tests.filter((one) => passed.has(one.name) && !one.passed);
   const missed = failed.find(failedByAssertion);
   if (missed !== undefined) return { isMissed: true, what: `"${missed.name}" fails` };
   const [other] = failed;
   if (other !== undefined)
     return { isMissed: false, what: `"${other.name}" does not run: ${other.message.slice(0, 500)}` };
-  if (trouble !== '' || tests.length === 0) return { isMissed: false, what: `the tests do not run: ${trouble}` };
+  if (trouble !== '' || tests.length === 0)
+    return { isMissed: false, what: `the tests do not run: ${trouble.slice(0, 500)}` };
   return { isMissed: false, what: `all ${tests.length} tests still pass` };
 }
 
-function miss(checkout: Checkout, mutation: Mutation, passed: ReadonlySet<string>): void {
-  const { finding, defence, file, spec } = mutation;
-  const name = `${String(finding).padStart(2)}  ${defence}`;
-  try {
-    checkout.takeOut(mutation);
-    const { isMissed, what } = result(checkout, mutation, passed);
-    check(name, isMissed, `${spec} ${what}`);
-  } catch (error) {
-    check(name, false, error instanceof Error ? error.message : String(error));
-  } finally {
-    checkout.putBack(file);
-  }
+/** What every defence came to, by finding. */
+function tell(): void {
+  say('');
+  for (const [{ finding, defence, spec }, { isMissed, what }] of [...results].toSorted(
+    ([a], [b]) => a.finding - b.finding,
+  ))
+    say(`| ${String(finding).padStart(2)} | ${defence} | ${spec} | ${isMissed ? what : `NOT MISSED: ${what}`} |`);
+  say(`${results.size} defences against ${new Set([...results.keys()].map(({ finding }) => finding)).size} findings`);
 }
 
 const place = mkdtempSync(join(tmpdir(), 'sealwright-defences-'));
+const checkout = new Checkout(join(place, 'checkout'));
+process.chdir(checkout.path);
+const runs = await SpecRuns.open(checkout.path);
 try {
-  const checkout = new Checkout(join(place, 'checkout'));
-  const passed = control(checkout);
-  for (const mutation of wanted) miss(checkout, mutation, passed);
-  if (numbers.length === 0) {
-    const without = Array.from({ length: FINDINGS }, (_, i) => i + 1).filter(
-      (n) => !MUTATIONS.some(({ finding }) => finding === n),
-    );
-    check('every finding has a defence here', without.length === 0, without.join(', '));
-  }
-  say(`        ${wanted.length} defences against ${new Set(wanted.map(({ finding }) => finding)).size} findings`);
+  for (const [spec, mutations] of Map.groupBy(wanted, ({ spec }) => spec)) await watchedBy(spec, mutations);
+  tell();
 } finally {
+  await runs.close();
+  process.chdir(tmpdir());
   rmSync(place, { recursive: true, force: true });
 }
 conclude('without any of them a test fails');

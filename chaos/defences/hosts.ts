@@ -147,7 +147,7 @@ export const HOSTS: readonly Mutation[] = [
     defence: 'the recipient is in the associated data of a mail',
     file: 'src/platform/mail/mailbox.ts',
     text: 'return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));',
-    instead: 'return seal.close(SEAL, id, Buffer.from(text));',
+    instead: 'return seal.close(UNBOUND_SEAL, id, Buffer.from(text));',
     spec: 'src/platform/mail/mailbox.spec.ts',
   },
   {
