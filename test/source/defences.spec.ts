@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { occurrences } from '../../chaos/defences/checkout.js';
@@ -25,5 +25,37 @@ describe('the defences that npm run proof -- defences takes out', () => {
     const findings = new Set(MUTATIONS.map(({ finding }) => finding));
     expect([...findings].sort((a, b) => a - b)).toEqual(Array.from({ length: FINDINGS }, (_, i) => i + 1));
     expect(new Set(MUTATIONS.map(({ defence }) => defence)).size).toBe(MUTATIONS.length);
+  });
+});
+
+describe('docs/attacks.md', () => {
+  const guide = readFileSync(join(ROOT, 'docs/attacks.md'), 'utf8');
+  const rows = guide.split('\n').filter((line) => line.startsWith('|'));
+
+  it('has a row for each of them, with its test', () => {
+    const cells = new Set(
+      rows.map((row) =>
+        row
+          .split('|')
+          .slice(1, 4)
+          .map((cell) => cell.trim())
+          .join(' | '),
+      ),
+    );
+    const expected = MUTATIONS.map(({ finding, defence, spec, test }) =>
+      [finding, defence, `\`${spec}\`${test === undefined ? '' : ` "${test}"`}`].join(' | '),
+    );
+    expect(expected.filter((row) => !cells.has(row))).toEqual([]);
+  });
+
+  it('names no test and no source that is not there', () => {
+    const files = globSync(['src/**/*.ts', 'test/**/*.ts'], { cwd: ROOT }).map((file) => `/${file}`);
+    const named = rows.flatMap((row) => row.match(/(?<![\w/.-])[\w/.-]+\.(?:spec|ts)(?![\w-])(?:\.ts)?/g) ?? []);
+    const missing = new Set(named).values().filter((name) => {
+      const path = name.endsWith('.ts') ? name : `${name}.ts`;
+      return !files.some((file) => file.endsWith(`/${path}`));
+    });
+    expect(named.length).toBeGreaterThan(200);
+    expect([...missing]).toEqual([]);
   });
 });
