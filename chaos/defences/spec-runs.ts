@@ -39,13 +39,9 @@ export class SpecRuns {
 
   static async open(root: string): Promise<SpecRuns> {
     // What fails is not tried again: without its defence a test must fail the first time.
-    const options = { root, project: ['unit', 'service'], retry: 0, testTimeout: MAX_TEST_MS } as const;
-    const vitest = await createVitest('test', {
-      ...options,
-      project: [...options.project],
-      watch: false,
-      reporters: [{}],
-    });
+    const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
+    // A worker that is used again would still have modules of the run before.
+    const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
     return new SpecRuns(root, vitest);
   }
 
@@ -54,7 +50,9 @@ export class SpecRuns {
     const escaped = names.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
     this.vitest.setGlobalTestNamePattern(new RegExp(escaped.join('|')));
     const found = await this.vitest.globTestSpecifications([spec]);
-    const { testModules, unhandledErrors } = await this.vitest.runTestSpecifications(found);
+    const { testModules: all, unhandledErrors } = await this.vitest.runTestSpecifications(found);
+    // Those of earlier runs are among them.
+    const testModules = all.filter(({ moduleId }) => found.some((one) => one.moduleId === moduleId));
     const trouble = [...unhandledErrors, ...testModules.flatMap((one) => troubleOf(one))].map(textOf);
     return {
       tests: testModules.flatMap((one) => [...one.children.allTests()].flatMap(testOf)),
