@@ -55,8 +55,7 @@ export const COSTS: readonly Mutation[] = [
     file: 'src/inventory/ingest/arrivals.ts',
     text: 'return time === null || Date.parse(time) <= latest ? document',
     instead: 'return true ? document',
-    spec: REPORTED,
-    test: 'counts as the time at which the document came',
+    spec: 'src/inventory/ingest/arrivals.spec.ts',
   },
   {
     finding: 13,

@@ -51,8 +51,7 @@ export const RIGHTS: readonly Mutation[] = [
     file: 'src/auth/callers/access.guard.ts',
     text: 'const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);',
     instead: 'const since = session?.authenticatedAt ?? null;',
-    spec: BOUNDARIES,
-    test: 'is never fresh by itself',
+    spec: 'src/auth/callers/access.guard.spec.ts',
   },
   {
     finding: 4,
