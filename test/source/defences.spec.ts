@@ -1,11 +1,19 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { occurrences } from '../../chaos/defences/checkout.js';
 import { FINDINGS, MUTATIONS } from '../../chaos/defences/mutations.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const named = MUTATIONS.map((mutation) => [`${mutation.finding}: ${mutation.defence}`, mutation] as const);
+
+/** A file of tests, with the lists of cases beside it. */
+function textOf(spec: string): string {
+  const path = join(ROOT, spec);
+  const text = readFileSync(path, 'utf8');
+  const beside = [...text.matchAll(/from '(\.\/[\w-]+)\.js'/g)].map(([, name]) => join(dirname(path), `${name}.ts`));
+  return [text, ...beside.map((file) => readFileSync(file, 'utf8'))].join('\n');
+}
 
 describe('the defences that npm run proof -- defences takes out', () => {
   it.each(named)('%s: is in the source once', (_, mutation) => {
@@ -17,8 +25,7 @@ describe('the defences that npm run proof -- defences takes out', () => {
     expect(existsSync(join(ROOT, spec))).toBe(true);
     // Names of parametrized tests are put together while they run.
     const words = (test ?? '').split(' ').filter((word) => /^\w+$/.test(word));
-    const text = readFileSync(join(ROOT, spec), 'utf8');
-    expect(words.filter((word) => !text.includes(word))).toEqual([]);
+    expect(words.filter((word) => !textOf(spec).includes(word))).toEqual([]);
   });
 
   it('are against each finding of the review, each under its own name', () => {
