@@ -37,7 +37,7 @@ async function watchedBy(spec: string, mutations: readonly Mutation[]): Promise<
   for (const { file } of mutations) checkout.putBack(file);
   const names = mutations.every(({ test }) => test !== undefined) ? mutations.flatMap(({ test }) => test ?? []) : [];
   const { tests, trouble } = await runs.run(spec, names);
-  const failed = tests.filter(({ passed }) => !passed).map(({ name, message }) => `${name}: ${message}`);
+  const failed = tests.filter((one) => !one.passed).map(({ name, message }) => `${name}: ${message}`);
   const why = [trouble, ...failed].join('\n').trim().slice(0, 1000);
   check(`${spec}: ${tests.length} tests pass with every defence`, why === '' && tests.length > 0, why);
   const passed = new Set(tests.filter((one) => one.passed).map(({ name }) => name));
@@ -90,7 +90,7 @@ const checkout = new Checkout(join(place, 'checkout'));
 process.chdir(checkout.path);
 const runs = await SpecRuns.open(checkout.path);
 try {
-  for (const [spec, mutations] of Map.groupBy(wanted, ({ spec }) => spec)) await watchedBy(spec, mutations);
+  for (const [watcher, watched] of Map.groupBy(wanted, ({ spec }) => spec)) await watchedBy(watcher, watched);
   tell();
 } finally {
   await runs.close();
