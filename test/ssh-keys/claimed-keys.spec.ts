@@ -115,6 +115,7 @@ describe.runIf(canRunSshd())('private keys that a host only reports', () => {
 
     it('is given nothing either when people said that a host holds the key, with onFailure skip too', async () => {
       await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
+      await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       // An unprotected file may be one; that it is not is found out by what it signs.
       put('eve', 'id_work2', forgedPrivateKey(admin.publicKey, false), at);
       await scanned(at);
