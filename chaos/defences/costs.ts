@@ -104,8 +104,8 @@ export const COSTS: readonly Mutation[] = [
     finding: 16,
     defence: 'one budget of rounds for all parts of a key store',
     file: 'src/inventory/certificates/password-encryption.ts',
-    text: ' || cost > this.left) return false;',
-    instead: ') return false;',
+    text: '    this.left -= cost;',
+    instead: '',
     spec: 'test/source/derivation-budget.spec.ts',
   },
   {
