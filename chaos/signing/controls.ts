@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadSingleModules } from '../support/single-modules.js';
 import type { FaultKind } from './schedule.js';
 
 /** Controls: the service without one of its safeguards, which the invariants must detect. */
@@ -56,6 +57,7 @@ export function breakCopy(name: ControlName, directory: string): string {
   const dist = join(place, 'dist');
   mkdirSync(place);
   cpSync(DIST, dist, { recursive: true });
+  loadSingleModules(dist);
   cpSync(join(ROOT, 'package.json'), join(place, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
   const control: Control = CONTROLS[name];

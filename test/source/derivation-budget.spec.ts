@@ -21,6 +21,11 @@ it.each([
   expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
 });
 
+it('all parts of a store share one budget', () => {
+  const budget = new DerivationBudget();
+  expect([budget.take(2_000_000), budget.take(2_000_000), budget.take(1_000_000)]).toEqual([true, false, true]);
+});
+
 it('a wrong password is distinguished from a derivation that costs too much', () => {
   expect(codeOf(costlyStore(1, 'PBES2', 1000), 'x')).toBe('key-store.password');
   expect(codeOf(costlyStore(1, '3DES', 1000), 'x')).toBe('key-store.password');

@@ -48,7 +48,7 @@ export class AccessGuard implements CanActivate {
 const FRESH_MS = 5 * 60_000;
 
 /** The session of an OAuth client is as fresh as its last step-up: the person's consent to the client proves nothing about later calls. */
-function isFresh({ kind, session }: Caller): boolean {
+export function isFresh({ kind, session }: Pick<Caller, 'kind' | 'session'>): boolean {
   if (kind !== 'user') return true;
   const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
   return since !== null && Date.now() - since.getTime() <= FRESH_MS;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { encodingOf, unifiedDiff, withDiff } from './unified-diff.js';
+import { encodingOf, showsWhole, unifiedDiff, withDiff } from './unified-diff.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'unified-diff-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -62,6 +62,15 @@ it('a diff of another file is not applied', () => {
   const diff = unifiedDiff('/f', Buffer.from('a\nb\n'), Buffer.from('a\nc\n'));
   expect(() => withDiff(Buffer.from('a\nx\n'), diff, 'utf8')).toThrow('not one of this file');
   expect(() => withDiff(Buffer.from(''), diff, 'utf8')).toThrow('not one of this file');
+});
+
+it('a diff that lacks one of the changes does not show the whole change', () => {
+  const far = '\n'.repeat(20);
+  const [before, after] = [Buffer.from(`a${far}b\n`), Buffer.from(`A${far}b\nbackdoor\n`)];
+  const diff = unifiedDiff('/f', before, after);
+  expect(showsWhole(before, diff, after)).toBe(true);
+  expect(showsWhole(before, diff.slice(0, diff.lastIndexOf('@@ -')), after)).toBe(false);
+  expect(showsWhole(before, '', after)).toBe(false);
 });
 
 it('thousands of lines of which every one differs are one block', () => {

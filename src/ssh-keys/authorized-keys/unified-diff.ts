@@ -41,6 +41,11 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
+/** Whether a diff shows the whole change: applied to the file as it was, it gives the file as it will be. */
+export function showsWhole(before: Buffer, diff: string, after: Buffer): boolean {
+  return withDiff(before, diff, encodingOf(before, after)).equals(after);
+}
+
 /** UTF-8 where both files are that and contain nothing misleading, else one character for each byte. */
 export function encodingOf(before: Buffer, after: Buffer): Encoding {
   const isReadable = (bytes: Buffer) => {

@@ -5,7 +5,7 @@ import { SshConnections } from '../../../hosts/connections/ssh-connections.servi
 import { Host } from '../../../hosts/model/host.entity.js';
 import { readLines } from '../../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../../authorized-keys/key-replacement.js';
-import { encodingOf, unifiedDiff, withDiff } from '../../authorized-keys/unified-diff.js';
+import { showsWhole, unifiedDiff } from '../../authorized-keys/unified-diff.js';
 import { readOptions } from '../../../formats/ssh/key-line.js';
 import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
 import { type SshPublicKey, sshPublicKeyOf } from '../../../formats/ssh/public-key.js';
@@ -108,7 +108,7 @@ export class RotationPrecheck {
 /** The diff that approvers are shown. Throws StepFailure unless it is the whole change: applied to the file, it must give the file as it will be. */
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
-  if (withDiff(before, diff, encodingOf(before, after)).equals(after)) return diff;
+  if (showsWhole(before, diff, after)) return diff;
   throw refusal('rotation.not-shown', `What would be changed in ${path} cannot be shown whole.`);
 }
 

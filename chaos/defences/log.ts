@@ -1,0 +1,118 @@
+import type { Mutation } from './mutation.js';
+
+const LOG_KEY = 'test/hsm/log-key.spec.ts';
+const REWRITTEN = 'test/audit/rewritten-log.spec.ts';
+const EVIDENCE = 'src/verifier/evidence.spec.ts';
+const TOKEN_LOG = 'src/hsm/pkcs11/token-log.ts';
+const SEQUENCER = 'src/audit/log/log-sequencer.ts';
+const VERIFIER = 'src/verifier/evidence-verifier.ts';
+
+/** The log against its own operator: findings 12, 17 and 18. */
+export const LOG: readonly Mutation[] = [
+  {
+    finding: 12,
+    defence: 'an order reaches a key only by the label that its purpose and owner have in the token',
+    file: 'src/hsm/pkcs11/key-directory.ts',
+    text: 'labels.includes(this.attribute(object, CKA.label).toString())',
+    instead: 'true',
+    spec: LOG_KEY,
+    test: 'no order reaches a key of another purpose',
+  },
+  {
+    finding: 12,
+    defence: 'the label of a sealed key is in its associated data',
+    file: 'src/hsm/pkcs11/software-keys.ts',
+    text: "return Buffer.from(label === '' ? place : `${place}\\0${label}`);",
+    instead: 'return Buffer.from(place);',
+    spec: LOG_KEY,
+    test: 'a sealed key opens for its own purpose and owner alone',
+  },
+  {
+    finding: 17,
+    defence: 'no checkpoint over a tree that is not the continuation of the last one',
+    file: TOKEN_LOG,
+    text: `      if (!continues(start, { size, root, proof: order.proof })) return { kind: 'held', why: 'forked', anchor: start };`,
+    instead: '',
+    spec: LOG_KEY,
+    test: 'no shorter tree',
+  },
+  {
+    finding: 17,
+    defence: 'no checkpoint over a shorter tree',
+    file: TOKEN_LOG,
+    text: `      if (size < start.size) return { kind: 'held', why: 'rolled-back', anchor: start };`,
+    instead: '',
+    spec: LOG_KEY,
+    test: 'no shorter tree',
+  },
+  {
+    finding: 17,
+    defence: 'no checkpoint by another key than the one of the last',
+    file: TOKEN_LOG,
+    text: `      if (!key.ckaId.equals(start.ckaId)) return { kind: 'held', why: 'other-key', anchor: start };`,
+    instead: '',
+    spec: LOG_KEY,
+    test: 'not under another key',
+  },
+  {
+    finding: 17,
+    defence: 'a log without an anchor starts only from a note of its own key and name',
+    file: TOKEN_LOG,
+    text: '    if (signed?.origin !== origin) return undefined;',
+    instead: `    if (signed === undefined) return { origin, ckaId: key.ckaId, size: 0, root: EMPTY_ROOT, since: Date.now() };`,
+    spec: LOG_KEY,
+    test: 'a log that an earlier version began',
+  },
+  {
+    finding: 17,
+    defence: 'an entry without a leaf is found by list, export and checks',
+    file: 'src/audit/log/log-gaps.ts',
+    text: 'export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w',
+    instead: 'export const IS_UNLOGGED = `false AND NOT EXISTS (SELECT FROM log_waiting w',
+    spec: REWRITTEN,
+    test: 'an inserted entry is shown as one without a leaf',
+  },
+  {
+    finding: 17,
+    defence: 'an entry that the service did not seal becomes a leaf that says so',
+    file: SEQUENCER,
+    text: 'rows.filter((row) => row.there && !this.seals.verifies(row, row.seal))',
+    instead: '[]',
+    spec: REWRITTEN,
+    test: 'an inserted entry with a row that it waits',
+  },
+  {
+    finding: 17,
+    defence: 'a checkpoint in the database counts only with the signature of the key of the log',
+    file: SEQUENCER,
+    text: 'if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;',
+    instead: 'if (size === 0 || isCurrent) return;',
+    spec: REWRITTEN,
+    test: 'an inserted checkpoint is not one of the log',
+  },
+  {
+    finding: 18,
+    defence: 'the log decides whether there must be an approval',
+    file: 'src/verifier/evidence-approval.ts',
+    text: '  if (logged !== approvalId)',
+    instead: '  if (logged === undefined && approvalId !== undefined)',
+    spec: EVIDENCE,
+    test: 'must have the approval that the log has',
+  },
+  {
+    finding: 18,
+    defence: 'public key and attributes are compared with what the log says of them',
+    file: VERIFIER,
+    text: '      ...faultsOfKey(evidence, logged),',
+    instead: '',
+    spec: EVIDENCE,
+  },
+  {
+    finding: 18,
+    defence: 'a step that was cut out of the file is missed',
+    file: VERIFIER,
+    text: '      ...faultsOfSteps(evidence, loggedFactsIn(evidence)),',
+    instead: '',
+    spec: EVIDENCE,
+  },
+];

@@ -1,0 +1,14 @@
+import { COSTS } from './costs.js';
+import { HOSTS } from './hosts.js';
+import { LOG } from './log.js';
+import type { Mutation } from './mutation.js';
+import { PROMISES } from './promises.js';
+import { RIGHTS } from './rights.js';
+
+/** Findings of the security review of November 2026 (docs/attacks.md). */
+export const FINDINGS = 21;
+
+/** The defences against them, by finding. */
+export const MUTATIONS: readonly Mutation[] = [...HOSTS, ...RIGHTS, ...COSTS, ...LOG, ...PROMISES].toSorted(
+  (one, other) => one.finding - other.finding,
+);

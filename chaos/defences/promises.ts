@@ -1,0 +1,123 @@
+import type { Mutation } from './mutation.js';
+
+const POLICIES = 'test/approvals/policies.spec.ts';
+const CERTIFICATES = 'test/ssh-keys/certificate-approvals.spec.ts';
+const BOUNDARIES = 'test/auth/credential-boundaries.spec.ts';
+const CERTIFICATE_APPROVALS = 'src/ssh-keys/certificate-authority/ssh-certificate-approvals.ts';
+
+/** Promises, and smaller things: findings 20 and 21. */
+export const PROMISES: readonly Mutation[] = [
+  {
+    finding: 20,
+    defence: 'a policy about a key that is not there is refused',
+    file: 'src/approvals/policies/policy-checks.ts',
+    text: '    if (unknown === undefined) return;',
+    instead: '    return;',
+    spec: POLICIES,
+    test: 'about keys that are not there, of any kind',
+  },
+  {
+    finding: 20,
+    defence: 'a policy with more votes than people is refused',
+    file: 'src/approvals/policies/policy-checks.ts',
+    text: '  if (count >= threshold) return;',
+    instead: '  return;',
+    spec: POLICIES,
+    test: 'with more votes than people',
+  },
+  {
+    finding: 20,
+    defence: 'a group does not shrink below what a policy asks of it',
+    file: 'src/approvals/groups/membership.ts',
+    text: '  if (policy === undefined) return;',
+    instead: '  return;',
+    spec: POLICIES,
+    test: 'by a member who leaves the group',
+  },
+  {
+    finding: 20,
+    defence: 'an SSH certificate is signed as it was approved',
+    file: CERTIFICATE_APPROVALS,
+    text: 'return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));',
+    instead: 'return isGiven;',
+    spec: CERTIFICATES,
+    test: 'is not signed when its row differs from what was approved',
+  },
+  {
+    finding: 20,
+    defence: 'a row of a certificate is signed only if the log says that it was asked for as it is',
+    file: CERTIFICATE_APPROVALS,
+    text: 'if (request === null || !(await this.isLogged(authority, certificate))) return false;',
+    instead: 'if (request === null) return false;',
+    spec: CERTIFICATES,
+    test: 'is not signed when somebody writes a row that nobody asked for',
+  },
+  {
+    finding: 21,
+    defence: 'a row in the queue is signed only if the log says that it was accepted',
+    file: 'src/signing/requests/claim-check.ts',
+    text: 'if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);',
+    instead: 'void row;',
+    spec: 'test/audit/database-writer.spec.ts',
+    test: 'a row that is put into the queue is not signed',
+  },
+  {
+    finding: 21,
+    defence: 'the policies of the moment are asked when a request is claimed',
+    file: 'src/signing/requests/claim-check.ts',
+    text: '    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);',
+    instead: '',
+    spec: 'test/approvals/queued.spec.ts',
+  },
+  {
+    finding: 21,
+    defence: 'what anybody can begin without a credential is counted by network',
+    file: 'src/auth/oauth/device-flow.service.ts',
+    text: `    await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);`,
+    instead: '',
+    spec: BOUNDARIES,
+    test: 'is slow at last for a network',
+  },
+  {
+    finding: 21,
+    defence: 'the addresses of one /64 count as one',
+    file: 'src/platform/http/origin.ts',
+    text: 'const GROUPS_OF_NETWORK = 4;',
+    instead: 'const GROUPS_OF_NETWORK = 8;',
+    spec: 'src/platform/http/origin.spec.ts',
+  },
+  {
+    finding: 21,
+    defence: 'refusals of one caller fill no more of the log than some hundred entries a minute',
+    file: 'src/audit/entries/audit-refusals.ts',
+    text: '    return known.count <= MAX_EACH;',
+    instead: '    return true;',
+    spec: 'test/audit/flood.spec.ts',
+    test: 'a caller who is refused again and again',
+  },
+  {
+    finding: 21,
+    defence: 'the pass of the explorer ends with the session or key that it names',
+    file: 'src/system/explorer/explorer.service.ts',
+    text: 'return holder !== undefined && (await this.credentials.isValid(holder));',
+    instead: 'return holder !== undefined;',
+    spec: BOUNDARIES,
+    test: "the explorer's cookie holds no credential",
+  },
+  {
+    finding: 21,
+    defence: 'the client sends no credential over plain HTTP to another machine',
+    file: 'src/client/api/transport.ts',
+    text: `if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsHttp)`,
+    instead: 'if (false)',
+    spec: 'test/client/transport.spec.ts',
+  },
+  {
+    finding: 21,
+    defence: 'a provider does not lower the last administrator',
+    file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
+    text: 'const isLast = administrators.length === 1 && administrators[0] === user.id;',
+    instead: 'const isLast = false;',
+    spec: 'test/auth/sso-roles.spec.ts',
+  },
+];

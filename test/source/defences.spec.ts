@@ -1,0 +1,68 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { occurrences } from '../../chaos/defences/checkout.js';
+import { FINDINGS, MUTATIONS } from '../../chaos/defences/mutations.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const named = MUTATIONS.map((mutation) => [`${mutation.finding}: ${mutation.defence}`, mutation] as const);
+
+/** A file of tests, with the lists of cases beside it. */
+function textOf(spec: string): string {
+  const path = join(ROOT, spec);
+  const text = readFileSync(path, 'utf8');
+  const beside = [...text.matchAll(/from '(\.\/[\w-]+)\.js'/g)].map(([, name]) => join(dirname(path), `${name}.ts`));
+  return [text, ...beside.map((file) => readFileSync(file, 'utf8'))].join('\n');
+}
+
+describe('the defences that npm run proof -- defences takes out', () => {
+  it.each(named)('%s: is in the source once', (_, mutation) => {
+    expect([mutation.file, occurrences(mutation)]).toEqual([mutation.file, 1]);
+    expect(mutation.instead).not.toContain(mutation.text);
+  });
+
+  it.each(named)('%s: has its test', (_, { spec, test }) => {
+    expect(existsSync(join(ROOT, spec))).toBe(true);
+    // Names of parametrized tests are put together while they run.
+    const words = (test ?? '').split(' ').filter((word) => /^\w+$/.test(word));
+    expect(words.filter((word) => !textOf(spec).includes(word))).toEqual([]);
+  });
+
+  it('are against each finding of the review, each under its own name', () => {
+    const findings = new Set(MUTATIONS.map(({ finding }) => finding));
+    expect([...findings].sort((a, b) => a - b)).toEqual(Array.from({ length: FINDINGS }, (_, i) => i + 1));
+    expect(new Set(MUTATIONS.map(({ defence }) => defence)).size).toBe(MUTATIONS.length);
+  });
+});
+
+describe('docs/attacks.md', () => {
+  const guide = readFileSync(join(ROOT, 'docs/attacks.md'), 'utf8');
+  const rows = guide.split('\n').filter((line) => line.startsWith('|'));
+
+  it('has a row for each of them, with its test', () => {
+    const cells = new Set(
+      rows.map((row) =>
+        row
+          .split('|')
+          .slice(1, 4)
+          .map((cell) => cell.trim())
+          .join(' | '),
+      ),
+    );
+    const expected = MUTATIONS.map(({ finding, defence, spec, test }) =>
+      [finding, defence, `\`${spec}\`${test === undefined ? '' : ` "${test}"`}`].join(' | '),
+    );
+    expect(expected.filter((row) => !cells.has(row))).toEqual([]);
+  });
+
+  it('names no test and no source that is not there', () => {
+    const files = globSync(['src/**/*.ts', 'test/**/*.ts'], { cwd: ROOT }).map((file) => `/${file}`);
+    const mentioned = rows.flatMap((row) => row.match(/(?<![\w/.-])[\w/.-]+\.(?:spec|ts)(?![\w-])(?:\.ts)?/g) ?? []);
+    const missing = [...new Set(mentioned)].filter((name) => {
+      const path = name.endsWith('.ts') ? name : `${name}.ts`;
+      return !files.some((file) => file.endsWith(`/${path}`));
+    });
+    expect(mentioned.length).toBeGreaterThan(200);
+    expect(missing).toEqual([]);
+  });
+});
