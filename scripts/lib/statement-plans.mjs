@@ -28,6 +28,14 @@ export function explainStatements({ adminUrl, evidence }) {
   return onFilledSchema(adminUrl, (client) => explainEach(client, statements));
 }
 
+/** Temporary tables stay for the check. Twice: one may be filled from another. */
+async function makeTemporary(client, statements) {
+  const texts = statements
+    .filter((one) => MAKES_TEMPORARY.test(one))
+    .map((one) => one.replace(/ ON COMMIT DROP\b/i, ''));
+  for (const text of [...texts, ...texts]) await client.query(text).catch(() => undefined);
+}
+
 /** Each once, in an order that does not depend on when it was sent. */
 function statementsIn(folder) {
   const files = readdirSync(folder)
@@ -38,8 +46,7 @@ function statementsIn(folder) {
 }
 
 async function explainEach(client, statements) {
-  for (const text of statements.filter((one) => MAKES_TEMPORARY.test(one)))
-    await client.query(text).catch(() => undefined);
+  await makeTemporary(client, statements);
   const scans = await WholeScans.on(client);
   const findings = await unknownTables(client);
   const used = new Set();
@@ -63,5 +70,5 @@ const inOneLine = (text) => text.replaceAll(/\s+/g, ' ').trim();
 /** Beginning and end: what is between them is mostly the list of columns. */
 function short(text) {
   const line = inOneLine(text);
-  return line.length <= (process.env.PLANS_WIDE ? 3000 : 300) ? line : `${line.slice(0, 100)} … ${line.slice(-200)}`;
+  return line.length <= 300 ? line : `${line.slice(0, 100)} … ${line.slice(-200)}`;
 }
