@@ -75,6 +75,17 @@ function copiesFrom(statement: string): string[] {
   return source === undefined ? [] : [source];
 }
 
+/** Work of one statement on many rows, and statements of which nothing is known. */
+function workFaults(one: string, isFree: (table: string) => boolean, isOneTransaction: boolean): (string | false)[] {
+  return [
+    copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,
+    /\bVALIDATE CONSTRAINT\b/i.test(one) &&
+      isOneTransaction &&
+      `reads the table under the locks of what came before it: transaction = false: ${one}`,
+    !/^\w+ /.test(one) && `is not written out, so that nothing can be said about it: ${one}`,
+  ];
+}
+
 function textOf(node: ts.Expression): string {
   return node.getText().replaceAll(/^[`']|[`']$/g, '');
 }
@@ -113,12 +124,8 @@ function faultsOf({ says, statements, isOneTransaction, concurrently }: Migratio
         !/DEFAULT/i.test(one) &&
         `the version before does not fill this column: ${one}`,
       is(/^CREATE (?:UNIQUE )?INDEX/i) && `locks the table: use createIndexConcurrently: ${one}`,
+      ...workFaults(one, isFree, isOneTransaction),
       ...HELD.map(([pattern, fault]) => is(pattern) && `${fault}: ${one}`),
-      copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,
-      /\bVALIDATE CONSTRAINT\b/i.test(one) &&
-        isOneTransaction &&
-        `reads the table under the locks of what came before it: transaction = false: ${one}`,
-      !/^\w+ /.test(one) && `is not written out, so that nothing can be said about it: ${one}`,
       is(/\bADD CONSTRAINT .*(?:CHECK|FOREIGN KEY)/i) &&
         !/NOT VALID/i.test(one) &&
         `reads the table under a lock: NOT VALID, and validate later: ${one}`,
