@@ -69,19 +69,25 @@ const plans = {
   needsStores: true,
   run: ({ env }) =>
     step('plans of all statements', async (note) => {
-      const { explained, findings } = await explainStatements({
+      const { explained, findings, unused } = await explainStatements({
         adminUrl: env.SW_TEST_DATABASE_URL ?? '',
         evidence: env.SW_TEST_EVIDENCE ?? '',
       });
       note(`${explained} statements`);
-      if (findings.length > 0)
-        throw new Failure(
-          `${findings.length} statements read a growing table whole`,
-          'Give each an index, or put it with its reason into scripts/lib/statements-that-read-all.json',
-          findings.join('\n'),
-        );
       if (explained === 0)
-        throw new Failure('No statement was noted', 'Run it after the tests of the service: npm test');
+        throw new Failure(
+          'No statement was noted',
+          'Run it after the tests of the service: npm run check -- service plans',
+        );
+      const stale = unused.map(
+        (holds) => `no statement needs this exception (or the test that sends it failed): ${holds}`,
+      );
+      if (findings.length + stale.length > 0)
+        throw new Failure(
+          `${findings.length} statements read a growing table whole, ${stale.length} exceptions are of no use`,
+          'CONTRIBUTING.md says how to read a finding, and what to do about it.',
+          [...findings, ...stale].join('\n'),
+        );
       return { passed: explained, failed: 0, skipped: [] };
     }),
 };
@@ -123,8 +129,8 @@ export const CHECKS = {
 };
 
 /**
- * Checks that run only when they are named. `long`: its files take minutes each. `plans`: it is to see a whole run of the service tests without a
- * finding first.
+ * Checks that run only when they are named. `long`: its files take minutes each. `plans`: no whole run of the service tests was seen without a finding
+ * yet; once one was, taking the name out here makes it a part of `npm test`.
  */
 export const ONLY_BY_NAME = ['long', 'plans'];
 

@@ -1,16 +1,17 @@
 import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
 import { ApiModule } from '../app/app.module.js';
-import { CountReconciler } from '../inventory/analytics/count-reconciler.service.js';
+import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
+import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.js';
 import { Config } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, EXIT, print } from './command.js';
 
-/** Compares the running counts of the inventory with its assets, and repairs what is wrong. */
+/** Compares what is derived from other rows, and not recomputed at each look, with those rows: counts of the inventory, findings of SSH keys. */
 export const reconcileCounts: AdminCommand = {
   name: 'reconcile-counts',
   usage: [''],
-  summary: 'Compares the counts of the inventory with its assets, and repairs them',
+  summary: 'Compares counts of the inventory and findings of SSH keys with what they are made of, and repairs them',
   details: ['Workers do the same once a day and after a migration. Report what it repairs: it should find nothing.'],
   codes: ['Ends with 1 when something was wrong and was repaired, with 3 when a worker does it now.'],
   run: reconcile,
@@ -20,19 +21,29 @@ async function reconcile(args: string[]): Promise<void> {
   parseArgs({ args });
   const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(new Config()) });
   try {
-    const found = await app.get(CountReconciler).now();
-    if (found === undefined) {
-      print('A worker compares the counts now; its log says what it finds.');
+    const counts = await app.get(CountReconciler).now();
+    const findings = await app.get(FindingReconciler).now();
+    if (counts === undefined || findings === undefined) {
+      print('A worker compares them now; its log says what it finds.');
       process.exitCode = EXIT.elsewhere;
       return;
     }
-    for (const { dimension, values, off } of found.tally)
-      print(`${dimension}: ${values} counts were wrong, by ${off} in all; repaired`);
-    if (found.sources > 0) print(`${found.sources} sources were wrong; they are counted again`);
-    const isRight = found.tally.length + found.sources === 0;
-    if (isRight) print('All counts are right.');
+    const isRight = sayCounts(counts) && findings.wrong === 0;
+    if (findings.aged > 0) print(`${findings.aged} SSH keys are too old now, or no longer`);
+    if (findings.wrong > 0) print(`findings of ${findings.wrong} SSH keys were wrong; repaired`);
     process.exitCode = isRight ? EXIT.done : EXIT.failed;
   } finally {
     await app.close();
   }
+}
+
+/** Answers whether all counts were right. */
+function sayCounts({ states, tally, sources }: Reconciled): boolean {
+  if (states > 0) print(`${states} assets were in a state that their occurrences do not give; repaired`);
+  for (const { dimension, values, off } of tally)
+    print(`${dimension}: ${values} counts were wrong, by ${off} in all; repaired`);
+  if (sources > 0) print(`${sources} sources were wrong; they are counted again`);
+  const isRight = states + tally.length + sources === 0;
+  if (isRight) print('All counts are right.');
+  return isRight;
 }

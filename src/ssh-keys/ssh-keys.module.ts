@@ -20,6 +20,7 @@ import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authori
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
 import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
+import { FindingReconciler, FindingReconcilerSchedule } from './keys/finding-reconciler.service.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
 import { SshKeySecret } from './keys/ssh-key-secret.entity.js';
@@ -104,6 +105,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     SshKeysController,
   ],
   providers: [
+    FindingReconciler,
     KeyCustody,
     KeyRelease,
     RotationActions,
@@ -135,6 +137,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
   ],
   exports: [
     BullModule,
+    FindingReconciler,
     HostsModule,
     HsmModule,
     KeyCustody,
@@ -154,6 +157,7 @@ export class SshKeysModule {}
     AccountFiles,
     AccountSurvey,
     AgedKeys,
+    FindingReconcilerSchedule,
     FoundKeysConsumer,
     HeldBackKeys,
     HostResidentKey,

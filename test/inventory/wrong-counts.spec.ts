@@ -76,6 +76,16 @@ it('counts that are wrong are found, told and repaired, whether too few, too man
   expect((await reconcile()).code).toBe(0);
 });
 
+it('states that occurrences do not give are found, told and repaired, with the counts of them', async () => {
+  const right = await tally();
+  await stage.sql(`UPDATE asset SET state = 'resolved' WHERE id IN (SELECT id FROM asset ORDER BY id LIMIT 3)`);
+  const { code, said } = await reconcile();
+  expect(code).toBe(1);
+  expect(said).toContain('3 assets were in a state that their occurrences do not give; repaired');
+  expect(await stage.sql(`SELECT DISTINCT state FROM asset`)).toEqual([{ state: 'active' }]);
+  expect(await tally()).toEqual(right);
+});
+
 it('counts that documents move meanwhile stay right', async () => {
   await stage.sql(`UPDATE inventory_tally SET count = count + 3 WHERE dimension = 'state'`);
   const assets = (part: number) =>
@@ -159,4 +169,19 @@ describe('what an older reader read', () => {
     expect(told.reduce((sum, { facts }) => sum + facts.level0, 0)).toBe(2);
     expect(told.map(({ facts }) => facts.why)).toEqual(told.map(() => expect.stringContaining('new version')));
   });
+});
+
+it('a verdict that is not that of the rules is found and judged again', async () => {
+  const families = () => stage.sql<{ id: string }>('SELECT id, verdict, family FROM risk_verdict ORDER BY id');
+  const right = await families();
+  await stage.sql(
+    `UPDATE risk_verdict SET verdict = jsonb_set(verdict::jsonb, '{family}', '"made up"'), family = 'made up' WHERE id = $1`,
+    [right[0]?.id],
+  );
+  expect(await families()).not.toEqual(right);
+  await stage.sql(`UPDATE job_lease SET last_success_at = NULL WHERE name = 'reconcile-verdicts'`);
+  await until('the verdict is right again', 30, async () => JSON.stringify(await families()) === JSON.stringify(right));
+  expect(service.log()).toContain('verdicts, of');
+  await reconcile();
+  expect((await reconcile()).said).toContain('All counts are right.');
 });

@@ -47,6 +47,45 @@ function read(name: string, text: string): Migration {
   return { name, ...found, statements, concurrently };
 }
 
+/** Work on all rows of a table, or a lock of it, while nobody else may write to it or even read it. */
+const HELD: readonly [pattern: RegExp, fault: string][] = [
+  [
+    /\bADD (?:COLUMN )?(?:IF NOT EXISTS )?\w+ .*(?:DEFAULT [^,]*\b(?:random|gen_random_uuid|uuidv[47]|clock_timestamp|nextval)\(|\bGENERATED ALWAYS AS\b(?! IDENTITY))/i,
+    'rewrites the table: the value differs from row to row',
+  ],
+  [
+    /\bADD (?:CONSTRAINT \w+ )?(?:PRIMARY KEY|UNIQUE|EXCLUDE)\b(?!.*\bUSING INDEX\b)/i,
+    'makes an index under a lock: createIndexConcurrently, then USING INDEX',
+  ],
+  [/\bSET (?:LOGGED|UNLOGGED|TABLESPACE)\b/i, 'rewrites the table'],
+  [
+    /^(?:LOCK TABLE|TRUNCATE|CLUSTER|VACUUM \(?FULL|REINDEX(?!.*CONCURRENTLY)|REFRESH MATERIALIZED VIEW(?! CONCURRENTLY))/i,
+    'keeps the table for itself',
+  ],
+  [
+    /^(?:UPDATE|DELETE FROM|MERGE INTO|WITH\b.*\b(?:UPDATE|DELETE FROM|MERGE INTO) )/i,
+    'rewrites rows in one statement: do it by a job',
+  ],
+];
+
+/** The table that INSERT … SELECT takes its rows from; what stands in parentheses, as in EXISTS (…), gives it none. */
+function copiesFrom(statement: string): string[] {
+  const flat = statement.replaceAll(/\([^()]*\)/g, '').replaceAll(/\([^()]*\)/g, '');
+  const source = /^INSERT INTO .*?\bSELECT\b.*?\bFROM (\w+)/i.exec(flat)?.[1];
+  return source === undefined ? [] : [source];
+}
+
+/** Work of one statement on many rows, and statements of which nothing is known. */
+function workFaults(one: string, isFree: (table: string) => boolean, isOneTransaction: boolean): (string | false)[] {
+  return [
+    copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,
+    /\bVALIDATE CONSTRAINT\b/i.test(one) &&
+      isOneTransaction &&
+      `reads the table under the locks of what came before it: transaction = false: ${one}`,
+    !/^\w+ /.test(one) && `is not written out, so that nothing can be said about it: ${one}`,
+  ];
+}
+
 function textOf(node: ts.Expression): string {
   return node.getText().replaceAll(/^[`']|[`']$/g, '');
 }
@@ -85,7 +124,8 @@ function faultsOf({ says, statements, isOneTransaction, concurrently }: Migratio
         !/DEFAULT/i.test(one) &&
         `the version before does not fill this column: ${one}`,
       is(/^CREATE (?:UNIQUE )?INDEX/i) && `locks the table: use createIndexConcurrently: ${one}`,
-      is(/^(?:UPDATE|DELETE FROM)/i) && `rewrites rows in one statement: do it by a job: ${one}`,
+      ...workFaults(one, isFree, isOneTransaction),
+      ...HELD.map(([pattern, fault]) => is(pattern) && `${fault}: ${one}`),
       is(/\bADD CONSTRAINT .*(?:CHECK|FOREIGN KEY)/i) &&
         !/NOT VALID/i.test(one) &&
         `reads the table under a lock: NOT VALID, and validate later: ${one}`,
@@ -120,6 +160,17 @@ describe('a migration runs beside the version before and beside its load', () =>
     'UPDATE "asset" SET "name" = lower("name")',
     'ALTER TABLE "asset" ADD CONSTRAINT "c" CHECK (bits > 0)',
     'DROP TABLE "sensor"',
+    'ALTER TABLE "asset" ADD "token" uuid NOT NULL DEFAULT gen_random_uuid()',
+    'ALTER TABLE "asset" ADD "lower" text GENERATED ALWAYS AS (lower(name)) STORED',
+    'ALTER TABLE "asset" ADD CONSTRAINT "u" UNIQUE (name)',
+    'ALTER TABLE "asset" ADD PRIMARY KEY (id)',
+    'ALTER TABLE "asset" SET UNLOGGED',
+    'ALTER TABLE "asset" VALIDATE CONSTRAINT "c"',
+    'LOCK TABLE "asset" IN EXCLUSIVE MODE',
+    'TRUNCATE "asset"',
+    'REINDEX TABLE "asset"',
+    'WITH old AS (SELECT id FROM asset) UPDATE asset SET name = NULL FROM old WHERE old.id = asset.id',
+    'INSERT INTO "risk_rule_set" (id) SELECT id FROM asset',
   ])('is not: %s', (statement) => {
     expect(of('Something.', statement)).toHaveLength(1);
   });
@@ -127,9 +178,16 @@ describe('a migration runs beside the version before and beside its load', () =>
   it.each([
     ['ALTER TABLE "asset" ADD "colour" text'],
     [`ALTER TABLE "asset" ADD "colour" text NOT NULL DEFAULT ''`],
+    ['ALTER TABLE "asset" ADD CONSTRAINT "u" UNIQUE USING INDEX "asset_u"'],
+    ['ALTER TABLE "asset" ADD "seen" timestamptz NOT NULL DEFAULT now()'],
     ['CREATE TABLE "new" ("id" uuid NOT NULL)', 'CREATE INDEX "x" ON "new" ("id")', 'UPDATE "new" SET "id" = NULL'],
   ])('is: %s', (...statements) => {
     expect(of('Something.', ...statements)).toEqual([]);
+  });
+
+  it('is not: a statement that stands elsewhere', () => {
+    const text = 'export class X { async up(q) { await q.query(STATEMENT); } }';
+    expect(faultsOf(read('x.ts', text))).toHaveLength(1);
   });
 
   it('may take away what no version uses any more, when it says so and raises the epoch', () => {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -211,6 +211,20 @@ describe('keys that a scan finds', () => {
     await call('POST', '/v1/keys', { publicKey: keys.lone.line, owner: 'ann' });
     expect(rulesOf(await byFingerprint(keys.lone.fingerprint))).toEqual([]);
   });
+});
+
+it('findings that are not those of the rules are found by comparing, and repaired', async () => {
+  const weak = keygen('rsa', '2048');
+  const { body } = await call('POST', '/v1/keys', { publicKey: weak.line, owner: 'ann' });
+  await stage.sql(`DELETE FROM ssh_key_finding WHERE key_id = $1`, [body.id]);
+  await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '30 years' WHERE id = $1`, [body.id]);
+  expect(rulesOf(await byFingerprint(weak.fingerprint))).toEqual([]);
+  const cli = join(import.meta.dirname, '../../dist/cli.js');
+  const env = { ...process.env, ...stage.settings };
+  const { status, stdout } = spawnSync(process.execPath, [cli, 'reconcile-counts'], { env, encoding: 'utf8' });
+  expect(stdout).toContain('findings of 1 SSH keys were wrong; repaired');
+  expect(status).toBe(1);
+  expect(rulesOf(await byFingerprint(weak.fingerprint))).toEqual(['old', 'weak']);
 });
 
 it('keys are shown to who may read them, and entered by who may change hosts', async () => {

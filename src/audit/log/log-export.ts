@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { ExportedLeaf, ExportHead, UnloggedEntry } from '../../verifier/log-verifier.js';
 import { HASH_BYTES } from '../../verifier/merkle-tree.js';
+import { NIL_ID } from '../../platform/database/new-id.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { LeafRowsReader } from './leaf-rows.reader.js';
 import { leafData } from './log-leaf.js';
@@ -11,6 +12,20 @@ import { LogReader } from './log-reader.js';
 const MAX_UNLOGGED = 100;
 /** Leaves per query: four tiles. */
 const LEAVES_PER_QUERY = 1024;
+
+const ENTRIES_PER_QUERY = 5000;
+
+interface UnloggedPart {
+  /** Where the next part begins; null after the newest entry. */
+  readonly last: string | null;
+  readonly unlogged: UnloggedEntry['unlogged'][] | null;
+}
+
+/** The entries after $1, and at most $2 of them that are not in the log. */
+const UNLOGGED_PART = `
+  WITH part AS MATERIALIZED (SELECT id, at, action FROM audit_entry WHERE id > $1 ORDER BY id LIMIT ${ENTRIES_PER_QUERY})
+  SELECT (SELECT id FROM part ORDER BY id OFFSET ${ENTRIES_PER_QUERY - 1} LIMIT 1) AS last,
+    (SELECT json_agg(u) FROM (SELECT e.id, e.at, e.action FROM part e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT $2) u) AS unlogged`;
 
 /** The whole log up to the newest checkpoint, as lines of JSON that verify without this service. */
 @Injectable()
@@ -30,16 +45,19 @@ export class LogExport {
     const last = Math.min(size, await this.leaves.size());
     for (let from = 0; from < last; from += LEAVES_PER_QUERY)
       yield await this.step(from, Math.min(from + LEAVES_PER_QUERY, last));
-    const unlogged = await this.unlogged();
-    if (unlogged !== '') yield unlogged;
+    yield* this.unlogged();
   }
 
-  /** Entries that the service did not write; normally none. */
-  private async unlogged(): Promise<string> {
-    const rows: UnloggedEntry['unlogged'][] = await this.db.query(
-      `SELECT e.id, e.at, e.action FROM audit_entry e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT ${MAX_UNLOGGED}`,
-    );
-    return rows.map((unlogged) => `${JSON.stringify({ unlogged } satisfies UnloggedEntry)}\n`).join('');
+  /** Entries that the service did not write; normally none. All entries are looked at, in parts: a statement over all would take too long one day. */
+  private async *unlogged(): AsyncGenerator<string> {
+    let left = MAX_UNLOGGED;
+    for (let after: string | null = NIL_ID; after !== null && left > 0;) {
+      const [part]: UnloggedPart[] = await this.db.query(UNLOGGED_PART, [after, left]);
+      const found = part?.unlogged ?? [];
+      if (found.length > 0) yield found.map(lineOf).join('');
+      left -= found.length;
+      after = part?.last ?? null;
+    }
   }
 
   private async step(from: number, to: number): Promise<string> {
@@ -64,4 +82,9 @@ export class LogExport {
     );
     return Buffer.concat(rows.map(({ hashes }) => hashes));
   }
+}
+
+/** JSON of PostgreSQL has the time in another form, with the zone of the connection. */
+function lineOf({ id, at, action }: UnloggedEntry['unlogged']): string {
+  return `${JSON.stringify({ unlogged: { id, at: new Date(at).toISOString(), action } } satisfies UnloggedEntry)}\n`;
 }

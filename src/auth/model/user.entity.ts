@@ -32,6 +32,7 @@ export class PasswordReset {
   @PrimaryColumn('uuid')
   id: string;
 
+  @Index('password_reset_user')
   @Column('uuid')
   userId: string;
 

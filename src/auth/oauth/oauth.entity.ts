@@ -91,6 +91,7 @@ export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'RED
 @Entity('device_authorization')
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
+@Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 export class DeviceAuthorization {
   @PrimaryColumn('uuid')
   id: string;

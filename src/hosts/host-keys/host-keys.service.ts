@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 import { newId } from '../../platform/database/new-id.js';
+import { pagesById } from '../../platform/database/pages-by-id.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type SshCertificateContent, readCertificateLine } from '../../formats/ssh/certificate-reader.js';
@@ -185,13 +186,28 @@ export class OwnHostKeys {
   }
 
   private async list(): Promise<ServiceCryptoAsset[]> {
-    const rows: { address: string; port: number; type: string; blob: string }[] = await this.db.query(
-      `SELECT h.address, h.port, k.type, encode(k.blob, 'base64') AS blob FROM host_key k JOIN host h ON h.id = k.host_id
-       WHERE k.state = 'pinned' ORDER BY k.id`,
-    );
-    return rows.map(({ address, port, type, blob }) => ({
-      publicKey: `${type} ${blob.replaceAll('\n', '')}`,
-      occurrence: { location: `${address}:${port}` },
-    }));
+    const assets: ServiceCryptoAsset[] = [];
+    for await (const rows of pagesById<PinnedKey>((after, limit) => this.db.query(PINNED, [after, limit])))
+      for (const { address, port, type, blob } of rows)
+        assets.push({
+          publicKey: `${type} ${blob.replaceAll('\n', '')}`,
+          occurrence: { location: `${address}:${port}` },
+        });
+    return assets;
   }
 }
+
+interface PinnedKey {
+  readonly id: string;
+  readonly address: string;
+  readonly port: number;
+  readonly type: string;
+  /** Base64, in lines. */
+  readonly blob: string;
+}
+
+/** The page is cut before hosts are looked up: rows after it need none. */
+const PINNED = `
+  SELECT k.id, h.address, h.port, k.type, encode(k.blob, 'base64') AS blob
+  FROM (SELECT id, host_id, type, blob FROM host_key WHERE state = 'pinned' AND id > $1 ORDER BY id LIMIT $2) k JOIN host h ON h.id = k.host_id
+  ORDER BY k.id`;

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, MoreThan } from 'typeorm';
+import { pagesById } from '../../platform/database/pages-by-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { BoundedThreads, ThreadEnded } from '../../platform/threads/bounded-thread.js';
 import { Host } from '../model/host.entity.js';
 import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.js';
 import type { ImportFormat, ImportItem } from './import-item.js';
+import type { KnownPlace } from './import-reader.js';
 
 /** At once; others wait. */
 const MAX_THREADS = 2;
@@ -21,13 +23,22 @@ export class ImportReading {
 
   /** @param signal ends the thread when the client is gone. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
   async read(format: ImportFormat, text: string, signal?: AbortSignal): Promise<ImportItem[]> {
-    const select = { name: true, address: true, port: true } as const;
     const hasHashes = format === 'known-hosts' && text.includes('|1|');
-    const hosts = hasHashes ? await this.db.manager.find(Host, { select, order: { id: 'ASC' } }) : [];
-    const known = hosts.map(({ name, address, port }) => ({ name, address, port }));
+    const known = hasHashes ? await this.knownPlaces() : [];
     const reply = await this.replyTo({ format, text, known }, signal);
     if ('items' in reply) return reply.items.map(withBuffers);
     throw refused(reply.refusal.code, reply.refusal.detail);
+  }
+
+  /** All of them: a hashed name can only be found by hashing every name that it could be. */
+  private async knownPlaces(): Promise<KnownPlace[]> {
+    const select = { id: true, name: true, address: true, port: true } as const;
+    const known: KnownPlace[] = [];
+    const page = (after: string, take: number) =>
+      this.db.manager.find(Host, { select, where: { id: MoreThan(after) }, order: { id: 'ASC' }, take });
+    for await (const hosts of pagesById(page))
+      known.push(...hosts.map(({ name, address, port }) => ({ name, address, port })));
+    return known;
   }
 
   private async replyTo(input: ImportThreadOrder, signal?: AbortSignal): Promise<ImportThreadReply> {

@@ -8,6 +8,7 @@ import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
 import { tallied } from '../model/tally.js';
+import { repairStates } from './asset-states.repository.js';
 
 const JOB = 'reconcile-counts';
 const DAY_SECONDS = 24 * 3600;
@@ -17,20 +18,22 @@ const MAX_MS = 3_600_000;
 const PAGE = 200;
 
 /** Counts that were not what the assets say, by dimension of `inventory_tally`, and how far off they were together. */
-interface WrongCounts {
+export interface WrongCounts {
   readonly dimension: string;
   readonly values: number;
   readonly off: number;
 }
 
-interface Reconciled {
+export interface Reconciled {
+  /** Assets whose state was not what their occurrences say. */
+  readonly states: number;
   readonly tally: readonly WrongCounts[];
   /** Sources whose counts were wrong; they are counted again by SourceCounter. */
   readonly sources: number;
 }
 
 /**
- * Compares the running counts with the assets that they count, and repairs them. Each ingest moves them by differences, so one that goes wrong, by a
+ * Compares the states of assets with their occurrences, and the running counts with the assets that they count, and repairs them. Each ingest moves them by differences, so one that goes wrong, by a
  * fault of ours or a version that did not know a count yet, would stay wrong for good.
  *
  * Assets, counts and repair are one statement on one snapshot, and the repair is a difference too: what others add meanwhile stays right.
@@ -65,15 +68,18 @@ export class CountReconciler {
   }
 
   private async reconcile(): Promise<Reconciled> {
+    // States first: the counts are of them.
+    const states = await repairStates(this.db);
     const tally = await this.reconcileTally();
     const sources = await this.reconcileSources();
     const values = tally.reduce((sum, one) => sum + one.values, 0);
-    if (values + sources === 0) return { tally, sources };
+    if (states + values + sources === 0) return { states, tally, sources };
+    this.repaired.inc({ of: 'state' }, states);
     this.repaired.inc({ of: 'tally' }, values);
     this.repaired.inc({ of: 'source' }, sources);
     const found = tally.map(({ dimension, values: count, off }) => `${dimension}: ${count} by ${off} in all`);
     this.logger.error(
-      `counts of the inventory were wrong and are repaired: ${[...found, `${sources} sources`].join('; ')}`,
+      `counts of the inventory were wrong and are repaired: ${[`${states} states`, ...found, `${sources} sources`].join('; ')}`,
     );
     await this.db.transaction((tx) =>
       this.audit.append(tx, [
@@ -82,11 +88,11 @@ export class CountReconciler {
           actor: { kind: 'system', id: JOB, name: JOB },
           target: { kind: 'inventory', id: 'counts' },
           correlation: JOB,
-          detail: { tally: [...tally], sources },
+          detail: { states, tally: [...tally], sources },
         },
       ]),
     );
-    return { tally, sources };
+    return { states, tally, sources };
   }
 
   private async reconcileTally(): Promise<WrongCounts[]> {

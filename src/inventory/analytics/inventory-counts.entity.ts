@@ -23,6 +23,7 @@ export class InventorySourceCount {
 
 /** A source to be counted again. A transaction that changes its assets adds a row, without waiting for others. */
 @Entity('inventory_recount')
+@Index('inventory_recount_source', ['sourceId'])
 export class InventoryRecount {
   @PrimaryGeneratedColumn('identity', { type: 'bigint' })
   id: string;

@@ -13,6 +13,8 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
+/** The beginning stands in the statement, since an index finds no beginning that comes as a parameter. */
+const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {
   readonly sources: number;
@@ -45,9 +47,9 @@ export class DemoService {
 
   /** How many sources are of the demo. */
   async sources(): Promise<number> {
-    const [row] = (await this.db.query('SELECT count(*)::int AS count FROM inventory_source WHERE name LIKE $1', [
-      `${DEMO_PREFIX}%`,
-    ])) as { count: number }[];
+    const [row] = (await this.db.query(`SELECT count(*)::int AS count FROM inventory_source WHERE ${IS_DEMO}`)) as {
+      count: number;
+    }[];
     return row?.count ?? 0;
   }
 
@@ -55,8 +57,7 @@ export class DemoService {
   async remove(caller: Caller): Promise<DemoRemoved> {
     return this.db.transaction(async (tx) => {
       await tx.query(
-        'CREATE TEMP TABLE demo_source ON COMMIT DROP AS SELECT id FROM inventory_source WHERE name LIKE $1',
-        [`${DEMO_PREFIX}%`],
+        `CREATE TEMP TABLE demo_source ON COMMIT DROP AS SELECT id FROM inventory_source WHERE ${IS_DEMO}`,
       );
       await tx.query(
         `SELECT pg_advisory_xact_lock(hashtextextended(id::text, 0)) FROM (SELECT id FROM demo_source ORDER BY id) s`,

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
-import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
+import { stateOf } from '../model/asset-kind.js';
 import { FACTS, verdictFactsIn } from '../model/risk-verdict.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';
 import type { VerdictRow } from './judge.js';
@@ -178,10 +178,8 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
   await tx.query(
     `UPDATE asset a SET state = n.state, changed_at = now()
-     FROM (SELECT t.id, CASE WHEN min(o.missed) = 0 THEN 'active' WHEN min(o.missed) >= $1 THEN 'resolved' ELSE 'stale' END AS state
-           FROM stage_touched t JOIN asset_occurrence o ON o.asset_id = t.id GROUP BY t.id) n
+     FROM (SELECT t.id, ${stateOf('o')} AS state FROM stage_touched t JOIN asset_occurrence o ON o.asset_id = t.id GROUP BY t.id) n
      WHERE a.id = n.id AND a.state <> n.state`,
-    [MISSED_UNTIL_RESOLVED],
   );
 }
 

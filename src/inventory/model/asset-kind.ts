@@ -11,3 +11,8 @@ export type AssetState = (typeof ASSET_STATES)[number];
 
 /** After so many documents without it, what a source once showed counts as gone. */
 export const MISSED_UNTIL_RESOLVED = 3;
+
+/** SQL: the state of the asset whose occurrences a group is; one that is not missed makes it active. @param row alias of `asset_occurrence` */
+export function stateOf(row: string): string {
+  return `CASE WHEN min(${row}.missed) = 0 THEN 'active' WHEN min(${row}.missed) >= ${MISSED_UNTIL_RESOLVED} THEN 'resolved' ELSE 'stale' END`;
+}

@@ -17,6 +17,8 @@ const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;
 const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
 const JOB = 'reclassify';
+const COMPARE_JOB = 'reconcile-verdicts';
+const DAY_SECONDS = 24 * 3600;
 
 interface Rules {
   readonly edition: string;
@@ -29,6 +31,8 @@ interface Rules {
 export interface JudgedAnew {
   /** Sets of facts. */
   readonly judged: number;
+  /** Of these, the ones whose verdict is another one now. */
+  readonly repaired: number;
   readonly changedAssets: number;
 }
 
@@ -89,7 +93,21 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     )) as unknown[];
     if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
     else if (!this.isUpToDate) await this.judgeOutdated();
+    else await this.jobs.onceEvery(DAY_SECONDS, COMPARE_JOB, () => this.compare());
     return false;
+  }
+
+  /**
+   * Verdicts follow from the facts and the rules. One that does not was changed by something else, or by a fault of ours. Those of another edition are left
+   * alone: while an upgrade goes on, processes of two versions compare.
+   */
+  private async compare(): Promise<void> {
+    const found = await this.alone((tx) => this.judgeEach(tx, 'A verdict was not that of the rules.', 'this edition'));
+    if (found === undefined || found.repaired === 0) return;
+    const { repaired, changedAssets } = found;
+    this.logger.error(
+      `${repaired} verdicts, of ${changedAssets} assets, were not those of the rules, and are repaired`,
+    );
   }
 
   /** At the start: a new release may come with other rules than those by which it was judged. */
@@ -107,9 +125,9 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     return (await this.jobs.alone(JOB, () => work(this.db.manager)))?.result;
   }
 
-  private async judgeEach(tx: EntityManager, why: string): Promise<JudgedAnew> {
+  private async judgeEach(tx: EntityManager, why: string, which: 'all' | 'this edition' = 'all'): Promise<JudgedAnew> {
     const { engine, ...by } = await this.rulesNow(tx, why);
-    let [judged, changedAssets] = [0, 0];
+    let [judged, repaired, changedAssets] = [0, 0, 0];
     for (let after = NIL_ID; ; await turn()) {
       this.assertRunning();
       const rows = (await tx.query(
@@ -117,16 +135,18 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
         [after, PAGE],
       )) as (Stored & { rules: string })[];
       for (const row of rows) {
+        if (which === 'this edition' && row.rules !== by.edition) continue;
         const next = engine.judge(row.subject);
-        if (row.rules !== by.edition || differs(row.verdict, next))
-          changedAssets += await this.judge(tx, row, next, by);
+        const isOther = differs(row.verdict, next);
+        if (isOther) repaired += 1;
+        if (isOther || row.rules !== by.edition) changedAssets += await this.judge(tx, row, next, by);
       }
       judged += rows.length;
       after = rows.at(-1)?.id ?? after;
       if (rows.length < PAGE) break;
     }
     if (changedAssets > 0) await tx.query(RECOUNT_ALL);
-    return { judged, changedAssets };
+    return { judged, repaired, changedAssets };
   }
 
   private assertRunning(): void {

@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A hint that must follow a change: written in the change's transaction, deleted when the queue has it. */
 @Entity('outbox_message')
+@Index('outbox_message_topic', ['topic', 'id'])
 export class OutboxMessage {
   @PrimaryColumn('uuid')
   id: string;

@@ -4,9 +4,19 @@ import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Config } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
-import { findingsOf } from './finding-rules.js';
+import { findingsOf, type SshKeyFault } from './finding-rules.js';
+import { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
 import { SshKey } from './ssh-key.entity.js';
+
+/** Keys whose stored findings were not those of the rules. */
+export interface WrongFindings {
+  /** By the age of the key alone: time passed. */
+  readonly aged: number;
+  readonly wrong: number;
+}
+
+type FoundFinding = SshKeyFault & { readonly keyId: string };
 
 /** Updates the findings of keys, in the transaction that changes the keys or their locations. */
 @Injectable()
@@ -18,21 +28,58 @@ export class SshKeyFindings {
 
   async refresh(tx: EntityManager, keyIds: readonly string[]): Promise<void> {
     if (keyIds.length === 0) return;
+    await this.replace(tx, keyIds, await this.found(tx, keyIds));
+  }
+
+  /**
+   * Compares the findings of keys with what the rules say of them now, and replaces those of keys where they differ. Keys that somebody else changes
+   * at this moment are left to him.
+   */
+  async reconcile(tx: EntityManager, keyIds: readonly string[]): Promise<WrongFindings> {
+    const free: { id: string }[] = await tx.query(
+      'SELECT id FROM ssh_key WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
+      [keyIds],
+    );
+    const ids = free.map(({ id }) => id);
+    const stored = Map.groupBy(await tx.findBy(SshKeyFinding, { keyId: In(ids) }), ({ keyId }) => keyId);
+    const found = await this.found(tx, ids);
+    const now = Map.groupBy(found, ({ keyId }) => keyId);
+    const wrong = ids.filter((id) => differ(stored.get(id), now.get(id)));
+    const isOfAge = ({ rule }: SshKeyFault) => rule === 'old';
+    const others = (some: readonly SshKeyFault[] = []) => some.filter((one) => !isOfAge(one));
+    const aged = wrong.filter((id) => !differ(others(stored.get(id)), others(now.get(id)))).length;
+    await this.replace(
+      tx,
+      wrong,
+      found.filter(({ keyId }) => wrong.includes(keyId)),
+    );
+    return { aged, wrong: wrong.length - aged };
+  }
+
+  private async found(tx: EntityManager, keyIds: readonly string[]): Promise<FoundFinding[]> {
     const keys = await tx.findBy(SshKey, { id: In([...keyIds]), state: 'ACTIVE' });
     const locations = await tx.findBy(SshKeyLocation, { keyId: In([...keyIds]), goneAt: IsNull() });
     const byKey = Map.groupBy(locations, ({ keyId }) => keyId);
     const now = this.clock.now();
-    const rows = keys.flatMap((key) =>
-      findingsOf({ key, locations: byKey.get(key.id) ?? [] }, this.config.sshKeyMaxAgeDays, now).map((finding) => ({
-        id: newId(),
-        key_id: key.id,
-        rule: finding.rule,
-        severity: finding.severity,
-        location_id: finding.locationId,
-        detail: finding.detail,
+    return keys.flatMap((key) =>
+      findingsOf({ key, locations: byKey.get(key.id) ?? [] }, this.config.sshKeyMaxAgeDays, now).map((fault) => ({
+        ...fault,
+        keyId: key.id,
       })),
     );
+  }
+
+  private async replace(tx: EntityManager, keyIds: readonly string[], found: readonly FoundFinding[]): Promise<void> {
+    if (keyIds.length === 0) return;
     await tx.query(`DELETE FROM ssh_key_finding WHERE key_id = ANY($1::uuid[])`, [keyIds]);
+    const rows = found.map(({ keyId, rule, severity, locationId, detail }) => ({
+      id: newId(),
+      key_id: keyId,
+      rule,
+      severity,
+      location_id: locationId,
+      detail,
+    }));
     const { from, values } = columns(rows, {
       id: 'uuid',
       key_id: 'uuid',
@@ -47,4 +94,11 @@ export class SshKeyFindings {
       values,
     );
   }
+}
+
+/** Whether two lists hold other findings; the detail is left out, since it may count days. */
+function differ(some: readonly SshKeyFault[] = [], others: readonly SshKeyFault[] = []): boolean {
+  const keysOf = (list: readonly SshKeyFault[]) =>
+    list.map(({ rule, severity, locationId }) => `${rule} ${severity} ${locationId ?? ''}`).sort();
+  return keysOf(some).join() !== keysOf(others).join();
 }

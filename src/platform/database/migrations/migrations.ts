@@ -70,6 +70,7 @@ import { ListsByIndex1798000039201 } from './1798000039201-lists-by-index.js';
 import { ReadingEditions1798000040200 } from './1798000040200-reading-editions.js';
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
+import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -159,4 +160,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   TraceParents1798000039301,
   SshHostRenewals1798000042300,
   ClientCertificates1798000042400,
+  QueuesByIndex1798000042500,
 ];
