@@ -3,8 +3,7 @@ import { DataSource } from 'typeorm';
 import type { ExportedLeaf, ExportHead, UnloggedEntry } from '../../verifier/log-verifier.js';
 import { HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { IS_UNLOGGED } from './log-gaps.js';
-import { LeafRowsReader } from './leaf-rows.reader.js';
-import { leafData } from './log-leaf.js';
+import { LeafRowsReader, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 
 /** Maximum entries in an export that are not in the log. */

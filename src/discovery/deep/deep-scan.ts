@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
+import type { ExecResult, SshSession } from '../../hosts/model/ssh-session.port.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import type { SshKeysFound } from '../../platform/inbox/inbox-messages.js';

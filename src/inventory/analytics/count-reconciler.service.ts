@@ -8,6 +8,8 @@ import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
 import { tallied } from '../model/tally.js';
+import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const JOB = 'reconcile-counts';
 const DAY_SECONDS = 24 * 3600;
@@ -152,3 +154,19 @@ const RECOUNT_WRONG_SOURCES = `
       AND NOT EXISTS (SELECT FROM inventory_recount r WHERE r.source_id = p.id)),
   asked AS (INSERT INTO inventory_recount (source_id) SELECT id FROM wrong)
   SELECT (SELECT id FROM page ORDER BY id DESC OFFSET ${PAGE - 1} LIMIT 1) AS last, (SELECT count(*)::int FROM wrong) AS wrong`;
+
+const LOOK_EVERY_MS = 60_000;
+
+/** Looks whether the counts are to be compared with the assets again. */
+@Injectable()
+export class CountReconcilerSchedule {
+  private readonly logger = new Logger(CountReconcilerSchedule.name);
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`counts were not compared: ${String(error)}`));
+
+  constructor(private readonly reconciler: CountReconciler) {}
+
+  @Interval(LOOK_EVERY_MS)
+  look(): Promise<void> {
+    return this.looks.run(() => this.reconciler.look());
+  }
+}

@@ -1,8 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
-import { claimDue } from '../jobs/claim.js';
-import { backOff } from '../jobs/lease.js';
+import { claimDue, backOff } from '../jobs/claim.js';
 import { TopicRunners } from '../jobs/runners.js';
 import { resumed, traceParent } from '../tracing/tracing.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';

@@ -24,7 +24,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
-import { traceRequests } from './traced-requests.js';
+import { traceRequests } from '../../tracing/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
 
