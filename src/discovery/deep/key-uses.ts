@@ -3,8 +3,7 @@ import { shown } from './scripts.js';
 
 const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)/;
-const OLD = /^([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) /;
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const OLD = /^([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) /;
 const MINUTE_MS = 60_000;
 
 interface HostClock {
@@ -26,17 +25,13 @@ export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
 function timeOf(line: string, { clock, ahead }: HostClock): Date | undefined {
   const [, local, zone] = ISO.exec(line) ?? [];
   if (local !== undefined) return validTime(new Date(`${local}${zone?.replace(/(\d\d)(\d\d)$/, '$1:$2')}`));
-  const [, month = '', day, hours, minutes, seconds] = OLD.exec(line) ?? [];
-  if (day === undefined) return undefined;
-  const inYear = (year: number) =>
-    new Date(
-      Date.UTC(year, MONTHS.indexOf(month), Number(day), Number(hours), Number(minutes), Number(seconds)) -
-        ahead * MINUTE_MS,
-    );
+  const [, month, day, time] = OLD.exec(line) ?? [];
+  if (month === undefined) return undefined;
+  const inYear = (year: number) => new Date(Date.parse(`${day} ${month} ${year} ${time} GMT`) - ahead * MINUTE_MS);
   // The old form has no year: a time that is still to come was last year's.
   const year = clock.getUTCFullYear();
-  const time = inYear(year);
-  return validTime(time.getTime() > clock.getTime() + 24 * 60 * MINUTE_MS ? inYear(year - 1) : time);
+  const at = inYear(year);
+  return validTime(at.getTime() > clock.getTime() + 24 * 60 * MINUTE_MS ? inYear(year - 1) : at);
 }
 
 function validTime(time: Date): Date | undefined {
