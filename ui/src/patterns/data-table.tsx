@@ -59,22 +59,23 @@ type DataTableProps<Row> = TableProps<Row> &
 export function DataTable<Row>({
   name,
   columns,
-  query,
+  query: asked,
   rows,
   rowKey,
   empty,
   isFiltered = false,
   clear,
 }: DataTableProps<Row>) {
-  const data = query === undefined ? { items: rows } : query.data;
-  if (query?.isError && data === undefined) return <Failed query={query} />;
+  const query = asked === undefined ? here(rows) : asked;
+  const { data } = query;
+  if (query.isError && data === undefined) return <Failed query={query} />;
   if (data !== undefined && data.items.length === 0) {
     return isFiltered ? <NothingFound {...(clear === undefined ? {} : { clear })} /> : empty;
   }
   return (
-    <div className={query?.isPlaceholderData ? 'sw-stale' : undefined}>
-      {query?.isError && <Failed query={query} />}
-      <Table role="table" aria-label={name} variant="compact" aria-busy={query?.isFetching} gridBreakPoint="grid-md">
+    <div className={query.isPlaceholderData ? 'sw-stale' : undefined}>
+      {query.isError && <Failed query={query} />}
+      <Table role="table" aria-label={name} variant="compact" aria-busy={query.isFetching} gridBreakPoint="grid-md">
         <Thead>
           <Tr>
             {columns.map((column) => (
@@ -93,6 +94,12 @@ export function DataTable<Row>({
       {data !== undefined && <Paging page={data} />}
     </div>
   );
+}
+
+/** Rows that are here already, as what a query for them would answer. */
+function here<Row>(items: readonly Row[]): ListQuery<Row> {
+  const settled = { isError: false, isFetching: false, isPlaceholderData: false, error: undefined };
+  return { data: { items }, ...settled, refetch: () => undefined };
 }
 
 interface RowsProps<Row> {
