@@ -8,9 +8,8 @@ import type { SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
-import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
+import { type HostReading, readFiles, readKeyFiles, readKeyUses } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
-import { readKeyUses } from './key-uses.js';
 import { fieldTextOf, HOST_SURVEY, READ, readScriptOutput, type ScriptLine, WALK } from './scripts.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;

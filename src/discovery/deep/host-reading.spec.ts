@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readKeyUses } from './key-uses.js';
+import { readKeyUses } from './host-reading.js';
 
 const FINGERPRINT = `SHA256:${'a'.repeat(43)}`;
 const LOGIN = `host sshd[7]: Accepted publickey for root from 192.0.2.7 port 40000 ssh2: ED25519 ${FINGERPRINT}`;
