@@ -1,10 +1,9 @@
 import { acceptLog } from './cli/accept-log.command.js';
 import { backup } from './cli/backup.command.js';
 import { doctor } from './cli/doctor.command.js';
-import { migrate } from './cli/migrate.command.js';
+import { migrate, reconcileCounts } from './cli/database.commands.js';
 import { openapi } from './cli/openapi.command.js';
 import { runProgram } from './cli/program.js';
-import { reconcileCounts } from './cli/reconcile-counts.command.js';
 import { restore } from './cli/restore.command.js';
 import { reseal, retryPin, rotateSealingKey } from './cli/secrets.commands.js';
 import { seedDemo } from './cli/seed-demo.command.js';

@@ -8,7 +8,6 @@ import { Heartbeat } from './platform/instances/heartbeat.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { startTracing } from './platform/tracing/tracing.js';
-import { stopOnSignals } from './stop.js';
 import { Management } from './system/management/management.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
@@ -68,4 +67,19 @@ export async function start(entry: (config: Config) => Promise<unknown>): Promis
     new Logger('Start').fatal(reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));
     process.exit(1);
   }
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'];
+
+/**
+ * A process that is told to stop finishes what it has in hand, and then ends by the signal. Whatever it waits for, a database or a
+ * library, it ends within SVC_STOP_SECONDS: what is left then stands in rows with a lease, like the work of a process that died.
+ */
+function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
+  const giveUp = () => {
+    new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: what is in hand is left to its lease`);
+    process.exit(1);
+  };
+  app.enableShutdownHooks(SIGNALS);
+  for (const signal of SIGNALS) process.once(signal, () => setTimeout(giveUp, stopSeconds * 1000));
 }

@@ -11,8 +11,7 @@ import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
-import { ApprovalItem, Approval, isRequester } from './model/approval.entity.js';
-import { putNotice } from './notices/approval-notice.entity.js';
+import { ApprovalItem, Approval, isRequester, putNotice } from './model/approval.entity.js';
 import {
   type ApprovalRequirement,
   type JointJudgement,

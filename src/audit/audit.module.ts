@@ -7,12 +7,11 @@ import { ProblemFilter, Refusals } from '../platform/http/server/problem.filter.
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
 import { AuditSeals } from './entries/audit-seals.js';
-import { AuditStream } from './stream/audit-stream.entity.js';
-import { AuditStreamRepository } from './stream/audit-stream.repository.js';
+import { AuditStream, AuditStreamRepository } from './stream/audit-stream.repository.js';
 import { AuditStreamWorker } from './stream/audit-stream.worker.js';
 import { AuditController, LogController } from './audit.controller.js';
 import { AuditService } from './entries/audit.service.js';
-import { LeafRowsReader } from './log/leaf-rows.reader.js';
+import { LeafRowsReader } from './log/log-leaf.js';
 import { LogAcceptance } from './log/log-acceptance.js';
 import { LogAnchors } from './log/log-anchors.js';
 import { LogCheckpoint, LogKey, LogHead, LogLeaf, LogTile, LogWaiting } from './log/log.entity.js';

@@ -4,9 +4,8 @@ import { AdministrationModule } from '../app/app.module.js';
 import { Config } from '../platform/config/config.js';
 import { operatorsWords } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
-import { EXAMINATIONS } from './doctor/examinations.js';
+import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
 import { type AdminCommand, EXIT, print } from './command.js';
-import { bad, type Finding, ok } from './doctor/finding.js';
 
 /** Looks at everything that the service stands on and does, and says what to do next. */
 export const doctor: AdminCommand = {

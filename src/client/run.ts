@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ApiClient } from './api/api-client.js';
 import type { ClientCommand, OptionValues } from './api/command.js';
-import { readEnvironment } from './api/transport.js';
+import { readEnvironment, type ClientEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 import { bom } from './commands/bom.command.js';
 import { agent } from './commands/agent.command.js';
@@ -18,7 +18,9 @@ import { ssh } from './commands/ssh.command.js';
 import { sensor } from './commands/sensor.command.js';
 import { verify } from './commands/verify.command.js';
 import { wrappers } from './commands/wrappers.command.js';
-import { PROGRAMS } from './programs.js';
+import { gpg } from './gpg/gpg-program.js';
+import { gpgconf } from './gpg/real-gpg.js';
+import { notationPlugin } from './notation/notation-plugin.js';
 
 /** In the order of the help. */
 const COMMANDS: readonly ClientCommand[] = [
@@ -108,3 +110,15 @@ function help(only?: ClientCommand): ExitCode {
   process.stdout.write(['Usage:', ...lines, common, codes, ''].join('\n'));
   return EXIT.done;
 }
+
+/** Answers the exit code. */
+type Program = (args: readonly string[], environment: ClientEnvironment) => Promise<number>;
+
+const apiOf = (environment: ClientEnvironment) => () => ApiClient.open(environment, undefined);
+
+/** Stand-ins for programs of others, by the word that comes first: they read their arguments as those do. The wrappers call them. */
+export const PROGRAMS: Readonly<Record<string, Program>> = {
+  gpg: (args, environment) => gpg(args, { variables: environment.variables, api: apiOf(environment) }),
+  gpgconf: (args, environment) => gpgconf(args, environment.variables),
+  notation: (args, environment) => notationPlugin(args, apiOf(environment)),
+};

@@ -3,11 +3,9 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Config } from '../platform/config/config.js';
 import { LastingSeal } from '../platform/sealing/lasting-seal.js';
-import { HsmLastingSeal } from './hsm-lasting-seal.js';
-import { HsmSeal } from './hsm-seal.js';
+import { HsmLastingSeal, HsmSeal } from './hsm-seal.js';
 import { KeyProcessVault } from './process/key-process-vault.js';
-import { RefusedPin } from './process/refused-pin.entity.js';
-import { RefusedPins } from './process/refused-pins.repository.js';
+import { RefusedPin, RefusedPins } from './process/refused-pins.repository.js';
 import { KeyVault } from './key-vault.js';
 
 /**

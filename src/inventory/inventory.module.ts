@@ -3,10 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { SigningModule } from '../signing/signing.module.js';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
-import { CountReconcilerSchedule } from './analytics/count-reconciler.schedule.js';
-import { CountReconciler } from './analytics/count-reconciler.service.js';
-import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
-import { InventoryRecount, InventorySourceCount, InventoryTally } from './analytics/inventory-counts.entity.js';
+import { CountReconcilerSchedule, CountReconciler } from './analytics/count-reconciler.service.js';
+import {
+  InventorySnapshot,
+  InventoryRecount,
+  InventorySourceCount,
+  InventoryTally,
+} from './analytics/inventory-counts.entity.js';
 import { SnapshotSchedule, SnapshotTarget } from './analytics/snapshot.schedule.js';
 import { SnapshotTaker } from './analytics/snapshot-taker.js';
 import { SourceCounter } from './analytics/source-counter.js';
@@ -27,8 +30,7 @@ import { AssetsController } from './assets/assets.controller.js';
 import { AssetPages } from './assets/asset-pages.reader.js';
 import { AssetsReader } from './assets/assets.reader.js';
 import { BomLinkController } from './bom-link/bom-link.controller.js';
-import { BomLinkExport, BomLinkRefs } from './bom-link/bom-link.entity.js';
-import { BomLinksReader } from './bom-link/bom-links.reader.js';
+import { BomLinkExport, BomLinkRefs, BomLinksReader } from './bom-link/bom-links.reader.js';
 import { BomExporter } from './exports/bom-export.js';
 import { OwnComponents } from './exports/own-components.js';
 import { ExportController } from './exports/export.controller.js';
@@ -51,9 +53,8 @@ import { RelationshipsController } from './relationships/relationships.controlle
 import { RelationshipsReader } from './relationships/relationships.reader.js';
 import { JurisdictionsController } from './jurisdictions/jurisdictions.controller.js';
 import { JurisdictionsReader } from './jurisdictions/jurisdictions.reader.js';
-import { OwnNamesController } from './risk-rules/own-names.controller.js';
+import { OwnNamesController, QuantumRiskController } from './risk-rules/quantum-risk.controller.js';
 import { OwnNamesService } from './risk-rules/own-names.service.js';
-import { QuantumRiskController } from './risk-rules/quantum-risk.controller.js';
 import { Rereader } from './rereading/rereader.js';
 import { Reclassifier } from './risk-rules/reclassifier.js';
 import { ReclassifyTarget } from './risk-rules/reclassify.target.js';
@@ -62,9 +63,8 @@ import { RuleBook } from './risk/rule-book.js';
 import { RuleChangesService } from './risk-rules/rule-changes.service.js';
 import { RuleTrial } from './risk-rules/rule-trial.js';
 import { RiskVerdictRow } from './risk/risk-verdict.entity.js';
-import { SavedView } from './views/saved-view.entity.js';
+import { SavedView, SavedViewsService } from './views/saved-views.service.js';
 import { SavedViewsController } from './views/saved-views.controller.js';
-import { SavedViewsService } from './views/saved-views.service.js';
 
 /** The inventory of cryptographic assets: ingest, identity, risk, search and export. */
 @Module({

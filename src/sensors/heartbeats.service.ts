@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../access/caller.js';
 import { AlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
-import { ScheduledRuns } from '../platform/schedules/scheduled-runs.js';
+import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
 
 /** State of a sensor, as it reports it. */
 export interface Heartbeat {

@@ -11,21 +11,18 @@ import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.re
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
 import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
 import { SshCertificateApprovals } from './certificate-authority/ssh-certificate-approvals.js';
-import { SshCertificateSigner } from './certificate-authority/ssh-certificate-signer.js';
+import { SshCertificateSigner, SshCertificatesSchedule } from './certificate-authority/ssh-certificate-signer.js';
 import { SshCertificateSubject } from './certificate-authority/ssh-certificate-subject.js';
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
-import { SshCertificatesSchedule } from './certificate-authority/ssh-certificates.schedule.js';
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authority.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
 import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
-import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { FindingReconciler, FindingReconcilerSchedule } from './keys/finding-reconciler.service.js';
-import { SshKeyFindings } from './keys/ssh-key-findings.js';
+import { SshKey, SshKeyLogin, SshKeySecret } from './keys/ssh-key.entity.js';
+import { SshKeyFinding, SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
-import { SshKeySecret } from './keys/ssh-key-secret.entity.js';
 import { SshKeySightings } from './keys/ssh-key-sightings.js';
-import { SshKey, SshKeyLogin } from './keys/ssh-key.entity.js';
 import { SshKeysController } from './keys/ssh-keys.controller.js';
 import { SshKeysReader } from './keys/ssh-keys.reader.js';
 import { SshKeysService } from './keys/ssh-keys.service.js';
@@ -65,8 +62,7 @@ import { RotationPlanner } from './rotation/planning/rotation-planner.js';
 import { RotationStep, RotationTarget } from './rotation/model/rotation-target.entity.js';
 import { RotationSteps } from './rotation/steps/rotation-steps.js';
 import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
-import { RotationProcessor, RotationRelay } from './rotation/rotation-signals.js';
-import { RotationSchedule } from './rotation/rotation.schedule.js';
+import { RotationProcessor, RotationRelay, RotationSchedule } from './rotation/rotation-signals.js';
 import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REPLACE_FILE } from '../../src/hosts/connections/file-scripts.js';
 import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
-import type { ChangeSession } from '../../src/hosts/connections/ssh-session.port.js';
+import type { ChangeSession } from '../../src/hosts/model/ssh-session.port.js';
 import { openSocket, sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { parseAddress } from '../../src/formats/addresses/address.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';

@@ -84,10 +84,10 @@ describe('certificates', () => {
   });
 
   it.each([
-    ['leaf.der', 1],
-    ['chain.p7b', 2],
-  ])('are the same assets as %s', async (file, certificates) => {
-    const { body } = await post(bytesOf(file), BYTES, `?source=${file}`);
+    ['leaf.der', 'application/octet-stream', 1],
+    ['chain.p7b', 'application/x-pkcs7-certificates', 2],
+  ])('are the same assets as %s of the type %s', async (file, type, certificates) => {
+    const { body } = await post(bytesOf(file), { 'content-type': type }, `?source=${file}`);
     expect(body).toMatchObject({ created: 0, rejected: [] });
     expect((await assetsOf(file)).filter(({ kind }) => kind === 'certificate')).toHaveLength(certificates);
   });
@@ -109,10 +109,11 @@ describe('certificates', () => {
 
 describe('key stores', () => {
   it.each([
-    ['shop.p12', PASSWORD, 'PBES2-HMAC-SHA256-AES-256-CBC'],
-    ['old.p12', 'old', 'PBEWithSHA1AndDESede'],
-  ])('%s gives its certificates, and tells of its key what protects it', async (file, password, protection) => {
-    const headers = { ...BYTES, 'x-key-store-password': encodeURIComponent(password) };
+    ['shop.p12', 'application/pkcs12', PASSWORD, 'PBES2-HMAC-SHA256-AES-256-CBC'],
+    ['old.p12', 'application/x-pkcs12', 'old', 'PBEWithSHA1AndDESede'],
+  ])('%s of the type %s gives its certificates, and tells of its key what protects it', async (...row) => {
+    const [file, type, password, protection] = row;
+    const headers = { 'content-type': type, 'x-key-store-password': encodeURIComponent(password) };
     const { status, body } = await post(bytesOf(file), headers, `?source=${file}`);
     expect({ status, format: body.format }).toEqual({ status: 200, format: 'PKCS #12' });
     const found = await assetsOf(file);

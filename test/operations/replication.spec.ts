@@ -7,8 +7,12 @@ import { type PrivatePostgres, removePostgres, startPostgres } from '../../scrip
 import { Config } from '../../src/platform/config/config.js';
 import { databaseClient } from '../../src/platform/database/database-client.js';
 import { isDatabaseTrouble } from '../../src/platform/database/database-error.js';
-import { readReplication } from '../../src/platform/replication/replication.reader.js';
-import { asynchronousFault, type Replication, synchronousDetail } from '../../src/platform/replication/replication.js';
+import {
+  readReplication,
+  asynchronousFault,
+  type Replication,
+  synchronousDetail,
+} from '../../src/platform/replication/replication.reader.js';
 import { until } from '../support/signing.js';
 
 /** A server whose commits wait for a standby that is not there. */

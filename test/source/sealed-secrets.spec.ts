@@ -68,7 +68,7 @@ const SEALED: readonly Sealed[] = [
     columns: [
       'platform/outbound/webhook-endpoint.entity.ts: url',
       'platform/outbound/webhook-endpoint.entity.ts: secret',
-      'platform/outbound/webhook-old-secret.entity.ts: secret',
+      'platform/outbound/webhook-endpoint.entity.ts: secret',
     ],
     rule: 'itself',
     because: 'the address is the secret, and another one takes its place; the other secret signs and is never sent',
@@ -97,7 +97,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'ssh-keys/rotation/custody/key-custody.ts',
     calls: 1,
-    columns: ['ssh-keys/keys/ssh-key-secret.entity.ts: sealed'],
+    columns: ['ssh-keys/keys/ssh-key.entity.ts: sealed'],
     rule: 'stays',
     because: 'signs logins; a private key is not sent by one',
   },
@@ -127,7 +127,7 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
 /** What seals for others, and what seals anew what was sealed for them. */
 const DOORS = new Set([
   'hsm/hsm-seal.ts',
-  'hsm/hsm-lasting-seal.ts',
+  'hsm/hsm-seal.ts',
   'hsm/pkcs11/token-sealer.ts',
   'hsm/process/key-process.ts',
   'platform/sealing/resealer.ts',

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { renewalMessage, RENEWAL_NAMESPACE } from '../../src/formats/ssh/host-renewal.js';
+import { renewalMessage, RENEWAL_NAMESPACE } from '../../src/formats/ssh/sshsig.js';
 import { readCertificateLine } from '../../src/formats/ssh/certificate-reader.js';
 import { newApprover, newGroup, newTeam, unique, vote } from '../approvals/approvers.js';
 import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';

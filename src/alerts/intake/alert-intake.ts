@@ -1,9 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AlertEventRow } from '../../platform/events/alert-event.entity.js';
+import { AlertEventRow } from '../../platform/events/alert-events.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
 import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
+import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
+import { AlertNotifier } from '../notices/alert-notifier.js';
 
 const BATCH_SIZE = 1000;
 /** Key of the transaction-level lock: events are taken in their order, so one process at a time takes them. */
@@ -48,4 +51,24 @@ async function settle(tx: EntityManager, rules: readonly AlertRule[], events: re
     }
   }
   await raise(tx, [...hits.values()]);
+}
+
+/** Takes alert events and sends due notifications every second. */
+@Injectable()
+export class AlertIntakeSchedule {
+  private readonly logger = new Logger(AlertIntakeSchedule.name);
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`alert events wait: ${String(error)}`));
+
+  constructor(
+    private readonly intake: AlertIntake,
+    private readonly notifier: AlertNotifier,
+  ) {}
+
+  @Interval(1000)
+  run(): Promise<void> {
+    return this.looks.run(async () => {
+      while ((await this.intake.take()) > 0);
+      while ((await this.notifier.notify()) > 0);
+    });
+  }
 }

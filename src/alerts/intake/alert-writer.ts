@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import type { Hit } from './rule-match.js';

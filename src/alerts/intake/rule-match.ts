@@ -1,4 +1,4 @@
-import type { AlertEventRow } from '../../platform/events/alert-event.entity.js';
+import type { AlertEventRow } from '../../platform/events/alert-events.js';
 import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../model/alert-condition.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 

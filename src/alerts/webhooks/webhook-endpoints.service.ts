@@ -8,9 +8,12 @@ import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
-import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
+import {
+  WebhookEndpoint,
+  type WebhookFormat,
+  WebhookOldSecret,
+} from '../../platform/outbound/webhook-endpoint.entity.js';
 import { giveUpWaiting, WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
-import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets, newWebhookSecret } from '../../platform/outbound/webhook-secrets.js';
 
 export interface WebhookEndpointOrder {

@@ -1,8 +1,7 @@
 import type { NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
-import type { ApprovalStatus, Approval } from '../model/approval.entity.js';
-import type { ApprovalVote } from './approval-vote.entity.js';
+import type { ApprovalStatus, Approval, ApprovalVote } from '../model/approval.entity.js';
 
 /** The actor of audit entries that no person caused: an approval expired. */
 export const APPROVALS_ACTOR: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };

@@ -3,11 +3,9 @@ import type { EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { SubjectApproval } from '../subjects/approval-subject.port.js';
-import { putNotice } from '../notices/approval-notice.entity.js';
-import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
+import { type SubjectApproval, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
+import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
-import { type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;

@@ -6,9 +6,8 @@ import { IsBase64Text, WholeNumber } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.port.js';
-import { APPROVAL_STATUSES, type ApprovalStatus } from '../model/approval.entity.js';
+import { APPROVAL_STATUSES, type ApprovalStatus, DECISIONS, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
-import { DECISIONS, type Decision } from './approval-vote.entity.js';
 import type { Ballot } from './voting.service.js';
 
 const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';

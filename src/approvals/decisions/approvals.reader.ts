@@ -8,9 +8,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
+import { type ApprovalStatus, isDecided, Approval, isRequester, ApprovalVote } from '../model/approval.entity.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
-import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {
   readonly status?: ApprovalStatus;

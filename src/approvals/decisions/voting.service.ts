@@ -7,8 +7,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
-import { isDecided, Approval, isRequester } from '../model/approval.entity.js';
-import { ApprovalVote, type Decision } from './approval-vote.entity.js';
+import { isDecided, Approval, isRequester, ApprovalVote, type Decision } from '../model/approval.entity.js';
 
 export interface Ballot {
   readonly decision: Decision;

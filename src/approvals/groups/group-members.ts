@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {

@@ -1,6 +1,7 @@
-import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn, type EntityManager } from 'typeorm';
 import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
+import { newId } from '../../platform/database/new-id.js';
 
 /**
  * The life of an approval: PENDING until one of the others, all of which are final. SUPERSEDED: what was to be approved changed for a
@@ -133,4 +134,66 @@ export class ApprovalItem {
 
   @PrimaryColumn('uuid')
   subjectId: string;
+}
+
+export const DECISIONS = ['APPROVE', 'REJECT'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** The vote of one person. By the primary key a person votes once; a vote is never changed. */
+@Entity('approval_vote')
+export class ApprovalVote {
+  @PrimaryColumn('uuid')
+  approvalId: string;
+
+  @PrimaryColumn('uuid')
+  userId: string;
+
+  /** The person's e-mail address then. */
+  @Column('text')
+  userName: string;
+
+  @Column('text')
+  decision: Decision;
+
+  @Column('int')
+  stage: number;
+
+  @Column('text', { nullable: true })
+  comment: string | null;
+
+  /** The hash of the document that the person saw. */
+  @Column('bytea')
+  hash: Buffer;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+}
+
+/** Kinds of notices. `decided` covers every way in which an approval ended. */
+export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
+
+/** A notice that is still to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
+@Entity('approval_notice')
+@Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
+export class ApprovalNotice {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  approvalId: string;
+
+  @Column('text')
+  kind: NoticeKind;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  toldAt: Date | null;
+}
+
+/** Records a notice, in the transaction of its event. */
+export async function putNotice(tx: EntityManager, approvalId: string, kind: NoticeKind): Promise<void> {
+  await tx.insert(ApprovalNotice, { id: newId(), approvalId, kind });
 }

@@ -6,9 +6,8 @@ import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
-import { Approval, isDecided, isRequester } from '../model/approval.entity.js';
+import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
 import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
-import { type NoticeKind, putNotice } from './approval-notice.entity.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */

@@ -1,7 +1,6 @@
 import type { NewMail } from '../../platform/mail/mailbox.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import type { Approval } from '../model/approval.entity.js';
-import type { NoticeKind } from './approval-notice.entity.js';
+import type { Approval, NoticeKind } from '../model/approval.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
 const DAY = 24 * 3600;

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import { type PolicySubject, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../subjects/key-use.port.js';
-import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
 import { jointVerdictOf, type PolicyVerdict, type PolicyRules } from './policy-judgement.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import type { Problem } from '../../platform/errors/problem.js';
 import type { KeyUseToApprove } from './key-use.port.js';
+import { Injectable } from '@nestjs/common';
 
 /** Kinds of subjects that can wait for approval, one alone or many together. The module that owns it registers an ApprovalSubject for it. */
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
@@ -49,3 +50,20 @@ export interface ApprovalSubject {
  * compares the two, so that no policy is missed that was committed meanwhile.
  */
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
+
+/** The registry of the modules that own the kinds of subjects. */
+@Injectable()
+export class ApprovalSubjectsService {
+  private readonly subjects = new Map<ApprovalKind, ApprovalSubject>();
+
+  register(kind: ApprovalKind, subject: ApprovalSubject): void {
+    this.subjects.set(kind, subject);
+  }
+
+  /** Throws when no module is registered for it: then nothing is decided. */
+  of(kind: ApprovalKind): ApprovalSubject {
+    const subject = this.subjects.get(kind);
+    if (subject === undefined) throw new Error(`no module owns approvals of the kind ${kind}`);
+    return subject;
+  }
+}

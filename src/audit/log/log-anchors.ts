@@ -4,8 +4,7 @@ import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { consistencyPath } from '../../verifier/merkle-tree.js';
 import { openNote, signedNote } from '../../verifier/signed-note.js';
-import { logHeld } from './log-hold.js';
-import { LogKeys, type MadeLogKey } from './log-keys.js';
+import { logHeld, LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, rootOf } from './log-tiles.js';
 
 /** After the upgrade of a log that an earlier version began, processes of that version may still write entries without a seal. */

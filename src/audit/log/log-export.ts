@@ -4,8 +4,7 @@ import type { ExportedLeaf, ExportHead, UnloggedEntry } from '../../verifier/log
 import { HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { IS_UNLOGGED } from './log-gaps.js';
-import { LeafRowsReader } from './leaf-rows.reader.js';
-import { leafData } from './log-leaf.js';
+import { LeafRowsReader, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 
 /** Maximum entries in an export that are not in the log. */

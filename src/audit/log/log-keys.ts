@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { KeyVault } from '../../hsm/key-vault.js';
+import { KeyVault, type LogAnchor, type LogHold } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { logHeld } from './log-hold.js';
 import type { LogKey } from './log.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
@@ -65,5 +65,39 @@ export class LogKeys {
   /** Drops the cached key. */
   forget(): void {
     this.known = undefined;
+  }
+}
+
+const ACCEPT =
+  'if that is meant, for example after a restore, an operator accepts it with: sealwright-admin accept-log';
+
+/** The reason why no checkpoint is signed, with what to do. `size`: number of leaves in the database. */
+export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
+  const signed = anchor?.size ?? 0;
+  switch (why) {
+    case 'rolled-back':
+      return new Problem(
+        'conflict',
+        'log.rolled-back',
+        `The database has ${size} leaves of the audit log, but ${signed} were signed: it is an older copy. Compare it with a backup; ${ACCEPT}.`,
+      );
+    case 'forked':
+      return new Problem(
+        'conflict',
+        'log.forked',
+        `The first ${signed} leaves of the audit log are not those that were signed: it was rewritten, or is another copy. Compare it with a backup; ${ACCEPT}.`,
+      );
+    case 'other-key':
+      return new Problem(
+        'conflict',
+        'log.other-key',
+        `The HSM knows this audit log under another key than the database, with ${signed} signed leaves. Restore the table log_key; ${ACCEPT}.`,
+      );
+    case 'no-anchor':
+      return new Problem(
+        'conflict',
+        'log.no-anchor',
+        `The HSM does not know this audit log, and the database has no checkpoint that its key signed. Restore the table log_checkpoint; ${ACCEPT}.`,
+      );
   }
 }

@@ -6,8 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { AuditService } from '../entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { LogAcceptance, type LogStanding } from './log-acceptance.js';
-import { logHeld } from './log-hold.js';
-import { LogKeys, type MadeLogKey } from './log-keys.js';
+import { logHeld, LogKeys, type MadeLogKey } from './log-keys.js';
 import { SEQUENCER_LOCK } from './log-tiles.js';
 import { type RestoredDatabase, RestoredDatabases } from './restored-databases.repository.js';
 

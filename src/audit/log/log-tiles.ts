@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import {
   EMPTY_ROOT,
   HASH_BYTES,

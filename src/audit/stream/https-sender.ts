@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
-import type { OutboundAnswer, OutboundClient } from '../../platform/outbound/outbound-client.js';
-import { secondsAsked } from '../../platform/outbound/retry-after.js';
-import { jsonOf } from './formats/json.format.js';
+import { type OutboundAnswer, type OutboundClient, secondsAsked } from '../../platform/outbound/outbound-client.js';
+import { jsonOf, fitted, type StreamedLeaf, withoutParts } from './formats/streamed-leaf.js';
 import { ocsfOf } from './formats/ocsf.format.js';
-import { fitted, type StreamedLeaf, withoutParts } from './formats/streamed-leaf.js';
 import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 
 const PATIENCE_MS = 30_000;

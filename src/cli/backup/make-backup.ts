@@ -3,8 +3,7 @@ import { mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/pro
 import { basename, dirname, join, resolve } from 'node:path';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
-import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
-import { schemaFault } from '../../platform/instances/schema-fit.js';
+import { PRODUCT_VERSION, schemaFault } from '../../platform/instances/product-version.js';
 import { AdminError, EXIT } from '../command.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
+import type { ServiceInstance } from '../../platform/instances/instance.repository.js';
 import { examineInstances, examineReplication, examineStreams } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');

@@ -9,14 +9,44 @@ import { Config } from '../../platform/config/config.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { InstanceRepository } from '../../platform/instances/instance.repository.js';
-import type { ServiceInstance } from '../../platform/instances/service-instance.entity.js';
+import { InstanceRepository, type ServiceInstance } from '../../platform/instances/instance.repository.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
-import { asynchronousFault, type Replication, synchronousDetail } from '../../platform/replication/replication.js';
+import {
+  asynchronousFault,
+  type Replication,
+  synchronousDetail,
+} from '../../platform/replication/replication.reader.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
-import { bad, type Finding, ok, spanOf, warn } from './finding.js';
+
+/** What was looked at and how it is. `bad`: something does not work now; `warn`: it will not for long, or nobody would notice when it stops. */
+export interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warn' | 'bad';
+  readonly detail: string;
+  /** What to do first, with the page of docs/runbook.md. */
+  readonly next?: string;
+}
+
+export function ok(what: string, detail: string): Finding {
+  return { what, state: 'ok', detail };
+}
+
+export function warn(what: string, detail: string, next: string): Finding {
+  return { what, state: 'warn', detail, next };
+}
+
+export function bad(what: string, detail: string, next: string): Finding {
+  return { what, state: 'bad', detail, next };
+}
+
+/** `3 s`, `5 min`, `7 h`, `12 d`. */
+export function spanOf(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+}
 
 /** Longer than a look at Redis takes. */
 const REDIS_PATIENCE_MS = 3000;

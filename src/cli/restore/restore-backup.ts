@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Writable } from 'node:stream';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { MIGRATION_NAMES } from '../../platform/instances/schema-fit.js';
+import { MIGRATION_NAMES } from '../../platform/instances/product-version.js';
 import { countRelations } from '../backup/database-snapshot.reader.js';
 import { DUMP_FILE, type Manifest } from '../backup/manifest.js';
 import {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 
@@ -30,4 +30,27 @@ export async function fileHashOf(file: string, algorithm: string): Promise<strin
 export function assertFormat(format: string): void {
   if (format in EXTENSION) return;
   throw usageError(`--format is one of ${Object.keys(EXTENSION).join(', ')}; Authenticode needs more than a digest.`);
+}
+
+/**
+ * The signature of a file, with its format: the file that was named, or the one beside it that has the extension of a format. ClientError
+ * when there is none, or more than one.
+ */
+export function signatureOf(
+  file: string,
+  given: string | undefined,
+  path: string | undefined,
+): { format: string; path: string } {
+  if (given !== undefined) assertFormat(given);
+  const formats = given === undefined ? Object.keys(EXTENSION) : [given];
+  const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
+  if (path !== undefined) {
+    const format = given ?? formats.find((one) => path.endsWith(EXTENSION[one] ?? '/')) ?? 'raw';
+    return { format, path };
+  }
+  const found = beside.filter((one) => existsSync(one.path));
+  const [only, ...others] = found;
+  if (only === undefined) throw new ClientError(EXIT.failed, `There is no signature beside ${file}.`);
+  if (others.length > 0) throw usageError(`There are several signatures beside ${file}: name one by --format.`);
+  return only;
 }

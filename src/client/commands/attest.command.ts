@@ -1,9 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import {
+  type DsseEnvelope,
+  IN_TOTO_PAYLOAD,
+  inTotoEnvelope,
+  preAuthEncoding,
+  IN_TOTO_STATEMENT,
+  SIGSTORE_BUNDLE,
+} from '../../formats/dsse/dsse.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
-import { bundleOf, statementAbout } from '../api/attestation.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
@@ -83,4 +89,22 @@ function pending({ note, print }: Invocation, { requestId, status, failure }: Re
   note(`Not signed yet (${status}): wait for it with --wait SECONDS.`);
   print({ requestId, status }, [requestId]);
   return EXIT.pending;
+}
+
+interface AttestedFile {
+  readonly name: string;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** An in-toto statement about files, as it is signed. */
+export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: unknown): Buffer {
+  const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }));
+  return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
+}
+
+/** A Sigstore bundle v0.3 around an envelope; the key is named by the hint that its signature has. */
+export function bundleOf(dsseEnvelope: DsseEnvelope) {
+  const verificationMaterial = { publicKey: { hint: dsseEnvelope.signatures[0]?.keyid }, tlogEntries: [] };
+  return { mediaType: SIGSTORE_BUNDLE, verificationMaterial, dsseEnvelope };
 }

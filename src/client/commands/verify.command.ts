@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type ClientCommand, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
-import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/files.js';
+import { fileHashOf, signatureOf, TOKEN_EXTENSION } from '../api/files.js';
 
 interface Check {
   readonly check: string;
@@ -44,26 +44,6 @@ export const verify: ClientCommand = {
     return answer.valid === true ? EXIT.done : EXIT.failed;
   },
 };
-
-/** The format that was named, or that of the signature that lies beside the file. */
-function signatureOf(
-  file: string,
-  given: string | undefined,
-  path: string | undefined,
-): { format: string; path: string } {
-  if (given !== undefined) assertFormat(given);
-  const formats = given === undefined ? Object.keys(EXTENSION) : [given];
-  const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
-  if (path !== undefined) {
-    const format = given ?? formats.find((one) => path.endsWith(EXTENSION[one] ?? '/')) ?? 'raw';
-    return { format, path };
-  }
-  const found = beside.filter((one) => existsSync(one.path));
-  const [only, ...others] = found;
-  if (only === undefined) throw new ClientError(EXIT.failed, `There is no signature beside ${file}.`);
-  if (others.length > 0) throw usageError(`There are several signatures beside ${file}: name one by --format.`);
-  return only;
-}
 
 async function base64Of(path: string): Promise<string> {
   try {

@@ -1,6 +1,9 @@
-import { writeWrappers } from '../gpg/wrappers.js';
 import type { ClientCommand } from '../api/command.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
+import { shellWord } from '../api/shell-word.js';
+import { WRAPPER_MARK } from '../gpg/real-gpg.js';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 
 export const wrappers: ClientCommand = {
   name: 'wrappers',
@@ -18,3 +21,26 @@ export const wrappers: ClientCommand = {
     return EXIT.done;
   },
 };
+
+/** Names by which other programs look for theirs, and the words that stand for each behind the name of this program. */
+const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]>> = {
+  gpg: () => ['gpg'],
+  // It must name the gpg beside it.
+  gpgconf: (directory) => ['gpgconf', directory],
+  'notation-sealwright': () => ['notation'],
+};
+
+/** Writes small programs into a directory, by which others run this one. Answers their paths. */
+async function writeWrappers(directory: string, program: string): Promise<string[]> {
+  const place = resolve(directory);
+  await mkdir(place, { recursive: true });
+  const paths: string[] = [];
+  for (const [name, wordsFor] of Object.entries(WRAPPERS)) {
+    const path = join(place, name);
+    const words = [process.execPath, resolve(program), ...wordsFor(place)].map(shellWord).join(' ');
+    await writeFile(path, `#!/bin/sh\n${WRAPPER_MARK}\nexec ${words} "$@"\n`);
+    await chmod(path, 0o755);
+    paths.push(path);
+  }
+  return paths;
+}

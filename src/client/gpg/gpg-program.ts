@@ -1,15 +1,15 @@
 import { armored, dearmored } from '../../formats/openpgp/armor.js';
-import { askingProgramOf } from '../agent/signer/said-by-client.js';
+import { askingProgramOf, type AskingProgram } from '../agent/signer/said-by-client.js';
 import { RemoteSigner } from '../agent/signer/remote-signer.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
-import { callingProgram } from './calling-program.js';
 import { descriptorOf, type GpgCall, lastValue, readGpgCall } from './gpg-arguments.js';
 import { GpgConsole } from './gpg-console.js';
 import { agentKeyOf, type GpgKey, gpgKeysNamed, readGpgKeys } from './gpg-keys.js';
 import { colonListing, plainListing, validityOf } from './gpg-listing.js';
 import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
 import { realProgram, runReal } from './real-gpg.js';
+import { readFileSync } from 'node:fs';
 
 interface GpgSurroundings {
   readonly variables: NodeJS.ProcessEnv;
@@ -175,4 +175,14 @@ function watchForTheEnd(ended: AbortController): () => void {
     clearInterval(look);
     for (const signal of signals) process.off(signal, end);
   };
+}
+
+/** The program that started this one, such as git, with its command line. Undefined where the system does not say. */
+export function callingProgram(): AskingProgram | undefined {
+  try {
+    const [command, ...args] = readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').filter((word) => word !== ''); // prettier-ignore
+    return command === undefined ? undefined : askingProgramOf(command, args);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
-import { WRAPPER_MARK } from './wrappers.js';
+import { promisify } from 'node:util';
 
+/** A line of each of our wrappers. */
+export const WRAPPER_MARK = '# Runs sealwright in place of the program of this name.';
 const MAX_WRAPPER_BYTES = 2000;
 
 /** The real program of this name in PATH, which is none of our wrappers. ClientError when there is none. */
@@ -45,4 +47,23 @@ export async function runReal(
   const child = spawn(program, args, { stdio });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? EXIT.failed;
+}
+
+const LISTED = /^gpg:([^:]*):[^:]*$/m;
+
+/**
+ * Answers as gpgconf, by which GPGME finds gpg (reprepro, many others): the gpg that it names is ours. Everything else is the real one's.
+ *
+ * @param directory where the wrappers are; the gpg in it is ours
+ */
+export async function gpgconf(
+  [directory = '', ...args]: readonly string[],
+  variables: NodeJS.ProcessEnv,
+): Promise<number> {
+  const program = realProgram('gpgconf', variables);
+  if (!args.includes('--list-components')) return runReal(program, args, []);
+  const { stdout } = await promisify(execFile)(program, args);
+  const ours = join(directory, 'gpg').replaceAll('%', '%25').replaceAll(':', '%3a');
+  process.stdout.write(stdout.replace(LISTED, (_, about: string) => `gpg:${about}:${ours}`));
+  return 0;
 }

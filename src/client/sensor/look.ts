@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import { configuration } from './detectors/configuration.js';
-import { derFiles } from './detectors/der-files.js';
+import { derFiles, pemDetector } from './detectors/pem-and-der.js';
 import type { Detector } from './detectors/detector.js';
 import { javaKeyStore } from './detectors/java-key-store.js';
-import { pemDetector } from './detectors/pem.js';
 import { pkcs12 } from './detectors/pkcs12.js';
 import { sourceCalls } from './detectors/source-rules.js';
 import { sshKeys } from './detectors/ssh.js';

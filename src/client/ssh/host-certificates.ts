@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
-import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/host-renewal.js';
+import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/sshsig.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 

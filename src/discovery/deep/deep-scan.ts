@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
+import type { ExecResult, SshSession } from '../../hosts/model/ssh-session.port.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import type { SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
-import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
+import { type HostReading, readFiles, readKeyFiles, readKeyUses } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
-import { readKeyUses } from './key-uses.js';
 import { fieldTextOf, HOST_SURVEY, READ, readScriptOutput, type ScriptLine, WALK } from './scripts.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { FIND_SSHD } from '../../platform/ssh/sshd-script.js';
+import { FIND_SSHD } from '../../platform/ssh/key-files.js';
 
 /*
  * POSIX shell, with `base64`, `stat`, `head -c` and `od` of GNU coreutils or BusyBox. No file is made on the host. Each prints lines of fields that are separated by

@@ -1,6 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, MoreThan } from 'typeorm';
+import { DataSource, MoreThan, Column, Entity, PrimaryColumn } from 'typeorm';
 import { ScanResult } from '../model/scan-result.entity.js';
+
+/** Time until which an SSH server is not probed again: sshd penalizes addresses that make many connections without a login. */
+@Entity('probe_window')
+export class ProbeWindow {
+  @PrimaryColumn('text')
+  address: string;
+
+  @PrimaryColumn('int')
+  port: number;
+
+  @Column('timestamptz')
+  until: Date;
+}
 
 /** Seconds between two probes of one sshd: a probe makes up to four connections, whose penalties for having no login expire within that time. */
 const PAUSE_SECONDS = 60;

@@ -2,18 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, Caller } from '../../access/caller.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { claimDue } from '../../platform/jobs/claim.js';
-import { WORKER_ID } from '../../platform/jobs/lease.js';
+import { ScheduledRuns } from '../../platform/schedules/schedule-targets.js';
+import { claimDue, WORKER_ID } from '../../platform/jobs/claim.js';
 import { type OpenPort, type ProbeResult, ScanResult } from '../model/scan-result.entity.js';
-import { Scan, type ScanStatus, scanStatusesBefore } from '../model/scan.entity.js';
-import { ScanScope } from '../scopes/scan-scope.entity.js';
-import { DISCOVERY_QUEUE } from './discovery.queue.js';
+import { DISCOVERY_QUEUE, Scan, type ScanStatus, scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
 import type { PlannedScan } from './scan-planner.js';
 
 export interface ScanOrigin {

@@ -5,14 +5,13 @@ import type { Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { QueueConsumer, JOB_SIGNAL_OPTIONS } from '../../platform/queue/queue-consumer.js';
 import type { ScanResult } from '../model/scan-result.entity.js';
-import type { Scan } from '../model/scan.entity.js';
-import type { ScanScope } from '../scopes/scan-scope.entity.js';
-import { DISCOVERY_QUEUE, type DiscoverySignal } from './discovery.queue.js';
+import { DISCOVERY_QUEUE, type Scan, type ScanScope } from '../model/scan.entity.js';
 import { ScanSweep } from './scan-sweep.js';
 import { ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
 
 /** Scans at once in one process. */
 const MAX_SCANS = 4;
@@ -145,5 +144,20 @@ export class ScanWorker extends QueueConsumer<DiscoverySignal> {
         await renew();
       },
     };
+  }
+}
+
+/** Signal that these scans are queued. Which ones are due is read from the rows. */
+export interface DiscoverySignal {
+  readonly scanIds: string[];
+}
+
+/** Passes committed signals from the outbox to the queue. */
+@Injectable()
+export class DiscoveryRelay {
+  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, outbox: Outbox) {
+    outbox.serve(DISCOVERY_QUEUE, async (scanIds) => {
+      await queue.addBulk(scanIds.map((id) => ({ data: { scanIds: [id] }, opts: JOB_SIGNAL_OPTIONS })));
+    });
   }
 }

@@ -3,7 +3,7 @@ import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import { DeepScan } from '../deep/deep-scan.js';
 import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
 import { isOwnFault, ProbeFault, type ProbeFaultCode } from '../probing/bounded-stream.js';
-import type { ScanScope } from '../scopes/scan-scope.entity.js';
+import type { ScanScope } from '../model/scan.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
 import { probeTls, type TlsFacts } from '../tls/tls-probe.js';

@@ -13,7 +13,7 @@ import {
   Min,
 } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import type { ScanScope } from './scan-scope.entity.js';
+import type { ScanScope } from '../model/scan.entity.js';
 
 export class CreateScanScopeBody {
   /** Each name once. @example "Office network" */

@@ -8,8 +8,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { scanStatusesBefore } from '../model/scan.entity.js';
-import { ScanScope } from './scan-scope.entity.js';
+import { scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
 const MAX_NETWORKS = 1000;

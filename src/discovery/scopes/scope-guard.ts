@@ -11,7 +11,7 @@ import {
 import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { ScanScope } from './scan-scope.entity.js';
+import type { ScanScope } from '../model/scan.entity.js';
 import { readNetworks, type Word, wordsOf } from './written-networks.js';
 
 /** Restricts scans to their scope, when they are ordered and again before every connection. */

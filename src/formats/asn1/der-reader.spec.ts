@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DER, derElements, derHeader, dotted, elementsOfSequence } from './der-reader.js';
-import { bitLength } from '../encoding/bit-length.js';
+import { DER, derElements, derHeader, dotted, elementsOfSequence, bitLength } from './der-reader.js';
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
-import { bitLength } from '../encoding/bit-length.js';
+import { bitLength } from '../asn1/der-reader.js';
 
 /** A public key as SSH writes it (RFC 4253 section 6.6). */
 export interface SshPublicKey {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
+import { fingerprintOf } from './public-key.js';
 
 /** The first bytes of a signature of this format, and of the message that it is over. */
 export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
@@ -40,4 +41,15 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
   } catch {
     return false;
   }
+}
+
+/** The namespace of the signatures (OpenSSH's PROTOCOL.sshsig) by which hosts prove that they have their key. */
+export const RENEWAL_NAMESPACE = 'host-renewal@sealwright';
+
+/**
+ * What a host signs to have its certificate renewed: the SHA-256 of the certificate as SSH writes fingerprints, a space, and the time as
+ * YYYY-MM-DDTHH:MM:SS.sssZ.
+ */
+export function renewalMessage(certificate: Buffer, signedAt: Date): string {
+  return `${fingerprintOf(certificate)} ${signedAt.toISOString()}`;
 }

@@ -4,7 +4,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
 import { Host, type Reachability } from '../model/host.entity.js';
 import { type Destination, MAX_JUMPS } from '../model/jump-hosts.js';
-import type { Login } from '../model/login.port.js';
+import type { Login } from '../model/ssh-session.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
 /** Reads the records that a connection needs, and records its result. */

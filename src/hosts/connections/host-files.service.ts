@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
-import type { ChangeSession, ExecResult, SshSession } from './ssh-session.port.js';
+import type { ChangeSession, ExecResult, SshSession } from '../model/ssh-session.port.js';
 
 /** State of a file or directory, as the host reports it. */
 export interface FileState {

@@ -2,7 +2,7 @@ import type ssh2 from 'ssh2';
 import { Problem } from '../../platform/errors/problem.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Privilege } from '../model/host.entity.js';
-import type { ExecOptions, ExecResult, RunOptions, SshSession } from './ssh-session.port.js';
+import type { ExecOptions, ExecResult, RunOptions, SshSession } from '../model/ssh-session.port.js';
 import { lost, timedOut } from './ssh-fault.js';
 import type { LoggedIn } from './ssh-handshake.js';
 

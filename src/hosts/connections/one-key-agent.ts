@@ -1,7 +1,7 @@
 import ssh2 from 'ssh2';
 import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions } from 'ssh2';
 import { Problem } from '../../platform/errors/problem.js';
-import type { SignerLogin } from '../model/login.port.js';
+import type { SignerLogin } from '../model/ssh-session.port.js';
 
 /** An SSH agent with one key, whose private half is elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {

@@ -6,13 +6,13 @@ import { judgeHostKey } from '../host-keys/host-key-verdict.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { HostAddressGuard } from '../network/address-guard.service.js';
-import type { Host } from '../model/host.entity.js';
+import { Host } from '../model/host.entity.js';
 import { ConnectionRecords } from './connection-records.js';
 import { LiveSession } from './live-session.js';
-import type { Login } from '../model/login.port.js';
+import type { Login, SshSession, ChangeSession } from '../model/ssh-session.port.js';
 import { sshFaultCode, unreachable } from './ssh-fault.js';
 import { type LoggedIn, openSocket, sshHandshake } from './ssh-handshake.js';
-import type { SshSession } from './ssh-session.port.js';
+import { DataSource } from 'typeorm';
 
 export interface OpenOptions {
   /** The login; absent: the credential of the host. */
@@ -179,4 +179,34 @@ function aboutHost(error: unknown, hostId: string): unknown {
 
 function isAbout(error: unknown, hostId: string): boolean {
   return error instanceof Problem && HOST_OF.get(error) === hostId;
+}
+
+/** The only way to a session that changes a host. Code that only reads uses `SshConnections`. */
+@Injectable()
+export class HostChanges {
+  constructor(
+    private readonly db: DataSource,
+    private readonly connections: SshConnections,
+  ) {}
+
+  /**
+   * Logs in to a host in the management mode `managed`. Throws Problem `host.missing`, `host.not-managed` for a host that is `inventory-only`, and whatever
+   * `SshConnections.open` throws.
+   */
+  async openToChange(hostId: string, options: OpenOptions): Promise<ChangeSession> {
+    await this.assertManaged(hostId);
+    return (await this.connections.open(hostId, options)) as ChangeSession;
+  }
+
+  /** Throws Problem `host.missing` or `host.not-managed`. */
+  async assertManaged(hostId: string): Promise<void> {
+    const host = await this.db.manager.findOneBy(Host, { id: hostId });
+    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    if (host.managementMode === 'managed') return;
+    throw new Problem(
+      'conflict',
+      'host.not-managed',
+      `The host ${host.name} is looked at only. Set its managementMode to managed if the service may change it.`,
+    );
+  }
 }

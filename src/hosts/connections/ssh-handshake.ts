@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
 import { type Address, formatAddress } from '../../formats/addresses/address.js';
-import type { Login } from '../model/login.port.js';
+import type { Login } from '../model/ssh-session.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled, unreachable } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';

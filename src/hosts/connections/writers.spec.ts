@@ -11,7 +11,7 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
-  'src/hosts/connections/host-changes.service.ts': [],
+  'src/hosts/connections/ssh-connections.service.ts': [],
   'src/ssh-keys/rotation/steps/rotation-precheck.ts': [
     'src/ssh-keys/rotation/steps/account-survey.ts',
     'src/ssh-keys/rotation/steps/sshd-settings.ts',
@@ -45,7 +45,7 @@ describe('sessions that change a host', () => {
 
   it('are of one type that nothing else makes', () => {
     const makers = FILES.filter((file) => /\bas (?:unknown as )?ChangeSession\b/.test(textOf(file)));
-    expect(makers).toEqual(['src/hosts/connections/host-changes.service.ts']);
+    expect(makers).toEqual(['src/hosts/connections/ssh-connections.service.ts']);
   });
 
   it.each(Object.entries(READERS))('%s runs nothing that writes', (_reader, scripts) => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { PasswordLogin, PrivateKeyLogin } from '../model/login.port.js';
+import type { PasswordLogin, PrivateKeyLogin } from '../model/ssh-session.port.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Host } from '../model/host.entity.js';
 import { type Destination, destinationText, type Hop } from '../model/jump-hosts.js';

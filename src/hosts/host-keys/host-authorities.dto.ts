@@ -1,6 +1,6 @@
 import { IsString, Length } from 'class-validator';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
-import type { HostAuthority } from './host-authority.entity.js';
+import type { HostAuthority } from '../model/host-key.entity.js';
 
 export class AddHostAuthorityBody {
   /** @example "Data centre hosts" */

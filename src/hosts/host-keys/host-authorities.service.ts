@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { HostAuthority } from './host-authority.entity.js';
+import { HostAuthority } from '../model/host-key.entity.js';
 import { readHostKeyLine } from './public-key-blob.js';
 
 /** The authorities whose certificates are believed about hosts. */

@@ -1,7 +1,6 @@
 import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
-import type { HostKey, HostKeyState } from '../model/host-key.entity.js';
-import type { HostAuthority } from './host-authority.entity.js';
+import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
 /** Whether a login may go on to a host that shows this key, and the state to record for the key. */
 export interface HostKeyVerdict {

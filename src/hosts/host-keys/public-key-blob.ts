@@ -1,7 +1,7 @@
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { WireReader } from '../../formats/ssh/wire.js';
-import { bitLength } from '../../formats/encoding/bit-length.js';
+import { bitLength } from '../../formats/asn1/der-reader.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */

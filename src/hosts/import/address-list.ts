@@ -2,8 +2,7 @@ import { parseAddress, formatAddress } from '../../formats/addresses/address.js'
 import { readHostPlace } from '../network/host-place.port.js';
 import { inventoryNameOf } from './ansible-hosts.js';
 import { expandRanges } from './host-ranges.js';
-import { badItem, type ImportItem } from './import-item.js';
-import type { ImportBudget } from './import-limits.js';
+import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const SSH_PORT = 22;

@@ -1,5 +1,5 @@
 import { readHostPlace } from '../network/host-place.port.js';
-import { badItem, type ImportItem } from './import-item.js';
+import { badItem, type ImportItem } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { trimOf } from '../../formats/encoding/trim-end.js';
 

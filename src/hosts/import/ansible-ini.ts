@@ -1,5 +1,4 @@
-import type { ImportItem } from './import-item.js';
-import type { ImportBudget } from './import-limits.js';
+import type { ImportItem, ImportBudget } from './import-result.js';
 import { InventoryGraph } from './inventory-graph.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -1,6 +1,5 @@
 import { VAULTED, type Vars } from './ansible-hosts.js';
-import type { ImportItem } from './import-item.js';
-import { type ImportBudget, ImportRefusal } from './import-limits.js';
+import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 import { InventoryGraph } from './inventory-graph.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { pointerStep } from '../../platform/json/json-pointer.js';

@@ -10,8 +10,7 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { readAnsibleTree, Tagged } from './ansible-tree.js';
-import type { ImportItem } from './import-item.js';
-import { type ImportBudget, ImportRefusal } from './import-limits.js';
+import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 
 /** Nodes that aliases may add to those that are written. */
 const MAX_UNFOLDED = 100_000;

@@ -1,7 +1,6 @@
 import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { readHostPlace } from '../network/host-place.port.js';
-import { badItem, type ImportItem } from './import-item.js';
-import { type ImportBudget, ImportRefusal } from './import-limits.js';
+import { badItem, type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const COLUMNS = [

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ImportFormat, ImportItem } from './import-item.js';
-import { ImportRefusal } from './import-limits.js';
+import { type ImportFormat, type ImportItem, ImportRefusal } from './import-result.js';
 import { type KnownPlace, readImport } from './import-reader.js';
 
 export interface ImportThreadOrder {

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-item.js';
+import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-result.js';
 import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
 
 export const MAX_CHARACTERS = 2_000_000;

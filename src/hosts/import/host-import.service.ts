@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
-import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { advisoryLock } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
@@ -11,7 +11,7 @@ import { canonicalAddress } from '../network/host-place.port.js';
 import { Host } from '../model/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';
-import type { ImportFormat, ImportItem, ItemFault } from './import-item.js';
+import type { ImportFormat, ImportItem, ItemFault } from './import-result.js';
 import { cancelled, ImportReading } from './import-reading.service.js';
 
 export interface ImportOrder {

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { ImportBudget } from './import-limits.js';
+import { ImportBudget } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const LETTER = /^[a-z]$/i;

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ImportRefusal } from './import-limits.js';
-import type { ImportFormat, ImportItem } from './import-item.js';
+import { ImportRefusal, type ImportFormat, type ImportItem } from './import-result.js';
 import { readImport } from './import-reader.js';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -3,8 +3,7 @@ import { readAnsibleIni } from './ansible-ini.js';
 import { readAnsibleJson } from './ansible-tree.js';
 import { readAnsibleYaml } from './ansible-yaml.js';
 import { readCsvHosts } from './csv-hosts.js';
-import type { ImportFormat, ImportItem } from './import-item.js';
-import { ImportBudget } from './import-limits.js';
+import { type ImportFormat, type ImportItem, ImportBudget } from './import-result.js';
 import { HashedName, readKnownHosts } from './known-hosts.js';
 import { readSshConfig } from './ssh-config.js';
 

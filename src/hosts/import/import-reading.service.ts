@@ -5,8 +5,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import { BoundedThreads, ThreadEnded } from '../../platform/threads/bounded-thread.js';
 import { Host } from '../model/host.entity.js';
 import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.js';
-import type { ImportFormat, ImportItem } from './import-item.js';
 import type { KnownPlace } from './import-reader.js';
+import type { ImportFormat, ImportItem } from './import-result.js';
 
 /** At once; others wait. */
 const MAX_THREADS = 2;

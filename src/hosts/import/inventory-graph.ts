@@ -1,8 +1,7 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { itemOf, type Vars } from './ansible-hosts.js';
-import { badItem, type ImportItem } from './import-item.js';
+import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { expandRanges } from './host-ranges.js';
-import type { ImportBudget } from './import-limits.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 interface Group {

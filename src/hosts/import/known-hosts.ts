@@ -3,8 +3,7 @@ import { sha1 } from '@noble/hashes/legacy.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
-import { badItem, type ImportItem } from './import-item.js';
-import type { ImportBudget } from './import-limits.js';
+import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines of the same host become one item. */

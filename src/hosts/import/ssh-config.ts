@@ -1,7 +1,6 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { inventoryNameOf } from './ansible-hosts.js';
-import { badItem, type ImportItem } from './import-item.js';
-import type { ImportBudget } from './import-limits.js';
+import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { advisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';

@@ -5,7 +5,6 @@ import {
   type DestroyOrder,
   type GeneratedKey,
   KeyVault,
-  MAX_SEALED_BYTES,
   type SealOrder,
   type SignOrder,
   type UnsealOrder,
@@ -16,20 +15,14 @@ import {
   type HeldKey,
   type LogAnchor,
   type NewLogOrder,
-  DIGEST_BYTES,
-  isMlDsa,
-  MAX_OWNER_BYTES,
-  type VaultKey,
 } from '../key-vault.js';
-import { isCurve } from '../signatures/ecdsa.js';
 import type { CallOutcome } from '../pkcs11/key-process-fault.js';
-
 import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 import type { RefusedPins } from './refused-pins.repository.js';
-import { vaultProblem } from './vault-problem.js';
+import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 
 /** Orders that may wait in this process; further callers get `hsm.busy`. */
 const MAX_WAITING = 10_000;
@@ -40,7 +33,6 @@ const WINDOW_PER_SESSION = 8;
 const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
-const MAX_ID_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
@@ -135,9 +127,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   async seal(order: SealOrder): Promise<Buffer> {
-    const { length } = order.plain;
-    if (length === 0 || length > MAX_SEALED_BYTES)
-      throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    assertSealable(order);
     return Buffer.from(await this.run('seal', order));
   }
 
@@ -302,27 +292,4 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private unavailable(): Error {
     return vaultProblem('unavailable', this.health().detail);
   }
-}
-
-/** Refuses a sign order whose parts do not fit each other. Problem `hsm.refused`. */
-function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
-  const length = DIGEST_BYTES[algorithm];
-  if (digest.length !== length) {
-    throw vaultProblem('refused', `a ${algorithm} digest has ${length} bytes, not ${digest.length}`);
-  }
-  const family = isMlDsa(key.type) ? 'ml-dsa' : isCurve(key.type) ? 'ecdsa-' : 'rsa-';
-  const held = isMlDsa(key.type) === Boolean(key.sealed);
-  if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
-    throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
-  }
-  assertKeyNamed(key);
-  if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
-}
-
-/** Refuses a key whose CKA_ID or owner cannot be sent: both travel with their length in one byte, see order-codec. */
-function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
-  if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
-    throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);
-  if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
-    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
 }

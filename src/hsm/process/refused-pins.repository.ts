@@ -1,8 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource } from 'typeorm';
+import { type DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Config } from '../../platform/config/config.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
+
+/** A PIN that the token refused: no other process tries it. */
+@Entity('hsm_refused_pin')
+export class RefusedPin {
+  /** HMAC-SHA-256 over the label of the token and the PIN. */
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'hsm_refused_pin_fingerprint' })
+  fingerprint: Buffer;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+}
 
 /** The HSM does not wait for the database. */
 const PATIENCE_MS = 500;

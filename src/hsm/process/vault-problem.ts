@@ -1,11 +1,23 @@
 import { Problem, type ProblemKind } from '../../platform/errors/problem.js';
 import { type CallOutcome } from '../pkcs11/key-process-fault.js';
+import {
+  DIGEST_BYTES,
+  isMlDsa,
+  MAX_OWNER_BYTES,
+  MAX_SEALED_BYTES,
+  type SealOrder,
+  type SignOrder,
+  type VaultKey,
+} from '../key-vault.js';
+import { isCurve } from '../signatures/ecdsa.js';
 
 /** An order that was `unseen` is given to the next process, and is `unavailable` when there is none in time. */
 type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
 /** Seconds after which the HSM is likely to be back: a replaced key process needs well under one. */
 const RETRY_AFTER = 1;
+
+const MAX_ID_BYTES = 255;
 
 const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (detail: string) => string }> = {
   unavailable: { kind: 'unavailable', text: () => 'The HSM did not answer. Try again.' },
@@ -32,4 +44,33 @@ export function vaultProblem(failure: Failure, detail: string): Problem {
   const { kind, text } = FAILURES[failure];
   const retryAfter = kind === 'conflict' ? undefined : RETRY_AFTER;
   return new Problem(kind, `hsm.${failure}`, text(detail), { cause: new Error(detail), retryAfter });
+}
+
+/** Refuses a sign order whose parts do not fit each other. Problem `hsm.refused`. */
+export function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
+  const length = DIGEST_BYTES[algorithm];
+  if (digest.length !== length) {
+    throw vaultProblem('refused', `a ${algorithm} digest has ${length} bytes, not ${digest.length}`);
+  }
+  const family = isMlDsa(key.type) ? 'ml-dsa' : isCurve(key.type) ? 'ecdsa-' : 'rsa-';
+  const held = isMlDsa(key.type) === Boolean(key.sealed);
+  if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
+    throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
+  }
+  assertKeyNamed(key);
+  if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
+}
+
+/** Refuses what is empty or too long to be sealed. Problem `hsm.refused`. */
+export function assertSealable({ plain: { length } }: SealOrder): void {
+  if (length === 0 || length > MAX_SEALED_BYTES)
+    throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
+}
+
+/** Refuses a key whose CKA_ID or owner cannot be sent: both travel with their length in one byte, see order-codec. */
+export function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
+  if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
+    throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);
+  if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
+    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
 }

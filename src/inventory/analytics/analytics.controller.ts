@@ -2,8 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs } from '../../access/access.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { CountsView, ExpiryQuery, SummaryView } from './analytics.dto.js';
-import { LevelCountsView } from '../model/level-counts.dto.js';
+import { CountsView, ExpiryQuery, SummaryView, LevelCountsView } from './analytics.dto.js';
 import { AnalyticsReader } from './analytics.reader.js';
 import { DayParam, OverTimeQuery, RiskOverTimeView, InventorySnapshotView, SourceCountsView } from './over-time.dto.js';
 

@@ -2,7 +2,25 @@ import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import type { Count } from '../model/tally.js';
 import { readinessOf, sumOf, unknownOf } from './summary.js';
-import { LevelCountsView } from '../model/level-counts.dto.js';
+import { LEVELS, type Level } from '../model/risk-verdict.js';
+
+export class LevelCountsView implements Record<Level, number> {
+  /** @example 57 */
+  NONE: number;
+  /** @example 20 */
+  LOW: number;
+  /** @example 8 */
+  MEDIUM: number;
+  /** @example 12 */
+  HIGH: number;
+  /** @example 3 */
+  CRITICAL: number;
+
+  static of(counts: readonly Count[]): LevelCountsView {
+    const sum = (level: Level) => counts.reduce((total, { levels }) => total + (levels[LEVELS.indexOf(level)] ?? 0), 0);
+    return { NONE: sum('NONE'), LOW: sum('LOW'), MEDIUM: sum('MEDIUM'), HIGH: sum('HIGH'), CRITICAL: sum('CRITICAL') };
+  }
+}
 
 export class ExpiryQuery {
   /** How far to look ahead. */

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
+import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
 import { type Count, countsOf, type TallyRow } from '../model/tally.js';
 import { summaryOf } from './summary.js';
 

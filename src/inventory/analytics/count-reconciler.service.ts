@@ -9,6 +9,8 @@ import { Metrics } from '../../platform/metrics/metrics.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
 import { tallied } from '../model/tally.js';
 import { repairStates } from './asset-states.repository.js';
+import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const JOB = 'reconcile-counts';
 const DAY_SECONDS = 24 * 3600;
@@ -158,3 +160,19 @@ const RECOUNT_WRONG_SOURCES = `
       AND NOT EXISTS (SELECT FROM inventory_recount r WHERE r.source_id = p.id)),
   asked AS (INSERT INTO inventory_recount (source_id) SELECT id FROM wrong)
   SELECT (SELECT id FROM page ORDER BY id DESC OFFSET ${PAGE - 1} LIMIT 1) AS last, (SELECT count(*)::int FROM wrong) AS wrong`;
+
+const LOOK_EVERY_MS = 60_000;
+
+/** Looks whether the counts are to be compared with the assets again. */
+@Injectable()
+export class CountReconcilerSchedule {
+  private readonly logger = new Logger(CountReconcilerSchedule.name);
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`counts were not compared: ${String(error)}`));
+
+  constructor(private readonly reconciler: CountReconciler) {}
+
+  @Interval(LOOK_EVERY_MS)
+  look(): Promise<void> {
+    return this.looks.run(() => this.reconciler.look());
+  }
+}

@@ -2,10 +2,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsDay } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { CountView } from './analytics.dto.js';
+import { CountView, LevelCountsView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
-import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
-import { LevelCountsView } from '../model/level-counts.dto.js';
+import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
 
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
 import { type Count, countsOf, type TallyRow } from '../model/tally.js';
-import type { InventorySummary } from './inventory-snapshot.entity.js';
+import type { InventorySummary } from './inventory-counts.entity.js';
 import { summaryOf } from './summary.js';
 
 const DAY_MS = 24 * 3600 * 1000;

@@ -1,5 +1,5 @@
 import type { Count } from '../model/tally.js';
-import type { InventorySummary } from './inventory-snapshot.entity.js';
+import type { InventorySummary } from './inventory-counts.entity.js';
 
 /** Statuses on the quantum axis that need no migration. */
 const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);

@@ -1,8 +1,34 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
+
+/** Which asset each bom-ref stands for, of all documents that say the same. */
+@Entity('bom_link_refs')
+export class BomLinkRefs {
+  @PrimaryColumn('bytea')
+  said: Buffer;
+
+  /** Compressed JSON: {ref: asset id}. */
+  @Column('bytea')
+  refs: Buffer;
+}
+
+/** An export: its bom-refs are ids of assets. */
+@Entity('bom_link_export')
+export class BomLinkExport {
+  /** Serial number of the document. */
+  @PrimaryColumn('uuid')
+  serial: string;
+
+  /** The time of the newest document in it. */
+  @Column('timestamptz')
+  state: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  madeAt: Date;
+}
 
 const MAX_DOCUMENTS = 20;
 

@@ -1,8 +1,7 @@
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import type { Draft } from '../model/document.js';
-import { isKeybox } from '../openpgp/containers.js';
-import { isPgpKeyring } from '../openpgp/keyring.js';
+import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
 import { CredentialReading } from './credential-reading.js';
 import { isJavaKeyStore } from './java-key-store.js';

@@ -1,8 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { DraftOccurrence } from '../model/document.js';
 import { dearmored } from '../../formats/openpgp/armor.js';
-import { readKeybox } from '../openpgp/containers.js';
-import { type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
+import { readKeybox, type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';

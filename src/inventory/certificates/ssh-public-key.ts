@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { bitLength } from '../../formats/encoding/bit-length.js';
+import { bitLength } from '../../formats/asn1/der-reader.js';
 import { sha256 } from './certificate-reader.js';
 import { FIELD_BITS } from '../key-algorithms/key-oids.js';
 import type { FoundPublicKey } from './credential-components.js';

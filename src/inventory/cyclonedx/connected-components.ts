@@ -1,7 +1,7 @@
 import type { CdxComponent, DraftAsset, Remark } from '../model/document.js';
 import { type DraftRef, type DraftRefs, addLink } from '../model/draft-refs.js';
 import { assetOf } from './component-reader.js';
-import { ImpliedAlgorithms } from './implied-algorithms.js';
+import { ImpliedAlgorithms } from './protocol-members.js';
 import { asVersion16 } from './version-16.js';
 
 /** The members of a document, checked by its schema, that the inventory reads, without the lists. */

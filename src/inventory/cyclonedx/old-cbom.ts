@@ -2,7 +2,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { AlgorithmProperties } from '../model/document.js';
 import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
-import { ImpliedAlgorithms } from './implied-algorithms.js';
+import { ImpliedAlgorithms } from './protocol-members.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */
 const OLD = '1.4-cbom-1.0';

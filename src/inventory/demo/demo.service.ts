@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';
-import type { InventorySummary } from '../analytics/inventory-snapshot.entity.js';
+import type { InventorySummary } from '../analytics/inventory-counts.entity.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { IngestService } from '../imports/ingest.service.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';

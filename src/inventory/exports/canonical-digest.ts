@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { transferable } from '../../platform/memory/detach-buffer.js';
+import { transferable } from '../../platform/memory/external-memory.js';
 import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
 
 /** A JSON object whose long lists come line by line: a comma and a JSON text each, in parts that may end anywhere. */

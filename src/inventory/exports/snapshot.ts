@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { stopQueryTimer, copiedTextsOf } from '../../platform/database/copy/copy.js';
-import { collectAfter } from '../../platform/memory/gc-pressure.js';
+import { collectAfter } from '../../platform/memory/external-memory.js';
 
 export interface CopyQuery {
   readonly text: string;

@@ -1,13 +1,12 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { causeOf } from '../../platform/database/database-error.js';
-import { claimDue } from '../../platform/jobs/claim.js';
-import { backOff, underLease } from '../../platform/jobs/lease.js';
+import { claimDue, backOff, underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
-import { transferable } from '../../platform/memory/detach-buffer.js';
+import { transferable } from '../../platform/memory/external-memory.js';
 import { IngestThreads } from './ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';

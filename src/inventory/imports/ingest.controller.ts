@@ -22,6 +22,8 @@ const MEDIA_TYPES = [
   'application/pkix-cert',
   'application/x-x509-ca-cert',
   'application/pkcs7-mime',
+  'application/x-pkcs7-certificates',
+  'application/pkcs12',
   'application/x-pkcs12',
   'application/x-java-keystore',
   'application/pkcs8',

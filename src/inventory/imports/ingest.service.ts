@@ -6,7 +6,7 @@ import { mayDo } from '../../access/scopes.js';
 import type { BodyKind } from '../readers/body-reader.js';
 import type { IngestOrder } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
-import { transferable } from '../../platform/memory/detach-buffer.js';
+import { transferable } from '../../platform/memory/external-memory.js';
 import { IngestThreads } from './ingest-threads.js';
 
 export interface IngestOptions {

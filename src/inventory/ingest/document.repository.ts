@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { advisoryLock } from '../../platform/database/statements.js';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';

@@ -1,18 +1,17 @@
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
-import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { advisoryLock } from '../../platform/database/statements.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import {
   type IdempotencyKeys,
   idempotentUse,
   type IdempotentUse,
 } from '../../platform/idempotency/idempotency-keys.js';
-import { detachBuffer } from '../../platform/memory/detach-buffer.js';
+import { detachBuffer } from '../../platform/memory/external-memory.js';
 import { keepRefs } from '../bom-link/bom-link.js';
 import type { Draft, IngestOutcome } from '../model/document.js';
-import { readBody } from '../readers/body-reader.js';
-import { contentDigest } from '../readers/content-digest.js';
+import { readBody, contentDigest } from '../readers/body-reader.js';
 import { SENSOR_SCAN } from '../readers/sensor-scan-reader.js';
 import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';

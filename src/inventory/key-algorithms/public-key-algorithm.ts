@@ -1,7 +1,6 @@
 import type { AlgorithmIdentifier, SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import type { AlgorithmProperties } from '../model/document.js';
-import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
-import { bitLength } from '../../formats/encoding/bit-length.js';
+import { DER, type DerElement, derElements, dotted, bitLength } from '../../formats/asn1/der-reader.js';
 import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 

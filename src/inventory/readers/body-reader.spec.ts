@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { gzipSync } from 'node:zlib';
-import { readBody } from './body-reader.js';
+import { contentDigest, readBody } from './body-reader.js';
 
 const BOM = '{"bomFormat":"CycloneDX","specVersion":"1.6","components":[]}';
 const read = (bytes: Buffer, kind: 'any' | 'json') =>
@@ -25,5 +26,29 @@ describe('a file that is not read', () => {
     ],
   ])('is refused by what it is: %s', (_, bytes, words) => {
     for (const kind of ['any', 'json'] as const) expect(() => read(bytes, kind)).toThrow(words);
+  });
+});
+
+const digestOf = (text: string) => contentDigest(Buffer.from(text)).toString('hex');
+const plain = (text: string) => createHash('sha256').update(text).digest('hex');
+const scan = (id: string, assets = '[]') => `{"scanId":${id},"source":"host a","complete":true,"assets":${assets}}`;
+
+describe('the digest of what a body says', () => {
+  it('is the same for scans that differ in their id alone', () => {
+    expect(digestOf(scan('"one"'))).toBe(digestOf(scan('"another, with \\"quotes\\" and }"')));
+  });
+
+  it('is another as soon as anything else differs', () => {
+    expect(digestOf(scan('"one"'))).not.toBe(digestOf(scan('"one"', '[1]')));
+    expect(digestOf(scan('"one"').replace('host a', 'host b'))).not.toBe(digestOf(scan('"one"')));
+  });
+
+  it.each([
+    ['a scan without an id', '{"source":"host a","assets":[]}'],
+    ['a CycloneDX document that has such a member', '{"bomFormat":"CycloneDX","scanId":"1","assets":[]}'],
+    ['a document that has the word in a text', '{"note":"\\"scanId\\"","assets":[]}'],
+    ['another document', '{"scanId":"1","runs":[]}'],
+  ])('is that of all bytes for %s', (_, text) => {
+    expect(digestOf(text)).toBe(plain(text));
   });
 });

@@ -10,6 +10,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
+import { createHash } from 'node:crypto';
 
 /** `any`: the content decides between JSON and certificates or keys. */
 export type BodyKind = 'json' | 'ndjson' | 'any';
@@ -112,4 +113,27 @@ function linesOf(text: string): unknown[] {
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line, index) => parseJson(line, (member) => `/assets/${index}${member === '' ? '' : `/${member}`}`));
+}
+
+/** Sensors write the id of the scan first. */
+const HEAD_BYTES = 4096;
+const SCAN_ID = '"scanId"';
+
+/**
+ * SHA-256 of what a body says. For the scan of a sensor that is the body without the value of `scanId`, which is new in each scan: two scans
+ * that found the same have the same digest, whether or not the sensor names its scans.
+ *
+ * @param bytes of a body that was read without a fault.
+ */
+export function contentDigest(bytes: Buffer): Buffer {
+  const hash = createHash('sha256');
+  const id = scanIdIn(bytes);
+  if (id === undefined) return hash.update(bytes).digest();
+  return hash.update(bytes.subarray(0, id.start)).update(bytes.subarray(id.end)).digest();
+}
+
+function scanIdIn(bytes: Buffer) {
+  if (!bytes.subarray(0, HEAD_BYTES).includes(SCAN_ID) || isUtf16(bytes)) return undefined;
+  const outline = outlineOf(bytes);
+  return outline?.has('assets') === true && !outline.has('bomFormat') ? outline.get('scanId') : undefined;
 }

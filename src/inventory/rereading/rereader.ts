@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { causeOf } from '../../platform/database/database-error.js';
 import { Heartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/schema-fit.js';
+import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { SingleFlight } from '../../platform/jobs/runners.js';
 import { recordAssetEvents } from '../ingest/asset-alert-events.js';

@@ -10,6 +10,7 @@ import {
   Post,
   Put,
   UseInterceptors,
+  Query,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
@@ -27,6 +28,8 @@ import {
 } from './rule-changes.dto.js';
 import { RuleTrial } from './rule-trial.js';
 import { RulesView } from './rules.dto.js';
+import { OwnNameBody, OwnNameQuery, OwnNamesView } from './own-names.dto.js';
+import { OwnNamesService } from './own-names.service.js';
 
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the rules that you read' };
 
@@ -89,5 +92,34 @@ export class QuantumRiskController {
   @Needs('inventory:read')
   async getReclassification(@Param() { version }: RulesVersionParam): Promise<ReclassificationView> {
     return ReclassificationView.of(await this.changes.progress(version));
+  }
+}
+
+@ApiTags('Inventory')
+@Controller('api/quantum-risk/names')
+export class OwnNamesController {
+  constructor(private readonly names: OwnNamesService) {}
+
+  /** Lists the names of algorithms that people taught, with who did and why. */
+  @Get()
+  @Needs('inventory:read')
+  async listOwnNames(): Promise<OwnNamesView> {
+    return OwnNamesView.of(await this.names.list());
+  }
+
+  /** Teaches what a name of an algorithm stands for, in place of what was taught before; everything is then judged anew in the background. */
+  @Put()
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Needs('inventory:write')
+  async teachName(@TheCaller() caller: Caller, @Body() body: OwnNameBody): Promise<ReclassificationView> {
+    return ReclassificationView.of(await this.names.teach(caller, body));
+  }
+
+  /** Forgets a name; everything is then judged anew in the background. */
+  @Delete()
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Needs('inventory:write')
+  async forgetName(@TheCaller() caller: Caller, @Query() { name }: OwnNameQuery): Promise<ReclassificationView> {
+    return ReclassificationView.of(await this.names.forget(caller, name));
   }
 }

@@ -22,7 +22,7 @@ import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import type { RuleChange } from './rule-changes.service.js';
 import type { Rule } from '../model/rule-set.js';
 import type { RuleTrialResult } from './rule-trial.js';
-import { LevelCountsView } from '../model/level-counts.dto.js';
+import { LevelCountsView } from '../analytics/analytics.dto.js';
 
 const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
 

@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Length } from 'class-validator';
 import { ASSET_SORTS, type AssetSort } from '../assets/assets.reader.js';
-import type { SavedView } from './saved-view.entity.js';
-import type { ViewOrder } from './saved-views.service.js';
+import type { SavedView, ViewOrder } from './saved-views.service.js';
 
 export class SavedViewBody {
   /** Unique. @example 'RSA to replace by 2030' */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -9,7 +9,35 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
-import { type SavedQuery, SavedView } from './saved-view.entity.js';
+
+/** A query of the list of assets, saved under a name for all users. */
+export interface SavedQuery {
+  /** As in the query parameter `q`. */
+  readonly q: string;
+  readonly sort: string;
+}
+
+@Entity('inventory_view')
+@Unique('inventory_view_name', ['name'])
+export class SavedView {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('jsonb')
+  query: SavedQuery;
+
+  @Column('text')
+  createdBy: string;
+
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  changedAt: Date;
+}
 
 const MAX_VIEWS = 500;
 

@@ -1,8 +1,40 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { columns } from '../database/columns.js';
+import { type EntityManager, Column, Entity, PrimaryColumn } from 'typeorm';
+import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { truncate } from '../text/truncate.js';
+
+/** Something that people may want to hear of, written in the transaction that causes it; deleted when alerts have been made of it. */
+@Entity('happening')
+export class AlertEventRow {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  type: AlertEventType;
+
+  @Column('text')
+  subjectKind: string;
+
+  @Column('text')
+  subjectId: string;
+
+  @Column('text')
+  subjectName: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+
+  @Column('int', { default: 1 })
+  count: number;
+
+  @Column('jsonb', { default: {} })
+  facts: Record<string, string | number>;
+
+  /** True when the condition has ended. */
+  @Column('boolean', { default: false })
+  over: boolean;
+}
 
 export type AlertEventType =
   | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level

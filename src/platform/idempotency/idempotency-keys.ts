@@ -1,9 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { DataSource, type EntityManager } from 'typeorm';
-import { columns } from '../database/columns.js';
+import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { columns } from '../database/statements.js';
 import { OldRows } from '../database/old-rows.js';
 import { Problem } from '../errors/problem.js';
+
+/** Which resource an Idempotency-Key made; committed together with that resource. */
+@Entity('idempotency_key')
+export class IdempotencyKey {
+  /** Caller that sent it: keys of different callers are independent. */
+  @PrimaryColumn('text')
+  principal: string;
+
+  @PrimaryColumn('text')
+  operation: string;
+
+  @PrimaryColumn('text')
+  key: string;
+
+  /** SHA-256 of the body. */
+  @Column('bytea')
+  fingerprint: Buffer;
+
+  @Column('uuid')
+  resource: string;
+
+  @Index('idempotency_key_created_at')
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
 
 /** After that the same key makes another resource. */
 const KEPT_HOURS = 24;

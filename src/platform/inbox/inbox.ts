@@ -1,11 +1,38 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
-import { claimDue } from '../jobs/claim.js';
-import { backOff } from '../jobs/lease.js';
+import { claimDue, backOff } from '../jobs/claim.js';
 import { TopicRunners } from '../jobs/runners.js';
 import { resumed, traceParent } from '../tracing/tracing.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
+
+/** A message from one module to another that has not been taken yet. */
+@Entity('handover')
+@Index('handover_due', ['topic', 'dueAt', 'id'])
+export class InboxMessage {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  topic: string;
+
+  @Column('jsonb')
+  body: unknown;
+
+  /** W3C Trace Context of who handed it over; null outside of a trace. */
+  @Column('text', { nullable: true })
+  traceParent: string | null;
+
+  /** It is not taken before this time: a lease while it is processed, a pause after a failure. */
+  @Column('timestamptz', { default: () => 'now()' })
+  dueAt: Date;
+
+  @Column('int', { default: 0 })
+  attempts: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
 
 interface ClaimedMessage<Topic extends InboxTopic> {
   readonly id: string;

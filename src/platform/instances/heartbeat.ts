@@ -4,13 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../config/config.js';
 import { operatorsWords } from '../database/database-error.js';
 import { OldRows } from '../database/old-rows.js';
-import { WORKER_ID } from '../jobs/lease.js';
+import { WORKER_ID } from '../jobs/claim.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
-import { type DatabaseLook, InstanceRepository } from './instance.repository.js';
-import { PRODUCT_VERSION } from './product-version.js';
-import { epochFault, NEWEST_MIGRATION } from './schema-fit.js';
-import type { InstanceRow } from './service-instance.entity.js';
+import { type DatabaseLook, InstanceRepository, type InstanceRow } from './instance.repository.js';
+import { PRODUCT_VERSION, epochFault, NEWEST_MIGRATION } from './product-version.js';
 
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */

@@ -3,9 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from '../database/database-client.js';
 import { operatorsWords, sqlState } from '../database/database-error.js';
-import { readReplication } from '../replication/replication.reader.js';
-import { asynchronousFault, type Replication } from '../replication/replication.js';
-import { type Epoch, schemaFault, type SchemaState } from './schema-fit.js';
+import { readReplication, asynchronousFault, type Replication } from '../replication/replication.reader.js';
+import { type Epoch, schemaFault, type SchemaState } from './product-version.js';
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/**
+ * One row: which versions of the service the schema can be used by. A migration that removes what an earlier version reads or writes
+ * raises the minimum (docs/upgrade.md). Versions are compared by their SCHEMA_EPOCH, a number that grows with each such migration.
+ */
+@Entity('schema_epoch')
+@Check('schema_epoch_one_row', 'id = 1')
+export class SchemaEpoch {
+  /** Always 1. */
+  @PrimaryColumn('int')
+  id: number;
+
+  /** The least SCHEMA_EPOCH of a version that may read. */
+  @Column('int')
+  minReader: number;
+
+  /** The least SCHEMA_EPOCH of a version that may write. */
+  @Column('int')
+  minWriter: number;
+}
 
 const LOOK_EVERY_MS = 1000;
 const UNDEFINED_TABLE = '42P01';

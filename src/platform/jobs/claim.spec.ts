@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { type Claim, claimDue, claimStatement, dueRows, lockDue } from './claim.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { backOff, type Claim, claimDue, claimStatement, dueRows, lockDue, underLease } from './claim.js';
 
 const MAILS: Claim = {
   table: 'mail',
@@ -59,5 +60,38 @@ describe('a claim', () => {
     const db = answering([[{ id: 'a', attempts: 1 }], 1]);
     expect(await claimDue(db as never, MAILS)).toEqual([{ id: 'a', attempts: 1 }]);
     expect(db.asked).toEqual([[claimStatement(MAILS), []]]);
+  });
+});
+
+describe('the pause after failures', () => {
+  it('doubles from the first to the longest', () => {
+    expect([1, 2, 3, 4, 5, 2000].map((attempts) => backOff(attempts, 5, 30))).toEqual([5, 10, 20, 30, 30, 30]);
+  });
+});
+
+describe('work under a lease', () => {
+  it('renews it until it has ended, although a renewal fails', async () => {
+    let renewals = 0;
+    const renew = async () => {
+      renewals += 1;
+      throw new Error('the database is away');
+    };
+    const work = async () => {
+      await vi.waitFor(() => expect(renewals).toBeGreaterThan(2));
+      return 'done';
+    };
+    expect(await underLease(1, renew, work)).toBe('done');
+    const atEnd = renewals;
+    await sleep(10);
+    expect(renewals).toBe(atEnd);
+  });
+
+  it('passes its failure on', async () => {
+    const broken = underLease(
+      1000,
+      () => Promise.resolve(),
+      () => Promise.reject(new Error('broken')),
+    );
+    await expect(broken).rejects.toThrow('broken');
   });
 });

@@ -175,3 +175,10 @@ async function readAnswer(response: IncomingMessage): Promise<OutboundAnswer> {
   const body = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
+
+/** Seconds that an answer asks to wait by Retry-After: a number, or a date (RFC 9110 section 10.2.3). NaN when it says neither. */
+export function secondsAsked({ headers }: Pick<OutboundAnswer, 'headers'>): number {
+  const asked = headers['retry-after'] ?? '';
+  const seconds = Number(asked === '' ? Number.NaN : asked);
+  return Number.isNaN(seconds) ? (Date.parse(asked) - Date.now()) / 1000 : seconds;
+}

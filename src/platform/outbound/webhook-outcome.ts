@@ -1,5 +1,4 @@
-import type { OutboundAnswer } from './outbound-client.js';
-import { secondsAsked } from './retry-after.js';
+import { type OutboundAnswer, secondsAsked } from './outbound-client.js';
 import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 
 /** Pauses after the first attempt and its repetitions, in seconds: the schedule of Standard Webhooks, about three days. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { columns } from '../database/columns.js';
+import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { webhookBody, type WebhookMessage } from './webhook-message.js';

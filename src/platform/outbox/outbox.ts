@@ -1,9 +1,28 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { columns } from '../database/columns.js';
+import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { lockDue } from '../jobs/claim.js';
 import { TopicRunners } from '../jobs/runners.js';
+
+/** A hint that must follow a change: written in the change's transaction, deleted when the queue has it. */
+@Entity('outbox_message')
+@Index('outbox_message_topic', ['topic', 'id'])
+export class OutboxMessage {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** Queue that the hint is for. */
+  @Column('text')
+  topic: string;
+
+  /** Id of the row that waits for work. */
+  @Column('uuid')
+  subject: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
 
 export interface OutboxItem {
   readonly id: string;

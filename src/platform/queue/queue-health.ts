@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Redis, ReplyError } from 'ioredis';
 import { Config } from '../config/config.js';
 import { SingleFlight } from '../jobs/runners.js';
-import { WORKER_ID } from '../jobs/lease.js';
+import { WORKER_ID } from '../jobs/claim.js';
 import { Metrics } from '../metrics/metrics.js';
 import { newRedis } from './redis-connection.js';
 

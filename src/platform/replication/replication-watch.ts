@@ -4,8 +4,7 @@ import { Config } from '../config/config.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
-import { readReplication } from './replication.reader.js';
-import { asynchronousFault, type Replication, synchronousDetail } from './replication.js';
+import { readReplication, asynchronousFault, type Replication, synchronousDetail } from './replication.reader.js';
 
 const LOOK_EVERY_MS = 5000;
 

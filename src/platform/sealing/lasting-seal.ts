@@ -1,6 +1,6 @@
 /**
  * Seals what people enrolled and what therefore must outlive every setting: authenticators, secrets of identity providers, webhooks. The
- * HSM does it, see hsm/hsm-lasting-seal.ts; this class stands here because lower layers know no HSM.
+ * HSM does it, see hsm/hsm-seal.ts; this class stands here because lower layers know no HSM.
  */
 export abstract class LastingSeal {
   /** `place` is bound to the ciphertext, for example the id of the row. At most 65,536 bytes. Problems are those of the KeyVault. */

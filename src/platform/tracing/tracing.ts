@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { TracingSettings } from '../config/tracing-settings.js';
-import type { SpanFacts, Tracer } from './tracer.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { SpanFacts, TracedCall, Tracer } from './open-telemetry.js';
 
 /** Undefined while tracing is off: then none of its packages is loaded, and a step is the work itself. */
 let tracer: Tracer | undefined;
@@ -10,11 +11,6 @@ export async function startTracing(settings: TracingSettings | undefined, role: 
   if (settings === undefined) return;
   const { OpenTelemetry } = await import('./open-telemetry.js');
   tracer = new OpenTelemetry(settings, role);
-}
-
-/** The tracer, if tracing is on. */
-export function activeTracer(): Tracer | undefined {
-  return tracer;
 }
 
 /** Does the work as a step of the trace that it belongs to. */
@@ -48,4 +44,25 @@ export class TracingEnd implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await tracer?.stop();
   }
+}
+
+/** Probes and scrapes come every few seconds, and nobody looks for them in a trace. */
+const UNTRACED = /^\/(?:actuator|metrics)(?:\/|\?|$)/;
+
+/** Makes a span of each call, which the spans of its steps belong to. Does nothing while tracing is off. */
+export function traceRequests(server: FastifyInstance): void {
+  const active = tracer;
+  if (active === undefined) return;
+  const calls = new WeakMap<FastifyRequest, TracedCall>();
+  server.addHook('onRequest', (request, _reply, done) => {
+    if (UNTRACED.test(request.url)) return done();
+    const given = request.headers['traceparent'];
+    const call = active.call(request.method, typeof given === 'string' ? given : undefined);
+    calls.set(request, call);
+    call.within(() => done());
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    calls.get(request)?.end(request.routeOptions.url ?? 'none', reply.statusCode);
+    done();
+  });
 }

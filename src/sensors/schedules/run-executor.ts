@@ -3,8 +3,12 @@ import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
-import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
+import {
+  type RunEnd,
+  type ScheduleTarget,
+  ScheduleTargets,
+  ScheduledRuns,
+} from '../../platform/schedules/schedule-targets.js';
 
 interface OpenRun {
   readonly id: string;

@@ -6,8 +6,7 @@ import type { Scope } from '../../access/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
+import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
 
 interface DueRun extends StartingRun {
   readonly target: string;

@@ -3,7 +3,7 @@ import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { preAuthEncoding } from '../../formats/dsse/dsse.js';
-import { attestation } from '../formats/attestation.format.js';
+import { attestation } from '../formats/dsse.format.js';
 import { provenanceStatement } from './provenance-statement.js';
 
 const SUBJECT = [{ name: 'app.tar.gz', digest: { sha256: 'ab'.repeat(32) } }];

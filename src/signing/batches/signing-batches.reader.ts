@@ -6,8 +6,7 @@ import type { VerifiedIdentity } from '../../access/identity/verified-identity.j
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinalSigningStatus, type SigningStatus } from '../model/signing-request.entity.js';
-import { SigningBatch } from './signing-batch.entity.js';
+import { isFinalSigningStatus, type SigningStatus, SigningBatch } from '../model/signing-request.entity.js';
 
 export interface BatchItem {
   readonly index: number;

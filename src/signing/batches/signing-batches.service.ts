@@ -7,7 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { SignBatchValidator } from './sign-batch-validator.js';
-import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
+import { type RefusedItem, SigningBatch } from '../model/signing-request.entity.js';
 import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
 import { isMlDsa } from '../../hsm/key-vault.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';

@@ -3,6 +3,9 @@ import { IsInt, IsOptional, IsString, Length, Matches, Max, MaxLength, Min, Vali
 import type { Page } from '../../platform/http/cursors.js';
 import type { Certificate } from './certificate.entity.js';
 import { writePem } from '../../formats/encoding/base64.js';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsDateTime } from '../../platform/http/field-rules.js';
+import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -120,5 +123,39 @@ export class CertificatePage {
 
   static of(page: Page<Certificate>): CertificatePage {
     return { items: page.items.map((row) => CertificateView.of(row)), nextCursor: page.nextCursor };
+  }
+}
+
+export class SelfSignedCertificateBody {
+  @ValidateNested()
+  @Type(() => DistinguishedNameBody)
+  subject: DistinguishedNameBody;
+
+  /** The end of the certificate; without it the end of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
+  @IsOptional()
+  @IsDateTime()
+  notAfter?: Date;
+}
+
+export class SelfSignedCertificateView {
+  /** That of the signing request: the certificate is there when it is SIGNED. */
+  @ApiProperty({ enum: SIGNING_STATUSES })
+  status: SigningStatus;
+  /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  requestId: string;
+  /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+  certificate?: CertificateView;
+
+  static of({
+    request,
+    certificate,
+  }: {
+    readonly request: Pick<SigningRequest, 'id' | 'status' | 'approvalId'>;
+    readonly certificate?: Certificate;
+  }): SelfSignedCertificateView {
+    const { id: requestId, status, approvalId } = request;
+    const shown = certificate === undefined ? undefined : CertificateView.of(certificate);
+    return { status, requestId, approvalId: approvalId ?? undefined, certificate: shown };
   }
 }

@@ -13,11 +13,12 @@ import {
   CertificationRequestBody,
   CertificationRequestView,
   ChainBody,
+  SelfSignedCertificateBody,
+  SelfSignedCertificateView,
 } from '../certificates/certificates.dto.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { CertificatesService } from '../certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
-import { SelfSignedCertificateBody, SelfSignedCertificateView } from './self-signed-certificates.dto.js';
 import { SelfSignedCertificatesService } from './self-signed-certificates.service.js';
 
 @ApiTags('Certificates')

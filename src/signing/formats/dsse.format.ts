@@ -1,5 +1,8 @@
-import { createHash } from 'node:crypto';
-import { isRsa, type SignatureFormatWriter } from './signature-format.js';
+import { createHash, createPublicKey } from 'node:crypto';
+import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
+import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { dsseBundle } from './sigstore-bundle.format.js';
 
 /**
  * One signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md): what in-toto and SLSA attestations are signed by. The
@@ -15,3 +18,44 @@ export const dsse: SignatureFormatWriter = {
     return Buffer.from(JSON.stringify({ keyid, sig: signature.toString('base64') }));
   },
 };
+
+/**
+ * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so no caller can choose this format:
+ * a key that is constrained to it signs nothing that a caller made up.
+ */
+export const attestation: SignatureFormatWriter = {
+  needsCertificate: false,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
+  toBeSigned: (order) => preAuthEncoding(IN_TOTO_PAYLOAD, statementOf(order)),
+  record: dsseRecord,
+  assemble: (order, _toBeSigned, made) => dsseBundle(order, envelopeOf(order, made.signature), made.timestampToken),
+};
+
+function envelopeOf(order: FormatOrder, signature: Buffer): DsseEnvelope {
+  return inTotoEnvelope(statementOf(order), { sig: signature.toString('base64'), keyid: order.keyName });
+}
+
+function statementOf({ content }: FormatOrder): Buffer {
+  if (content === undefined) throw new Error('an attestation has a statement');
+  return content;
+}
+
+/** The record of the signature in the shape of Rekor's `dsse` 0.0.1, as canonical JSON. */
+function dsseRecord(order: FormatOrder, signature: Buffer): string {
+  const key = createPublicKey({ key: order.publicKey, format: 'der', type: 'spki' });
+  const verifier = Buffer.from(key.export({ format: 'pem', type: 'spki' }).toString()).toString('base64');
+  const envelope = canonicalJson(envelopeOf(order, signature));
+  return canonicalJson({
+    apiVersion: '0.0.1',
+    kind: 'dsse',
+    spec: {
+      envelopeHash: { algorithm: 'sha256', value: sha256(envelope) },
+      payloadHash: { algorithm: 'sha256', value: sha256(statementOf(order)) },
+      signatures: [{ signature: signature.toString('base64'), verifier }],
+    },
+  });
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,10 +1,9 @@
 import { type DigestAlgorithm, isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
-import { attestation } from './attestation.format.js';
+import { attestation, dsse } from './dsse.format.js';
 import { authenticode } from './authenticode.format.js';
 import { cms, digestsForCms } from './cms.format.js';
-import { dsse } from './dsse.format.js';
 import { digestOfCurve, jws } from './jws.format.js';
 import { digestsForOpenPgp, openpgp } from './openpgp.format.js';
 import type { SignatureFormat, SignatureFormatWriter } from './signature-format.js';

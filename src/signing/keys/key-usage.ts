@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { KeyConstraints } from './key-constraints.js';
 

@@ -1,14 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID, backOff } from '../../platform/jobs/lease.js';
+import { WORKER_ID, backOff, lockDue } from '../../platform/jobs/claim.js';
 import type { KeyPurpose } from './signing-key.entity.js';
-import { lockDue } from '../../platform/jobs/claim.js';
 import { identityOf } from './signing-key-version.entity.js';
+import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 /** One attempt at one key: the fence that everything it writes must pass. */
 interface Claim {
@@ -146,5 +147,24 @@ export class SigningKeyDestroyer {
     const target = { kind: 'signing-key', id };
     const entry = { action, outcome, actor: SIGNING_ACTOR, target, correlation: id, detail: { attempt, ...detail } };
     return this.audit.append(tx, [entry]);
+  }
+}
+
+/** Looks every second whether the waiting time of a key is over. */
+@Injectable()
+export class SigningKeyDestructionSchedule implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(SigningKeyDestructionSchedule.name);
+  private readonly runs = new SingleFlight((error) => this.logger.warn(`keys are destroyed later: ${String(error)}`));
+
+  constructor(private readonly destroyer: SigningKeyDestroyer) {}
+
+  @Interval(1000)
+  look(): Promise<void> {
+    return this.runs.run(() => this.destroyer.destroyDue(() => this.runs.isStopping));
+  }
+
+  /** Lets the key that is being destroyed be, while database and HSM are still open. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.runs.stop();
   }
 }

@@ -1,4 +1,4 @@
-import { backOff, jittered, WORKER_ID } from '../../platform/jobs/lease.js';
+import { backOff, jittered, WORKER_ID } from '../../platform/jobs/claim.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Actor } from '../../access/caller.js';
 

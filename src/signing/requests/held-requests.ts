@@ -3,8 +3,11 @@ import { type EntityManager, In } from 'typeorm';
 import { type Caller, isOwn } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
+import {
+  type ApprovalSubject,
+  type SubjectApproval,
+  ApprovalSubjectsService,
+} from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';

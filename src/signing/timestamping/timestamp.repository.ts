@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import { claimDue } from '../../platform/jobs/claim.js';
 import type { Timestamp } from './timestamp.entity.js';

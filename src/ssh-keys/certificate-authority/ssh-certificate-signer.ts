@@ -11,6 +11,8 @@ import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateLine, type CertificateContent, toBeSigned } from './ssh-certificate.js';
+import { Interval } from '@nestjs/schedule';
+import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const NONCE_BYTES = 32;
 /** Rows that one sweep signs. */
@@ -113,5 +115,21 @@ export class SshCertificateSigner {
       digest: createHash(algorithm).update(bytes).digest(),
     });
     return certificateLine(content, bytes, sshSignature(signing, signature));
+  }
+}
+
+/** Signs certificates that were accepted or approved and whose process died before they were signed. */
+@Injectable()
+export class SshCertificatesSchedule {
+  private readonly logger = new Logger(SshCertificatesSchedule.name);
+  private readonly sweeps = new SingleFlight((error) =>
+    this.logger.warn(`SSH certificates were not looked at: ${String(error)}`),
+  );
+
+  constructor(private readonly signer: SshCertificateSigner) {}
+
+  @Interval(5000)
+  sweep(): Promise<void> {
+    return this.sweeps.run(() => this.signer.sweep());
   }
 }

@@ -1,8 +1,11 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import {
+  type ApprovalSubject,
+  type SubjectApproval,
+  ApprovalSubjectsService,
+} from '../../approvals/subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
-import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';

@@ -1,13 +1,37 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, IsNull } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import { Column, Entity, type EntityManager, In, Index, IsNull, PrimaryColumn } from 'typeorm';
+import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Config } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
-import { findingsOf, type SshKeyFault } from './finding-rules.js';
-import { SshKeyFinding } from './ssh-key-finding.entity.js';
+import { type FindingRule, type FindingSeverity, findingsOf, type SshKeyFault } from './finding-rules.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
 import { SshKey } from './ssh-key.entity.js';
+
+/** A finding about a key: the rule, the severity and the location. */
+@Entity('ssh_key_finding')
+@Index('ssh_key_finding_rule', ['rule', 'keyId'])
+export class SshKeyFinding {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('ssh_key_finding_key')
+  @Column('uuid')
+  keyId: string;
+
+  @Column('text')
+  rule: FindingRule;
+
+  @Column('text')
+  severity: FindingSeverity;
+
+  /** The place that the finding is about; null when it is about the key itself. */
+  @Column('uuid', { nullable: true })
+  locationId: string | null;
+
+  @Column('text')
+  detail: string;
+}
 
 /** Keys whose stored findings were not those of the rules. */
 export interface WrongFindings {

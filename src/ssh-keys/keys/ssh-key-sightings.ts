@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
-import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { columns, advisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';

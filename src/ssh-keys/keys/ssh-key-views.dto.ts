@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Page } from '../../platform/http/cursors.js';
 import { FINDING_RULES, type FindingRule, FINDING_SEVERITIES, type FindingSeverity } from './finding-rules.js';
-import type { SshKeyFinding } from './ssh-key-finding.entity.js';
-import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
+import type { SshKeyFinding } from './ssh-key-findings.js';
+import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';
 import type { Opened, ShownSshKey, SshKeyAccess } from './ssh-keys.reader.js';
 
 const POSSESSIONS = ['claimed', 'proven'] as const;

@@ -4,9 +4,9 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { FindingRule } from './finding-rules.js';
-import { SshKeyFinding } from './ssh-key-finding.entity.js';
-import { SshKeyLocation } from './ssh-key-location.entity.js';
+import { SshKeyFinding } from './ssh-key-findings.js';
 import { SshKey, SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
+import { SshKeyLocation } from './ssh-key-location.entity.js';
 
 export interface SshKeyFilter extends PageQuery {
   readonly fingerprint?: string;

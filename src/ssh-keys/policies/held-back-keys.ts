@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/columns.js';
+import { columns } from '../../platform/database/statements.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 

@@ -3,8 +3,7 @@ import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../access/access.js';
 import { originOf } from '../../platform/http/origin.js';
-import { SshCertificateView } from '../certificate-authority/ssh-certificate.dto.js';
-import { SshHostRenewalBody } from './host-renewal.dto.js';
+import { SshCertificateView, SshHostRenewalBody } from '../certificate-authority/ssh-certificate.dto.js';
 import { HostRenewalService } from './host-renewal.service.js';
 
 @ApiTags('SSH authorities')

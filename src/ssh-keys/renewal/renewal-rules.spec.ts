@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
-import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/host-renewal.js';
+import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/sshsig.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { assertProven, assertRenewable, isFrom, nextTimes } from './renewal-rules.js';
 

@@ -1,7 +1,6 @@
 import { contains, parseAddress, parseNetwork } from '../../formats/addresses/address.js';
 import type { SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
-import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/host-renewal.js';
-import { isSshsigBy } from '../../formats/ssh/sshsig.js';
+import { RENEWAL_NAMESPACE, renewalMessage, isSshsigBy } from '../../formats/ssh/sshsig.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { RenewalTerms, SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { underLease } from '../../platform/jobs/lease.js';
+import { underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './model/rotation-claims.js';
 import { nextStep, secondsUntilAllowed } from './model/rotation-state.js';

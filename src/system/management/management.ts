@@ -1,6 +1,6 @@
 import { type INestApplicationContext, Logger } from '@nestjs/common';
 import type { Config } from '../../platform/config/config.js';
-import { setStartReason, startReason } from '../../platform/health/start-reason.js';
+import { setStartReason, startReason } from '../../platform/health/health-indicators.js';
 import { untilSchemaFits } from '../../platform/instances/schema-gate.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type Health, isServing } from '../health/health.dto.js';

@@ -3,11 +3,32 @@ import { Gauge } from 'prom-client';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Heartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { PRODUCT_VERSION } from '../../platform/instances/product-version.js';
-import { NEWEST_MIGRATION } from '../../platform/instances/schema-fit.js';
+import { PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { DatabasePool } from './database-pool.js';
 import { type OperationsState, OperationsService } from './operations.service.js';
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+
+/** Connections of this process. */
+interface PoolUse {
+  readonly used: number;
+  readonly idle: number;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** The pool of connections that every module of this process shares. TypeORM has it as `master` of its driver, without a type. */
+@Injectable()
+export class DatabasePool {
+  constructor(private readonly db: DataSource) {}
+
+  use(): PoolUse {
+    const pool = (this.db.driver as unknown as { readonly master?: Pool }).master;
+    if (pool === undefined) return { used: 0, idle: 0, waiting: 0 };
+    const { totalCount, idleCount, waitingCount } = pool;
+    return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+}
 
 /** A value with its labels, in the order of their names. */
 type Sample = readonly [value: number, ...labels: string[]];

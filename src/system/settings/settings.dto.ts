@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
 import type { Config } from '../../platform/config/config.js';
-import type { InstanceRow } from '../../platform/instances/service-instance.entity.js';
+import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 
 export class MailTestBody {
   /** Who gets the mail. @example ada@example.com */

@@ -3,7 +3,6 @@ import ArrowLeftIcon from '@patternfly/react-icons/dist/esm/icons/arrow-left-ico
 import ArrowRightIcon from '@patternfly/react-icons/dist/esm/icons/arrow-right-icon';
 import SearchIcon from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { SortByDirection, Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
-import type { UseQueryResult } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue } from 'react';
 import { listOf, type UrlState, useUrlState } from '../app/url-state.js';
@@ -27,10 +26,20 @@ export interface ListPage<Row> {
 
 const FIRST = 12;
 
-interface DataTableProps<Row> {
+/** What a table shows of a query for one page of a list. */
+export interface ListQuery<Row> {
+  readonly data: ListPage<Row> | undefined;
+  readonly isError: boolean;
+  readonly isFetching: boolean;
+  /** The page is the one before, until that which was asked for is here. */
+  readonly isPlaceholderData: boolean;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+interface TableProps<Row> {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
-  readonly query: UseQueryResult<ListPage<Row>, unknown>;
   readonly rowKey: (row: Row) => string;
   /** Empty state when there are no entries at all. */
   readonly empty: ReactNode;
@@ -39,16 +48,25 @@ interface DataTableProps<Row> {
   readonly clear?: () => void;
 }
 
-/** One page of a keyset list. The cursor is in the address; the way back is in the history entry, so both survive a reload. */
+type DataTableProps<Row> = TableProps<Row> &
+  (
+    | { readonly query: ListQuery<Row>; readonly rows?: undefined }
+    /** All entries, where they are here already. */
+    | { readonly rows: readonly Row[]; readonly query?: undefined }
+  );
+
+/** One page of a keyset list, or all `rows` of a short one. The cursor is in the address; the way back is in the history entry, so both survive a reload. */
 export function DataTable<Row>({
   name,
   columns,
-  query,
+  query: asked,
+  rows,
   rowKey,
   empty,
   isFiltered = false,
   clear,
 }: DataTableProps<Row>) {
+  const query = asked === undefined ? here(rows) : asked;
   const { data } = query;
   if (query.isError && data === undefined) return <Failed query={query} />;
   if (data !== undefined && data.items.length === 0) {
@@ -76,6 +94,12 @@ export function DataTable<Row>({
       {data !== undefined && <Paging page={data} />}
     </div>
   );
+}
+
+/** Rows that are here already, as what a query for them would answer. */
+function here<Row>(items: readonly Row[]): ListQuery<Row> {
+  const settled = { isError: false, isFetching: false, isPlaceholderData: false, error: undefined };
+  return { data: { items }, ...settled, refetch: () => undefined };
 }
 
 interface RowsProps<Row> {

@@ -148,7 +148,7 @@ function Verdicts({ column, none, verdicts }: VerdictsProps) {
   return (
     <DataTable<TriedVerdict>
       name={t('claims.result')}
-      query={{ data: { items: verdicts }, isError: false } as never}
+      rows={verdicts}
       rowKey={({ id }) => id}
       empty={<p className="sw-muted">{none}</p>}
       columns={[

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { redacted } from '../../../platform/log/structured-logger.js';
-import { asciiJson } from './json.format.js';
-import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
+import { asciiJson, factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** 0 to 10, 10 the most severe. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 3, refused: 6, failed: 7 }));

@@ -4,13 +4,11 @@ import * as fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LeafRow } from '../../log/leaf-rows.reader.js';
-import { logLeafOf } from '../../log/log-leaf.js';
+import { type LeafRow, logLeafOf } from '../../log/log-leaf.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { cefOf } from './cef.format.js';
-import { jsonOf } from './json.format.js';
+import { jsonOf, streamedLeaf } from './streamed-leaf.js';
 import { ocsfOf } from './ocsf.format.js';
-import { streamedLeaf } from './streamed-leaf.js';
 import { syslogFrame } from './syslog.format.js';
 
 const ROW: LeafRow = {

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
-import { asciiJson } from './json.format.js';
-import { factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
+import { asciiJson, factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** The version of the schema whose attributes these are. */
 const OCSF_VERSION = '1.5.0';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../../platform/json/canonical-json.js';
+import { canonicalJson, quoted } from '../../../platform/json/canonical-json.js';
 import { shorten } from '../../../platform/text/truncate.js';
 import type { LeafKind } from '../../../verifier/log-verifier.js';
-import type { LeafRow } from '../../log/leaf-rows.reader.js';
-import { loggedEntry } from '../../log/log-leaf.js';
+import { type LeafRow, loggedEntry } from '../../log/log-leaf.js';
+import { redacted } from '../../../platform/log/structured-logger.js';
 
 /** An entry as its leaf has it, with the SHA-256 of its record. */
 type LogEntry = ReturnType<typeof loggedEntry>;
@@ -123,3 +123,24 @@ function cutTo<Value>(length: number, value: Value): Value {
 
 /** What names a leaf is never cut. */
 const KEPT = new Set(['log', 'kind', 'entryId', 'id', 'at', 'outcome', 'sha256']);
+
+/** Everything that is not a printable character of ASCII. JSON itself leaves DEL, C1 controls and overrides of the direction of writing as they are. */
+const NOT_PRINTABLE = /[^ -~]/g;
+
+/**
+ * JSON on one line, of printable ASCII alone: no receiver can take a part of it for the end of a line, or for another encoding. What looks
+ * like a credential is masked, although entries hold none.
+ */
+export function asciiJson(value: unknown): string {
+  const text = canonicalJson(value, (item) => quoted(redacted(item)));
+  return text.replaceAll(NOT_PRINTABLE, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/**
+ * A leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or with `entryId` alone when it is missing. The
+ * canonical JSON (RFC 8785) of `entry` is what the log hashed, unless it says what it left out.
+ */
+export function jsonOf({ log, number, kind, entryId, entry, record }: StreamedLeaf): string {
+  const content = record === undefined ? (entry === undefined ? { entryId } : { entry }) : { entryId, record };
+  return asciiJson({ log, number, kind, ...content });
+}

@@ -2,8 +2,7 @@ import type { StreamDestination } from '../../../platform/config/stream-destinat
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { cefOf } from './cef.format.js';
-import { jsonOf } from './json.format.js';
-import { fitted, isTampered, type StreamedLeaf } from './streamed-leaf.js';
+import { jsonOf, fitted, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** RFC 5424 table 1: log audit. */
 const FACILITY = 13;

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyContentTypeParser, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { BodyLease, BodyMemory } from './body-memory.js';
 
 /** Port: who may send a large body, asked before any of it is read. */
@@ -76,11 +76,13 @@ export function takesMediaType(request: FastifyRequest): boolean {
   return types.includes(type) || (rawRoute(request.routeOptions.config) === undefined && OTHER_JSON.test(type));
 }
 
-/** Must be called before routes are made, so that their limits count. */
-export function limitRawBodies(server: FastifyInstance): void {
+/** Must be called before routes are made, so that their limits and their media types count. `read` gives the body of a call. */
+export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeParser): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const raw = rawRoute(route.config);
-    if (raw !== undefined) route.bodyLimit = raw.limit;
+    if (raw === undefined) return;
+    route.bodyLimit = raw.limit;
+    for (const type of raw.types) if (!server.hasContentTypeParser(type)) server.addContentTypeParser(type, read);
   });
 }
 

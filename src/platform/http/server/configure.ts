@@ -14,8 +14,8 @@ import {
   UploadAuthorizer,
   admitLargeBodies,
   JSON_TYPE,
-  limitRawBodies,
   rawBodyOf,
+  readRawBodies,
   takesMediaType,
 } from '../bodies/raw-body.js';
 import { mostValuesOf, readJsonLimits, parseJsonBody } from '../bodies/json-body.js';
@@ -24,7 +24,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
-import { traceRequests } from './traced-requests.js';
+import { traceRequests } from '../../tracing/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
 
@@ -84,27 +84,8 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Media types that are read at all; each route says which it takes. A form can be posted from any site: few routes take one. */
-const FORM = 'application/x-www-form-urlencoded';
-const TYPES = [
-  JSON_TYPE,
-  'text/json',
-  'application/vnd.cyclonedx+json',
-  'application/sarif+json',
-  'application/x-ndjson',
-  'application/pem-certificate-chain',
-  'application/x-pem-file',
-  'application/pkix-cert',
-  'application/x-x509-ca-cert',
-  'application/pkcs7-mime',
-  'application/x-pkcs12',
-  'application/x-java-keystore',
-  'application/pkcs8',
-  'application/pgp-keys',
-  'application/octet-stream',
-  'application/timestamp-query',
-  FORM,
-];
+/** JSON by any name. Other media types are read where a route takes them. */
+const TYPES = [JSON_TYPE, 'text/json'];
 const ANY_JSON = /^application\/[\w!#$&^.+-]+\+json(?:$|[\s;])/i;
 
 function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
@@ -114,7 +95,6 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
     done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
-  limitRawBodies(server);
   const read = async (request: FastifyRequest, body: IncomingMessage) => {
     if (!takesMediaType(request)) throw new UnsupportedMediaTypeException();
     const bytes = await bodies.read(request, body);
@@ -122,6 +102,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   };
   server.addContentTypeParser(TYPES, read);
   server.addContentTypeParser(ANY_JSON, read);
+  readRawBodies(server, read);
 }
 
 /** Security headers of every answer; pages replace the policy by their own. No page may be framed by another site. */

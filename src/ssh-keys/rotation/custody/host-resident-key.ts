@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { HostChanges } from '../../../hosts/connections/host-changes.service.js';
+import { HostChanges } from '../../../hosts/connections/ssh-connections.service.js';
 import { HostKeysService } from '../../../hosts/host-keys/host-keys.service.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { newId } from '../../../platform/database/new-id.js';

@@ -7,8 +7,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
 import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
-import { SshKeySecret } from '../../keys/ssh-key-secret.entity.js';
-import { SshKey } from '../../keys/ssh-key.entity.js';
+import { SshKeySecret, SshKey } from '../../keys/ssh-key.entity.js';
 import type { NewCustody } from '../model/rotation.entity.js';
 
 /** Purpose of the seal of private keys, which is bound to the id of the key. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { KeyVault, type VaultKey } from '../../../hsm/key-vault.js';
-import type { Login } from '../../../hosts/model/login.port.js';
+import type { Login } from '../../../hosts/model/ssh-session.port.js';
 import { SshConnections } from '../../../hosts/connections/ssh-connections.service.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { wireMpint } from '../../../formats/ssh/wire.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../../platform/config/config.js';
-import { advisoryLock } from '../../../platform/database/advisory-lock.js';
+import { advisoryLock } from '../../../platform/database/statements.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
-import { WORKER_ID } from '../../../platform/jobs/lease.js';
-import { claimDue } from '../../../platform/jobs/claim.js';
+import { WORKER_ID, claimDue } from '../../../platform/jobs/claim.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';

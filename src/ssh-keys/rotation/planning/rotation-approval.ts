@@ -1,7 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../../approvals/subjects/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../../approvals/subjects/approval-subjects.service.js';
+import {
+  type ApprovalSubject,
+  type SubjectApproval,
+  ApprovalSubjectsService,
+} from '../../../approvals/subjects/approval-subject.port.js';
 import { approvalHash, ApprovalsService } from '../../../approvals/approvals.service.js';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { Host } from '../../../hosts/model/host.entity.js';

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { columns } from '../../../platform/database/columns.js';
+import { columns } from '../../../platform/database/statements.js';
 import { newId } from '../../../platform/database/new-id.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { HostFiles } from '../../../hosts/connections/host-files.service.js';
-import type { ChangeSession, SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import type { ChangeSession, SshSession } from '../../../hosts/model/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import {
   type EditedFile,

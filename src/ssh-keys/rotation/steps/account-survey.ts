@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type FileState, HostFiles } from '../../../hosts/connections/host-files.service.js';
-import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import type { SshSession } from '../../../hosts/model/ssh-session.port.js';
 import { type UnixAccount, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
 import { expirySupport, type ExpirySupport } from '../../../formats/ssh/key-line.js';
 import type { Limit } from '../../authorized-keys/key-replacement.js';

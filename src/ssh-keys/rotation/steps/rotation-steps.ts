@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { HostChanges } from '../../../hosts/connections/host-changes.service.js';
-import type { ChangeSession } from '../../../hosts/connections/ssh-session.port.js';
+import { HostChanges } from '../../../hosts/connections/ssh-connections.service.js';
+import type { ChangeSession } from '../../../hosts/model/ssh-session.port.js';
 import {
   type Limit,
   rolledBack,

@@ -1,12 +1,12 @@
-import type { SshSession } from '../../../hosts/connections/ssh-session.port.js';
+import type { SshSession } from '../../../hosts/model/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import {
   type UnixAccount,
   type KeyFileSettings,
   readConfigured,
   readEffective,
+  FIND_SSHD,
 } from '../../../platform/ssh/key-files.js';
-import { FIND_SSHD } from '../../../platform/ssh/sshd-script.js';
 import { StepFailure } from '../model/rotation-work.js';
 
 /**

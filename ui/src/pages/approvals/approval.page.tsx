@@ -266,8 +266,8 @@ function Course({ approval }: { approval: ApprovalView }) {
             <StackItem>
               <DataTable
                 name={t('approvals.votes')}
-                query={{ data: { items: votes }, isError: false } as never}
-                rowKey={({ by, at }: ApprovalView['votes'][number]) => `${by.id} ${at}`}
+                rows={votes}
+                rowKey={({ by, at }) => `${by.id} ${at}`}
                 empty={null}
                 columns={[
                   { name: t('approval.by'), cell: ({ by }) => <strong>{by.name}</strong> },

@@ -84,7 +84,7 @@ export function TriedRequests({ tried }: { tried: readonly TriedRequest[] }) {
       <StackItem>
         <DataTable<TriedRequest>
           name={t('policies.trial')}
-          query={{ data: { items: tried }, isError: false } as never}
+          rows={tried}
           rowKey={({ id }) => id}
           empty={null}
           columns={[

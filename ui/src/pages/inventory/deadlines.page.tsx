@@ -53,7 +53,7 @@ export function DeadlinesPage() {
         <StackItem>
           <DataTable<Deadline>
             name={t('nav.deadlines')}
-            query={query as never}
+            query={query}
             rowKey={({ date, authority, state, jurisdiction }) => `${date} ${authority} ${state} ${jurisdiction}`}
             empty={<EmptyState headingLevel="h2" titleText={t('chart.nothing')} icon={CalendarAltIcon} />}
             columns={[

@@ -53,7 +53,7 @@ export function ImportReport({ report }: { report: IngestView }) {
               <CardBody>
                 <DataTable<Remark>
                   name={name}
-                  query={{ data: { items: remarks }, isError: false } as never}
+                  rows={remarks}
                   rowKey={({ pointer, code, detail }) => `${pointer} ${code} ${detail}`}
                   empty={null}
                   columns={[

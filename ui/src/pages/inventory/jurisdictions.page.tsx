@@ -53,7 +53,7 @@ export function JurisdictionsPage() {
       <div className="sw-scroll">
         <DataTable<JurisdictionStandView>
           name={t('nav.jurisdictions')}
-          query={shown as never}
+          query={shown}
           rowKey={({ purpose, algorithm }) => `${purpose} ${algorithm}`}
           isFiltered={isFiltered}
           clear={clear}

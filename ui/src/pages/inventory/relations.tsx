@@ -33,7 +33,7 @@ export function Relations({ asset }: { asset: AssetDetailView }) {
           <CardBody>
             <DataTable<RelationshipView>
               name={t('relations.direct')}
-              query={neighbours as never}
+              query={neighbours}
               rowKey={({ fromId, toId, kind }) => `${fromId} ${toId} ${kind}`}
               empty={<p className="sw-muted">{t('relations.none')}</p>}
               columns={[

@@ -20,7 +20,7 @@ export function RequirementResults({ of: { pack, results } }: { of: Pick<Evaluat
   return (
     <DataTable<Result>
       name={t('attestations.results')}
-      query={{ data: { items: results }, isError: false } as never}
+      rows={results}
       rowKey={({ identifier }) => identifier}
       empty={null}
       columns={[

@@ -49,7 +49,7 @@ export function RulesPage() {
       <FilterBar filters={filters} />
       <DataTable<RuleView>
         name={t('nav.rules')}
-        query={shown as never}
+        query={shown}
         rowKey={({ id }) => id}
         isFiltered={isFiltered}
         clear={clear}

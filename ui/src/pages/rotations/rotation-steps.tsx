@@ -16,7 +16,7 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
       <ModalBody>
         <DataTable<Step>
           name={t('rotations.steps', { account: target.account })}
-          query={{ data: { items: target.steps }, isError: false } as never}
+          rows={target.steps}
           rowKey={({ step, startedAt }) => `${step} ${startedAt}`}
           empty={null}
           columns={[

@@ -74,7 +74,7 @@ function Report({ report: { items } }: { report: ImportReportView }) {
       <StackItem>
         <DataTable<ImportedItemView>
           name={t('hosts.import.try')}
-          query={{ data: { items }, isError: false } as never}
+          rows={items}
           rowKey={({ pointer, name }) => `${pointer} ${name}`}
           empty={null}
           columns={[

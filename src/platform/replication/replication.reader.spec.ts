@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asynchronousFault, synchronousDetail } from './replication.js';
+import { asynchronousFault, synchronousDetail } from './replication.reader.js';
 
 const SYNCHRONOUS = { names: 'ANY 1 (n2,n3)', commit: 'on', standbys: 2 };
 

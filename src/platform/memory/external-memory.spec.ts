@@ -1,6 +1,6 @@
 import { memoryUsage } from 'node:process';
 import { expect, it } from 'vitest';
-import { collectAfter } from './gc-pressure.js';
+import { collectAfter } from './external-memory.js';
 
 const PIECE_BYTES = 64 * 1024;
 const MEGABYTE = 1024 * 1024;

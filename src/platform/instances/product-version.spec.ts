@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { epochFault, MIGRATION_NAMES as ALL, NEWEST_MIGRATION, SCHEMA_EPOCH, schemaFault } from './schema-fit.js';
+import { epochFault, MIGRATION_NAMES as ALL, NEWEST_MIGRATION, SCHEMA_EPOCH, schemaFault } from './product-version.js';
 
 const EPOCH = { minReader: SCHEMA_EPOCH, minWriter: SCHEMA_EPOCH };
 
