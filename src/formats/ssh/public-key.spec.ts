@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from './key-pair.js';
+import { wireString } from './wire.js';
 import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine, sshPublicKeyOf } from './public-key.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ssh-format-'));
@@ -50,6 +51,50 @@ describe('public keys', () => {
     for (const bad of [`ssh-rsa ${base64}`, 'ssh-ed25519 AAAA', 'ssh-ed25519 %%%', 'ssh-ed25519', '']) {
       expect(readPublicKeyLine(bad)).toBeUndefined();
     }
+  });
+});
+
+describe('spellings of one key', () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const rsa = sshPublicKeyOf(publicKey);
+  const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+  const [exponent, modulus] = [e, n].map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer];
+  const zeros = (count: number) => Buffer.alloc(count);
+  const blobOf = (...numbers: Buffer[]) => Buffer.concat(['ssh-rsa', ...numbers].map(wireString)).toString('base64');
+  const plain = rsa.blob.toString('base64');
+  const point = Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 7)]);
+  const secure = 'sk-ecdsa-sha2-nistp256@openssh.com';
+  const ofToken = Buffer.concat([secure, 'nistp256', point, 'ssh:'].map(wireString)).toString('base64');
+
+  it.each([
+    ['the name of a signature algorithm', `rsa-sha2-512 ${plain}`],
+    ['the other one', `rsa-sha2-256 ${plain}`],
+    ['zeros in front of the modulus', `ssh-rsa ${blobOf(exponent, Buffer.concat([zeros(3), modulus]))}`],
+    [
+      'zeros in front of the exponent',
+      `ssh-rsa ${blobOf(Buffer.concat([zeros(2), exponent]), Buffer.concat([zeros(1), modulus]))}`,
+    ],
+  ])('%s: ssh-keygen names the same fingerprint, and so do we', (_what, line) => {
+    writeFileSync(join(directory, 'spelled.pub'), line);
+    const read = readPublicKeyLine(line);
+    expect(read && { type: read.type, blob: read.blob }).toEqual(rsa);
+    expect(keygen('-l', '-f', 'spelled.pub')).toContain(fingerprintOf(rsa.blob));
+  });
+
+  it('a key of a security token goes by the algorithm of browsers as well', () => {
+    const read = readPublicKeyLine(`webauthn-${secure} ${ofToken}`);
+    expect(read?.type).toBe(secure);
+    expect(read?.blob).toEqual(readPublicKeyLine(`${secure} ${ofToken}`)?.blob);
+  });
+
+  it.each([
+    ['a negative modulus', `ssh-rsa ${blobOf(exponent, modulus)}`],
+    ['the algorithm of another type', `rsa-sha2-512 ${newEd25519Pair('').publicKey.blob.toString('base64')}`],
+    ['a short name', `rsa ${plain}`],
+  ])('%s is none, for ssh-keygen neither', (_what, line) => {
+    writeFileSync(join(directory, 'none.pub'), line);
+    expect(() => keygen('-l', '-f', 'none.pub')).toThrow();
+    expect(readPublicKeyLine(line)).toBeUndefined();
   });
 });
 

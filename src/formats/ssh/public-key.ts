@@ -23,27 +23,49 @@ const PARTS: Record<string, number> = {
   'sk-ssh-ed25519@openssh.com': 2,
   'sk-ecdsa-sha2-nistp256@openssh.com': 3,
 };
+/** Types whose parts are numbers (`mpint`, RFC 4251 section 5). */
+const NUMBERS = new Set(['ssh-rsa', 'ssh-dss']);
+/**
+ * What OpenSSH takes in front of a key as well: names of algorithms that sign with such a key (RFC 8332 section 3, PROTOCOL.u2f). A line of
+ * authorized_keys that begins with one lets its key in.
+ */
+const TYPE_OF_ALGORITHM: Record<string, string> = {
+  'rsa-sha2-256': 'ssh-rsa',
+  'rsa-sha2-512': 'ssh-rsa',
+  'webauthn-sk-ecdsa-sha2-nistp256@openssh.com': 'sk-ecdsa-sha2-nistp256@openssh.com',
+};
 const ED25519_BYTES = 32;
 /** Node's names of the curves of RFC 5656 section 10.1. */
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
-/** Reads the blob of a line: base64 whose inner name is `type`, complete if the type is a known one. Undefined when it is not one. */
-export function readBlob(type: string, base64: string): SshPublicKey | undefined {
-  const blob = base64 === '' ? undefined : fromBase64(base64);
-  if (blob === undefined) return undefined;
+/**
+ * Reads the blob of a line as OpenSSH does: base64 whose inner name is that of `name`, complete if its type is a known one. A key has one blob here,
+ * whatever stands in the line: leading zeros of its numbers are left out, as sshd ignores them. Undefined when it is not one.
+ *
+ * @param name type of the key, or an algorithm of it
+ */
+export function readBlob(name: string, base64: string): SshPublicKey | undefined {
+  const type = Object.hasOwn(TYPE_OF_ALGORITHM, name) ? (TYPE_OF_ALGORITHM[name] ?? name) : name;
+  const given = base64 === '' ? undefined : fromBase64(base64);
+  if (given === undefined) return undefined;
   try {
-    return isWhole(new WireReader(blob), type) ? { type, blob } : undefined;
+    const blob = canonical(given, type);
+    return blob && { type, blob };
   } catch {
     return undefined;
   }
 }
 
-function isWhole(reader: WireReader, type: string): boolean {
-  if (reader.text() !== type) return false;
-  const parts = PARTS[type];
-  if (parts === undefined) return true;
-  const read = Array.from({ length: parts }, () => reader.string());
-  return reader.done && (type !== 'ssh-ed25519' || read[0]?.length === ED25519_BYTES);
+function canonical(blob: Buffer, type: string): Buffer | undefined {
+  const reader = new WireReader(blob);
+  if (reader.text() !== type) return undefined;
+  const count = PARTS[type];
+  if (count === undefined) return blob;
+  const parts = Array.from({ length: count }, () => reader.string());
+  if (!reader.done || (type === 'ssh-ed25519' && parts[0]?.length !== ED25519_BYTES)) return undefined;
+  if (!NUMBERS.has(type)) return blob;
+  const isNegative = parts.some(([first = 0]) => first >= 0x80);
+  return isNegative ? undefined : Buffer.concat([wireString(type), ...parts.map(wireMpint)]);
 }
 
 /** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, or has a character that no key file may hold. */

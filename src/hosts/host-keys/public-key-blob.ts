@@ -1,8 +1,7 @@
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
-import { fromBase64 } from '../../formats/encoding/base64.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { bitLength } from '../../formats/encoding/bit-length.js';
-import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import { fingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
@@ -37,10 +36,9 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
 
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
 export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
-  const [type, base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const blob = fromBase64(base64);
-  const key = blob && readPublicKeyBlob(blob);
-  return key?.type === type ? key : undefined;
+  const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
+  const key = readBlob(type, base64);
+  return key && readPublicKeyBlob(key.blob);
 }
 
 function bitsOf(type: string, parts: Buffer[]): number | null {
