@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from './key-pair.js';
 import { wireString } from './wire.js';
-import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine, sshPublicKeyOf } from './public-key.js';
+import {
+  keyBitsOf,
+  fingerprintOf,
+  publicKeyFault,
+  publicKeyLine,
+  readPublicKeyLine,
+  sshPublicKeyOf,
+} from './public-key.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ssh-format-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -93,8 +100,34 @@ describe('spellings of one key', () => {
     ['a short name', `rsa ${plain}`],
   ])('%s is none, for ssh-keygen neither', (_what, line) => {
     writeFileSync(join(directory, 'none.pub'), line);
-    expect(() => keygen('-l', '-f', 'none.pub')).toThrow();
+    expect(() => keygen('-l', '-f', 'none.pub')).toThrow('not a public key file');
     expect(readPublicKeyLine(line)).toBeUndefined();
+  });
+});
+
+describe('what is no line with a public key', () => {
+  const { publicKey, privateKey } = newEd25519Pair('ann');
+  writeFileSync(join(directory, 'own'), privateKey, { mode: 0o600 });
+  writeFileSync(join(directory, 'own.pub'), `${publicKeyLine(publicKey)}\n`);
+  keygen('-q', '-s', 'own', '-I', 'ann', '-n', 'ann', 'own.pub');
+  const file = (name: string) => readFileSync(join(directory, name), 'utf8');
+
+  it.each<[string, () => string, RegExp]>([
+    ['a certificate', () => file('own-cert.pub'), /^is a certificate/],
+    ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in the format of RFC 4716/],
+    ['PEM', () => keygen('-e', '-m', 'PKCS8', '-f', 'rsa2048.pub'), /^is PEM/],
+    ['a private key', () => file('own'), /^is a private key and has been shown/],
+    ['a private key of PuTTY', () => 'PuTTY-User-Key-File-3: ssh-ed25519\n', /^is a private key and has been shown/],
+    ['two lines', () => file('own.pub').repeat(2), /^must be one line/],
+    ['options in front', () => `no-pty ${file('own.pub')}`, /^is no public key of the form/],
+  ])('%s: it says what it is, and what to send', (_what, text, expected) => {
+    expect(readPublicKeyLine(text())).toBeUndefined();
+    expect(publicKeyFault(text())).toMatch(expected);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('a type by the name %s is an unknown one', (type) => {
+    const read = readPublicKeyLine(`${type} ${wireString(type).toString('base64')}`);
+    expect(read && keyBitsOf(read)).toBeNull();
   });
 });
 

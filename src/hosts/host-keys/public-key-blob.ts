@@ -14,15 +14,15 @@ export interface PublicKeyBlob {
 }
 
 const MAX_BYTES = 16 * 1024;
-const FIXED_BITS: Record<string, number> = {
-  'ssh-ed25519': 256,
-  'ssh-ed448': 456,
-  'ecdsa-sha2-nistp256': 256,
-  'ecdsa-sha2-nistp384': 384,
-  'ecdsa-sha2-nistp521': 521,
-  'sk-ssh-ed25519@openssh.com': 256,
-  'sk-ecdsa-sha2-nistp256@openssh.com': 256,
-};
+const FIXED_BITS = new Map([
+  ['ssh-ed25519', 256],
+  ['ssh-ed448', 456],
+  ['ecdsa-sha2-nistp256', 256],
+  ['ecdsa-sha2-nistp384', 384],
+  ['ecdsa-sha2-nistp521', 521],
+  ['sk-ssh-ed25519@openssh.com', 256],
+  ['sk-ecdsa-sha2-nistp256@openssh.com', 256],
+]);
 
 /** Undefined when the bytes are no public key. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
@@ -44,7 +44,7 @@ export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
 function bitsOf(type: string, parts: Buffer[]): number | null {
   if (type === 'ssh-rsa') return bitsOfPart(parts[2]);
   if (type === 'ssh-dss') return bitsOfPart(parts[1]);
-  return FIXED_BITS[type] ?? null;
+  return FIXED_BITS.get(type) ?? null;
 }
 
 function bitsOfPart(mpint: Buffer | undefined): number | null {
