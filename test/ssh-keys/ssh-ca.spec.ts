@@ -126,6 +126,14 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     },
   );
 
+  it('a certificate in the place of a key revokes nothing, and is refused; the file of a key is taken', async () => {
+    const { certificate, publicKey } = await certified();
+    const revoke = (value: string) =>
+      field.call('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind: 'publicKey', value });
+    expect(await revoke(certificate)).toMatchObject({ status: 400, body: { code: 'ssh-key.unreadable' } });
+    expect((await revoke(`${publicKey.trim()}\r\n`)).status).toBe(204);
+  });
+
   it('pushes that overtake each other leave the list that takes back most', async () => {
     const revoked = [await certified(), await certified(), await certified(), await certified()];
     const pushed = revoked.map(async ({ serial }) => {

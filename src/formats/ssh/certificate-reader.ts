@@ -22,13 +22,13 @@ export interface SshCertificateContent {
 
 const SUFFIX = '-cert-v01@openssh.com';
 /** Strings of the key itself, by its plain type. */
-const PARTS: Record<string, number> = {
-  'ssh-ed25519': 1,
-  'ssh-rsa': 2,
-  'ecdsa-sha2-nistp256': 2,
-  'ecdsa-sha2-nistp384': 2,
-  'ecdsa-sha2-nistp521': 2,
-};
+const PARTS = new Map([
+  ['ssh-ed25519', 1],
+  ['ssh-rsa', 2],
+  ['ecdsa-sha2-nistp256', 2],
+  ['ecdsa-sha2-nistp384', 2],
+  ['ecdsa-sha2-nistp521', 2],
+]);
 const MAX_BYTES = 32 * 1024;
 /** Dates have an end; a certificate without one ends there. */
 const LAST_SECOND = 8_640_000_000_000n;
@@ -53,7 +53,7 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const reader = new WireReader(blob);
   const type = reader.text();
   const plain = type.slice(0, -SUFFIX.length);
-  const parts = PARTS[plain];
+  const parts = PARTS.get(plain);
   if (!type.endsWith(SUFFIX) || parts === undefined) return undefined;
   reader.string(); // nonce
   const own = Array.from({ length: parts }, () => wireString(reader.string()));

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from './key-pair.js';
-import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine, sshPublicKeyOf } from './public-key.js';
+import { wireString } from './wire.js';
+import {
+  keyBitsOf,
+  fingerprintOf,
+  publicKeyFault,
+  publicKeyLine,
+  readPublicKeyLine,
+  sshPublicKeyOf,
+} from './public-key.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ssh-format-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -50,6 +58,76 @@ describe('public keys', () => {
     for (const bad of [`ssh-rsa ${base64}`, 'ssh-ed25519 AAAA', 'ssh-ed25519 %%%', 'ssh-ed25519', '']) {
       expect(readPublicKeyLine(bad)).toBeUndefined();
     }
+  });
+});
+
+describe('spellings of one key', () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const rsa = sshPublicKeyOf(publicKey);
+  const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+  const [exponent, modulus] = [e, n].map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer];
+  const zeros = (count: number) => Buffer.alloc(count);
+  const blobOf = (...numbers: Buffer[]) => Buffer.concat(['ssh-rsa', ...numbers].map(wireString)).toString('base64');
+  const plain = rsa.blob.toString('base64');
+  const point = Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 7)]);
+  const secure = 'sk-ecdsa-sha2-nistp256@openssh.com';
+  const ofToken = Buffer.concat([secure, 'nistp256', point, 'ssh:'].map(wireString)).toString('base64');
+
+  it.each([
+    ['the name of a signature algorithm', `rsa-sha2-512 ${plain}`],
+    ['the other one', `rsa-sha2-256 ${plain}`],
+    ['zeros in front of the modulus', `ssh-rsa ${blobOf(exponent, Buffer.concat([zeros(3), modulus]))}`],
+    [
+      'zeros in front of the exponent',
+      `ssh-rsa ${blobOf(Buffer.concat([zeros(2), exponent]), Buffer.concat([zeros(1), modulus]))}`,
+    ],
+  ])('%s: ssh-keygen names the same fingerprint, and so do we', (_what, line) => {
+    writeFileSync(join(directory, 'spelled.pub'), line);
+    const read = readPublicKeyLine(line);
+    expect(read && { type: read.type, blob: read.blob }).toEqual(rsa);
+    expect(keygen('-l', '-f', 'spelled.pub')).toContain(fingerprintOf(rsa.blob));
+  });
+
+  it('a key of a security token goes by the algorithm of browsers as well', () => {
+    const read = readPublicKeyLine(`webauthn-${secure} ${ofToken}`);
+    expect(read?.type).toBe(secure);
+    expect(read?.blob).toEqual(readPublicKeyLine(`${secure} ${ofToken}`)?.blob);
+  });
+
+  it.each([
+    ['a negative modulus', `ssh-rsa ${blobOf(exponent, modulus)}`],
+    ['the algorithm of another type', `rsa-sha2-512 ${newEd25519Pair('').publicKey.blob.toString('base64')}`],
+    ['a short name', `rsa ${plain}`],
+  ])('%s is none, for ssh-keygen neither', (_what, line) => {
+    writeFileSync(join(directory, 'none.pub'), line);
+    expect(() => keygen('-l', '-f', 'none.pub')).toThrow('not a public key file');
+    expect(readPublicKeyLine(line)).toBeUndefined();
+  });
+});
+
+describe('what is no line with a public key', () => {
+  const { publicKey, privateKey } = newEd25519Pair('ann');
+  writeFileSync(join(directory, 'own'), privateKey, { mode: 0o600 });
+  writeFileSync(join(directory, 'own.pub'), `${publicKeyLine(publicKey)}\n`);
+  keygen('-q', '-s', 'own', '-I', 'ann', '-n', 'ann', 'own.pub');
+  const file = (name: string) => readFileSync(join(directory, name), 'utf8');
+
+  it.each<[string, () => string, RegExp]>([
+    ['a certificate', () => file('own-cert.pub'), /^is a certificate/],
+    ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in the format of RFC 4716/],
+    ['PEM', () => keygen('-e', '-m', 'PKCS8', '-f', 'rsa2048.pub'), /^is PEM/],
+    ['a private key', () => file('own'), /^is a private key and has been shown/],
+    ['a private key of PuTTY', () => 'PuTTY-User-Key-File-3: ssh-ed25519\n', /^is a private key and has been shown/],
+    ['two lines', () => file('own.pub').repeat(2), /^must be one line/],
+    ['options in front', () => `no-pty ${file('own.pub')}`, /^is no public key of the form/],
+  ])('%s: it says what it is, and what to send', (_what, text, expected) => {
+    expect(readPublicKeyLine(text())).toBeUndefined();
+    expect(publicKeyFault(text())).toMatch(expected);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('a type by the name %s is an unknown one', (type) => {
+    const read = readPublicKeyLine(`${type} ${wireString(type).toString('base64')}`);
+    expect(read && keyBitsOf(read)).toBeNull();
   });
 });
 

@@ -11,50 +11,109 @@ export interface SshPublicKey {
   readonly blob: Buffer;
 }
 
-const CURVE_BITS: Record<string, number> = { nistp256: 256, nistp384: 384, nistp521: 521 };
+/** Maps, since types come from outside: `constructor` is none, and is a member of every object. */
+const CURVE_BITS = new Map([
+  ['nistp256', 256],
+  ['nistp384', 384],
+  ['nistp521', 521],
+]);
 /** Strings that follow the name in a blob. */
-const PARTS: Record<string, number> = {
-  'ssh-ed25519': 1,
-  'ssh-rsa': 2,
-  'ssh-dss': 4,
-  'ecdsa-sha2-nistp256': 2,
-  'ecdsa-sha2-nistp384': 2,
-  'ecdsa-sha2-nistp521': 2,
-  'sk-ssh-ed25519@openssh.com': 2,
-  'sk-ecdsa-sha2-nistp256@openssh.com': 3,
-};
+const PARTS = new Map([
+  ['ssh-ed25519', 1],
+  ['ssh-rsa', 2],
+  ['ssh-dss', 4],
+  ['ecdsa-sha2-nistp256', 2],
+  ['ecdsa-sha2-nistp384', 2],
+  ['ecdsa-sha2-nistp521', 2],
+  ['sk-ssh-ed25519@openssh.com', 2],
+  ['sk-ecdsa-sha2-nistp256@openssh.com', 3],
+]);
+/** Types whose parts are numbers (`mpint`, RFC 4251 section 5). */
+const NUMBERS = new Set(['ssh-rsa', 'ssh-dss']);
+/**
+ * What OpenSSH takes in front of a key as well: names of algorithms that sign with such a key (RFC 8332 section 3, PROTOCOL.u2f). A line of
+ * authorized_keys that begins with one lets its key in.
+ */
+const TYPE_OF_ALGORITHM = new Map([
+  ['rsa-sha2-256', 'ssh-rsa'],
+  ['rsa-sha2-512', 'ssh-rsa'],
+  ['webauthn-sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256@openssh.com'],
+]);
+/** Types of certificates (PROTOCOL.certkeys), which are no keys. */
+const OF_CERTIFICATES = /-cert-v\d\d@openssh\.com$/;
 const ED25519_BYTES = 32;
 /** Node's names of the curves of RFC 5656 section 10.1. */
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
-/** Reads the blob of a line: base64 whose inner name is `type`, complete if the type is a known one. Undefined when it is not one. */
-export function readBlob(type: string, base64: string): SshPublicKey | undefined {
-  const blob = base64 === '' ? undefined : fromBase64(base64);
-  if (blob === undefined) return undefined;
+/**
+ * Reads the blob of a line as OpenSSH does: base64 whose inner name is that of `name`, complete if its type is a known one. A key has one blob here,
+ * whatever stands in the line: leading zeros of its numbers are left out, as sshd ignores them. Undefined when it is not one.
+ *
+ * @param name type of the key, or an algorithm of it
+ */
+export function readBlob(name: string, base64: string): SshPublicKey | undefined {
+  const type = TYPE_OF_ALGORITHM.get(name) ?? name;
+  const given = base64 === '' ? undefined : fromBase64(base64);
+  if (given === undefined) return undefined;
   try {
-    return isWhole(new WireReader(blob), type) ? { type, blob } : undefined;
+    const blob = canonical(given, type);
+    return blob && { type, blob };
   } catch {
     return undefined;
   }
 }
 
-function isWhole(reader: WireReader, type: string): boolean {
-  if (reader.text() !== type) return false;
-  const parts = PARTS[type];
-  if (parts === undefined) return true;
-  const read = Array.from({ length: parts }, () => reader.string());
-  return reader.done && (type !== 'ssh-ed25519' || read[0]?.length === ED25519_BYTES);
+function canonical(blob: Buffer, type: string): Buffer | undefined {
+  const reader = new WireReader(blob);
+  if (reader.text() !== type) return undefined;
+  const count = PARTS.get(type);
+  if (count === undefined) return blob;
+  const parts = Array.from({ length: count }, () => reader.string());
+  if (!reader.done || (type === 'ssh-ed25519' && parts[0]?.length !== ED25519_BYTES)) return undefined;
+  if (!NUMBERS.has(type)) return blob;
+  const isNegative = parts.some(([first = 0]) => first >= 0x80);
+  return isNegative ? undefined : Buffer.concat([wireString(type), ...parts.map(wireMpint)]);
 }
 
-/** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, or has a character that no key file may hold. */
+/**
+ * `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, has a character that no key file may hold, or is
+ * a certificate: it lets nobody in from authorized_keys, and a revocation list that names its bytes revokes nothing.
+ */
 export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
   const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const key = readBlob(type, base64);
+  const key = OF_CERTIFICATES.test(type) ? undefined : readBlob(type, base64);
   return key && { ...key, comment: comment.join(' ') };
 }
 
 export function publicKeyLine({ type, blob }: SshPublicKey): string {
   return `${type} ${blob.toString('base64')}`;
+}
+
+/** How files begin that people send in place of a line with a public key, and what to do about it. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [
+    /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
+    'is a private key and has been shown now: make another, and send its public half',
+  ],
+  [
+    /^PuTTY-User-Key-File-/,
+    'is a private key and has been shown now: make another, and send the line that PuTTYgen shows',
+  ],
+  [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in the format of RFC 4716: ssh-keygen -i -f FILE writes it as a line'],
+  [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: ssh-keygen -i -m PKCS8 -f FILE writes it as a line'],
+];
+
+/** Why a text is no line with a public key, for the person who sent it. It is not quoted. */
+export function publicKeyFault(text: string): string {
+  const beginning = text.trimStart();
+  const [, advice] = INSTEAD.find(([begins]) => begins.test(beginning)) ?? [];
+  if (advice !== undefined) return advice;
+  const line = oneKeyLine(text);
+  if (line === undefined) return 'must be one line without control characters';
+  const [type = ''] = line.split(/[ \t]/, 1);
+  return OF_CERTIFICATES.test(type)
+    ? 'is a certificate: send the key that it certifies, or name it by its serial'
+    : 'is no public key of the form TYPE BASE64';
 }
 
 /** As `ssh-keygen -l` writes it. */
@@ -69,7 +128,7 @@ export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   reader.string();
   if (type === 'ssh-rsa') reader.string(); // the exponent comes first
   if (type === 'ssh-rsa' || type === 'ssh-dss') return bitLength(reader.string());
-  return CURVE_BITS[type.replace('ecdsa-sha2-', '')] ?? null;
+  return CURVE_BITS.get(type.replace('ecdsa-sha2-', '')) ?? null;
 }
 
 /** The SSH form of an Ed25519, RSA or NIST curve key. Throws for any other. */

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { affordable } from '../asn1/key-cost.js';
 import { WireReader } from './wire.js';
+import { ownMember } from '../encoding/own-member.js';
 
 const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
   'ecdsa-sha2-nistp256': { crv: 'P-256', bytes: 32, hash: 'sha256' },
@@ -20,7 +21,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
   const key = new WireReader(signer);
   const type = key.string().toString('latin1');
   if (type === 'ssh-ed25519' && algorithm === type) return verify(null, data, ed25519(key.string()), value);
-  const curve = CURVES[type];
+  const curve = ownMember(CURVES, type);
   if (curve !== undefined && algorithm === type) {
     key.string(); // the curve's name once more
     return verify(
@@ -30,7 +31,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
       flat(value, curve.bytes),
     );
   }
-  const hash = RSA_HASH[algorithm];
+  const hash = ownMember(RSA_HASH, algorithm);
   if (type !== 'ssh-rsa' || hash === undefined) return false;
   const [e, n] = [key.string(), key.string()];
   return verify(hash, data, rsa(n, e), value);

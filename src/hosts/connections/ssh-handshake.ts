@@ -8,6 +8,7 @@ import type { Login } from '../model/ssh-session.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled, unreachable } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { ownMember } from '../../formats/encoding/own-member.js';
 
 /** Maximum bytes that a host may send before a login has succeeded. */
 const MAX_BYTES_BEFORE_LOGIN = 256 * 1024;
@@ -93,7 +94,7 @@ export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven
 }
 
 function orderedAlgorithms(keyTypes: readonly string[]): string[] {
-  const known = keyTypes.flatMap((type) => HOST_KEY_ALGORITHMS[type] ?? []);
+  const known = keyTypes.flatMap((type) => ownMember(HOST_KEY_ALGORITHMS, type) ?? []);
   return [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
 }
 

@@ -1,8 +1,7 @@
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
-import { fromBase64 } from '../../formats/encoding/base64.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { bitLength } from '../../formats/asn1/der-reader.js';
-import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import { fingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
@@ -15,15 +14,15 @@ export interface PublicKeyBlob {
 }
 
 const MAX_BYTES = 16 * 1024;
-const FIXED_BITS: Record<string, number> = {
-  'ssh-ed25519': 256,
-  'ssh-ed448': 456,
-  'ecdsa-sha2-nistp256': 256,
-  'ecdsa-sha2-nistp384': 384,
-  'ecdsa-sha2-nistp521': 521,
-  'sk-ssh-ed25519@openssh.com': 256,
-  'sk-ecdsa-sha2-nistp256@openssh.com': 256,
-};
+const FIXED_BITS = new Map([
+  ['ssh-ed25519', 256],
+  ['ssh-ed448', 456],
+  ['ecdsa-sha2-nistp256', 256],
+  ['ecdsa-sha2-nistp384', 384],
+  ['ecdsa-sha2-nistp521', 521],
+  ['sk-ssh-ed25519@openssh.com', 256],
+  ['sk-ecdsa-sha2-nistp256@openssh.com', 256],
+]);
 
 /** Undefined when the bytes are no public key. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
@@ -37,16 +36,15 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
 
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
 export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
-  const [type, base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const blob = fromBase64(base64);
-  const key = blob && readPublicKeyBlob(blob);
-  return key?.type === type ? key : undefined;
+  const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
+  const key = readBlob(type, base64);
+  return key && readPublicKeyBlob(key.blob);
 }
 
 function bitsOf(type: string, parts: Buffer[]): number | null {
   if (type === 'ssh-rsa') return bitsOfPart(parts[2]);
   if (type === 'ssh-dss') return bitsOfPart(parts[1]);
-  return FIXED_BITS[type] ?? null;
+  return FIXED_BITS.get(type) ?? null;
 }
 
 function bitsOfPart(mpint: Buffer | undefined): number | null {

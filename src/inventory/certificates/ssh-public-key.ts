@@ -7,6 +7,7 @@ import { sha256 } from './certificate-reader.js';
 import { FIELD_BITS } from '../key-algorithms/key-oids.js';
 import type { FoundPublicKey } from './credential-components.js';
 import { ellipticCurve, type PublicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
+import { ownMember } from '../../formats/encoding/own-member.js';
 
 const CURVES: Readonly<Record<string, string>> = {
   nistp256: 'secp256r1',
@@ -62,7 +63,7 @@ function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorith
   fields.string();
   const point = fields.string();
   const half = (point.length - 1) / 2;
-  const name = CURVES[curve] ?? curve;
+  const name = ownMember(CURVES, curve) ?? curve;
   const coordinates = {
     x: point.subarray(1, 1 + half).toString('base64url'),
     y: point.subarray(1 + half).toString('base64url'),

@@ -3,6 +3,7 @@ import type { AlgorithmProperties } from '../model/document.js';
 import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
+import { ownMember } from '../../formats/encoding/own-member.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */
 const OLD = '1.4-cbom-1.0';
@@ -156,13 +157,13 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
   if (!isMembers(old)) return {};
   const { variant, primitive, cryptoFunctions, implementationLevel, certificationLevel } = old;
   const facts: AlgorithmProperties = typeof variant === 'string' ? variantFacts(variant, name) : {};
-  if (typeof primitive === 'string') facts.primitive = PRIMITIVES[primitive] ?? primitive;
+  if (typeof primitive === 'string') facts.primitive = ownMember(PRIMITIVES, primitive) ?? primitive;
   for (const member of SAME) {
     const value = old[member];
     if (typeof value === 'string') facts[member] = value;
   }
   if (typeof implementationLevel === 'string')
-    facts['executionEnvironment'] = ENVIRONMENTS[implementationLevel] ?? implementationLevel;
+    facts['executionEnvironment'] = ownMember(ENVIRONMENTS, implementationLevel) ?? implementationLevel;
   if (typeof certificationLevel === 'string')
     facts['certificationLevel'] = [certificationLevel.replace(/^eal/, 'cc-eal')];
   if (Array.isArray(cryptoFunctions)) facts.cryptoFunctions = cryptoFunctions.filter((use) => typeof use === 'string');
@@ -194,7 +195,11 @@ function materialOf(old: unknown): JsonMembers {
   const { relatedCryptoMaterialType: type, secured, ...rest } = old;
   const protection = secured === true ? { securedBy: { mechanism: 'unknown' } } : {};
   return {
-    relatedCryptoMaterialProperties: { type: MATERIALS[memberTextOf(type)] ?? 'unknown', ...protection, ...rest },
+    relatedCryptoMaterialProperties: {
+      type: ownMember(MATERIALS, memberTextOf(type)) ?? 'unknown',
+      ...protection,
+      ...rest,
+    },
   };
 }
 
@@ -242,7 +247,7 @@ function transformsOf(old: JsonMembers): JsonMembers {
   for (const [type, list] of Object.entries(old)) {
     if (!Array.isArray(list)) continue;
     const isGroup = type === 'transformType4';
-    transforms[TRANSFORMS[type] ?? type] = (list as unknown[]).map((one) => {
+    transforms[ownMember(TRANSFORMS, type) ?? type] = (list as unknown[]).map((one) => {
       if (isMembers(one)) return one;
       return isGroup && typeof one === 'number' ? { group: one } : { name: memberTextOf(one) };
     });

@@ -4,9 +4,6 @@ import type { Remark } from '../model/document.js';
 import { isDateTime } from '../model/date-time.js';
 import { stepsOf } from '../../platform/json/json-pointer.js';
 
-/** The faults that checks report for a text that is no time, and for one that is no reference. */
-const NO_TIME = 'must be a date-time';
-const NO_REFERENCE = 'must be a iri-reference';
 const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/;
 const MAX_REPAIRS = 1000;
@@ -42,8 +39,28 @@ function repairedReference(text: string): string {
   return text.trim().replaceAll(/[\s<>"{}|\\^`]/g, encodeURIComponent);
 }
 
+const UUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i;
+
+/** Writes a bare UUID as the URN that a serial number is (RFC 9562 section 4). Undefined for anything else. */
+function repairedSerial(text: string): string | undefined {
+  const [, uuid] = UUID.exec(text.trim()) ?? [];
+  return uuid === undefined ? undefined : `urn:uuid:${uuid.toLowerCase()}`;
+}
+
+/** What is repaired, by how the fault begins that checks report. */
+const TEXT_REPAIRS = [
+  { fault: 'must be a date-time', code: 'time.repaired', kind: 'time of RFC 3339', repaired: repairedTime },
+  {
+    fault: 'must be a iri-reference',
+    code: 'reference.repaired',
+    kind: 'reference of RFC 3987',
+    repaired: repairedReference,
+  },
+  { fault: 'must match ^urn:uuid:', code: 'serial.repaired', kind: 'urn:uuid', repaired: repairedSerial },
+] as const;
+
 /**
- * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, and members
+ * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, bare serial numbers, and members
  * that are null or empty, which say as much as members that are not there. Answers whether all faults were of these kinds: then they are gone,
  * or a required member is missing.
  *
@@ -83,11 +100,10 @@ function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Rep
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
   }
   if (typeof value !== 'string') return undefined;
-  const [code, kind, repaired] =
-    detail === NO_TIME
-      ? ['time.repaired', 'time of RFC 3339', repairedTime(value)]
-      : ['reference.repaired', 'reference of RFC 3987', detail === NO_REFERENCE ? repairedReference(value) : undefined];
-  if (repaired === undefined) return undefined;
+  const repair = TEXT_REPAIRS.find(({ fault }) => detail.startsWith(fault));
+  const repaired = repair?.repaired(value);
+  if (repair === undefined || repaired === undefined) return undefined;
+  const { code, kind } = repair;
   return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
 }
 

@@ -4,6 +4,7 @@ import { findSuite } from '../vocabularies/tls-suites.js';
 import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
 import { suiteMentions } from './suite-mentions.js';
+import { ownMember } from '../../formats/encoding/own-member.js';
 
 /** What a name of an algorithm says. */
 export interface NameReading {
@@ -91,7 +92,7 @@ function readWords(name: string): NameReading {
   const text = withOidNamed(name);
   const curve = findCurve(text);
   const gss = GSS.exec(text)?.[1];
-  if (gss !== undefined) return readName(GSS_METHODS[gss] ?? gss);
+  if (gss !== undefined) return readName(ownMember(GSS_METHODS, gss) ?? gss);
   const fragment = fragmentOf(text);
   const tokens = tokensOf(curve === undefined ? withoutPrefix(fragment) : text);
   const read = mentionsOf(tokens);

@@ -147,3 +147,17 @@ it('a reference with blanks and braces, as package managers copy it, is encoded'
   expect(JSON.stringify(assets)).toContain('https://a.example/%7Bpath%7D%20to/x');
   expect(() => readWith({}, { externalReferences }, 'strict')).toThrow(Problem);
 });
+
+describe('a serial number that is a UUID alone', () => {
+  it.each(['3E671687-395b-41f5-a30f-a58921a69b79', '{3e671687-395b-41f5-a30f-a58921a69b79}'])(
+    '%s is a URN',
+    (serialNumber) => {
+      expect(readWith({ serialNumber }).repairs).toEqual(['serial.repaired /serialNumber']);
+      expect(() => readWith({ serialNumber }, {}, 'strict')).toThrow(Problem);
+    },
+  );
+
+  it.each(['bom-17', 'urn:uuid:3e671687', '3e671687-395b-41f5-a30f-a58921a69b7'])('%s is none', (serialNumber) => {
+    expect(() => readWith({ serialNumber })).toThrow(/not valid CycloneDX/);
+  });
+});

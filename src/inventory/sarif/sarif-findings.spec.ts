@@ -57,6 +57,7 @@ describe('a rule of SARIF is about cryptography', () => {
     ],
     ['by a bare number in its properties', rule({ properties: { cwe: 327 } }), {}],
     ['by a list in its properties', rule({ properties: { cwe: ['CWE-327: broken algorithm'] } }), {}],
+    ['by a list that is called otherwise', rule({ properties: { CWE_IDs: ['327'] } }), {}],
     ['by a tag', rule({ properties: { tags: ['security', 'CWE-327'] } }), {}],
     ['by a tag in a list of its own', rule({ properties: { tags: [['CWE-327: Risky'], 'security'] } }), {}],
     ['by the taxa of the result', rule({}), {}, { taxa: [{ id: '327', toolComponent: { name: 'CWE' } }] }],

@@ -8,8 +8,8 @@ import { truncate } from '../../platform/text/truncate.js';
 /** Relations that do not say that a rule is about the weakness (SARIF 2.1.0 section 3.53.3). */
 const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|willFollow)$/;
 const CWE = /\bCWE\b|common weakness/i;
-/** Members of a property bag that scanners put the weakness into. */
-const BAG_MEMBERS = ['tags', 'cwe', 'cwes', 'CWE', 'cweId', 'cwe_id', 'cwe-id'] as const;
+/** Members of a property bag that scanners put the weakness into, without regard to case, `_` and `-`: `cweId`, `CWE_IDs`. */
+const BAG_MEMBERS = /^(?:tags|cwe[_-]?(?:ids?|s|numbers?)?)$/i;
 
 export interface SarifFinding {
   readonly algorithm: NamedAlgorithm;
@@ -64,9 +64,10 @@ function isAbout({ kinds }: JsonMembers): boolean {
 /** Tags must say that they are of the CWE; a member that is called so may hold the bare number. */
 function bagNamesWeakness(properties: unknown): boolean {
   if (!isMembers(properties)) return false;
-  return BAG_MEMBERS.some((member) =>
-    textsOf(properties[member] ?? []).some((text) => (member === 'tags' ? namesWeakness(text) : isWeakness(text))),
-  );
+  return Object.entries(properties).some(([member, value]) => {
+    const isNamed = member.toLowerCase() === 'tags' ? namesWeakness : isWeakness;
+    return BAG_MEMBERS.test(member) && textsOf(value ?? []).some((text) => isNamed(text));
+  });
 }
 
 const MAX_TEXT = 20_000;

@@ -57,7 +57,7 @@ export class SarifPlaces {
     const physical = membersOf(location['physicalLocation']);
     const artifact = this.artifact(membersOf(physical['artifactLocation']));
     const { startLine } = membersOf(physical['region']);
-    const line = Number.isSafeInteger(startLine) && (startLine as number) >= 0 ? (startLine as number) : null;
+    const line = Number.isSafeInteger(startLine) && (startLine as number) > 0 ? (startLine as number) : null;
     if (artifact !== undefined) return [{ location: artifact, line: line !== null && line < 2 ** 31 ? line : null }];
     const names = objectsOf(location['logicalLocations']).map((logical) => this.logicalName(logical));
     const name = names.find((text) => text !== '');
@@ -90,7 +90,7 @@ export class SarifPlaces {
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
       base = memberTextOf(above['uriBaseId']);
     }
-    return isAbsolute(uri) ? uri : plain(uri);
+    return isAbsolute(uri) ? uri : plain(withoutDots(uri));
   }
 
   private isCheckout(base: string): boolean {
@@ -123,6 +123,15 @@ export class SarifPlaces {
 
 function isAbsolute(uri: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(uri) || uri.startsWith('/');
+}
+
+/**
+ * A relative reference without segments that say nothing (`./src/a.c`), so that one file is one place however a tool was started. `..` stays: what
+ * is before it may be a link (SARIF 2.1.0 section 3.10.2). No URI has a backslash, so it is what Windows writes for a slash.
+ */
+function withoutDots(uri: string): string {
+  const segments = uri.replaceAll('\\', '/').split('/');
+  return segments.filter((segment) => segment !== '.').join('/') || uri;
 }
 
 /** A path as people and other tools write it. */

@@ -108,6 +108,23 @@ describe('the place of a result', () => {
     ]);
   });
 
+  it.each([
+    ['./src/a.c', 'src/a.c'],
+    ['././src/./a.c', 'src/a.c'],
+    ['.\\src\\a.c', 'src/a.c'],
+    ['src/.hidden/a.c', 'src/.hidden/a.c'],
+    ['link/../a.c', 'link/../a.c'],
+    ['../a.c', '../a.c'],
+    ['.', '.'],
+    ['file:///b/./a.c', 'file:///b/./a.c'],
+  ])('%s is %s: a file is one place, however the tool was started', (uri, expected) => {
+    expect(artifact({ uri })).toEqual([[expected, 9]]);
+  });
+
+  it('on no line where its number is none', () => {
+    expect(of({ results: [result({ locations: [at('a.c', 0)] })] }).places).toEqual([['a.c', null]]);
+  });
+
   it('by a logical location, a flow, an analysis target or a request', () => {
     const logicalLocations = [{ name: 'ns' }, { name: 'Class', parentIndex: 0 }, { fullyQualifiedName: 'a.b.c' }];
     const logical = (index: number) =>

@@ -42,6 +42,13 @@ describe('a moment', () => {
   });
 });
 
+it('a moment that lost its + in an address says how to write it', async () => {
+  const detail = expect.stringContaining('write %2B for the +');
+  await expect(read({ at: '2027-01-31T10:00:00 02:00' })).rejects.toMatchObject({
+    errors: [{ pointer: '/at', detail }],
+  });
+});
+
 describe('a day', () => {
   it.each(['2027-02-30', '2027-2-3', '0000-01-01', '2027-01-31T00:00:00Z', '', 20270131, null])(
     '%j is none',

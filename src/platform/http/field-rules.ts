@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsDate, ValidateBy, registerDecorator, type ValidationOptions } from 'class-validator';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
+import { publicKeyFault } from '../../formats/ssh/public-key.js';
 
 /** RFC 3339, section 5.6; a day alone is its first moment (UTC). There was no year 0, and PostgreSQL knows none. */
 const DATE_TIME = /^((?!0000)\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?$/i;
@@ -11,8 +12,17 @@ const DATE_TIME = /^((?!0000)\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:
 export function IsDateTime(): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }: { value: unknown }) => momentIn(value) ?? value),
-    IsDate({ message: '$property must be a date and time as in RFC 3339, for example 2027-01-31T00:00:00Z' }),
+    IsDate({ message: ({ property, value }) => `${property} must be ${momentWanted(value)}` }),
   );
+}
+
+/** What a `+` becomes in the query of an address, unless it is encoded. */
+const WITHOUT_PLUS = /^[^ ]{1,40} \d\d:\d\d$/;
+
+function momentWanted(value: unknown): string {
+  const wanted = 'a date and time as in RFC 3339, for example 2027-01-31T00:00:00Z';
+  const hasLostPlus = typeof value === 'string' && WITHOUT_PLUS.test(value);
+  return hasLostPlus ? `${wanted}; in an address, write %2B for the + of its zone` : wanted;
 }
 
 /** A day, YYYY-MM-DD, that is in the calendar. */
@@ -69,7 +79,7 @@ export function OneKeyLine(): PropertyDecorator {
       name: 'oneKeyLine',
       target: target.constructor,
       propertyName: String(propertyName),
-      options: { message: 'must be one line without control characters' },
+      options: { message: ({ value }) => publicKeyFault(typeof value === 'string' ? value : '\0') },
       validator: { validate: (value: unknown) => typeof value === 'string' && oneKeyLine(value) !== undefined },
     });
 }

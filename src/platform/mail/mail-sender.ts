@@ -6,7 +6,7 @@ import { OldRows } from '../database/old-rows.js';
 import { claimDue, backOff, underLease } from '../jobs/claim.js';
 import { WorkPool } from '../jobs/work-pool.js';
 import { Seal } from '../sealing/seal.js';
-import { newMailTransport } from './mail-transport.js';
+import { isRecipientUnknown, newMailTransport } from './mail-transport.js';
 import { MAX_SUBJECT, openMail } from './mailbox.js';
 import { oneLine } from '../text/truncate.js';
 
@@ -111,6 +111,7 @@ export class MailSender implements BeforeApplicationShutdown {
       );
     } catch (error) {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
+      if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
       await this.db.query(
         `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => $4)
@@ -120,5 +121,15 @@ export class MailSender implements BeforeApplicationShutdown {
     } finally {
       transport.close();
     }
+  }
+
+  /** Another try would end in the same way (RFC 5321 section 4.2.1), and would look as if the server were away. */
+  private async giveUp({ id, attempts }: Claimed, failure: string): Promise<void> {
+    this.logger.warn(`mail ${id} is given up, its recipient is unknown: ${failure}`);
+    await this.db.query(
+      `UPDATE mail_message SET failure = $3, given_up_at = now(), body = NULL, html = NULL
+       WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
+      [id, attempts, failure],
+    );
   }
 }

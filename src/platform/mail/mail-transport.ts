@@ -5,10 +5,13 @@ import { oneLine } from '../text/truncate.js';
 
 const PATIENCE_MS = 10_000;
 
+/** Nobody's absence is told to a program (RFC 3834 section 5.1; the second header is that of Microsoft Exchange). */
+const OF_A_PROGRAM = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' };
+
 /** The way to the SMTP server of the settings. */
 export function newMailTransport(config: Config): Transporter {
   const { smtpHost: host, smtpPort: port, smtpUsername: user, smtpPassword: pass, smtpTls } = config;
-  return createTransport({
+  const options = {
     host,
     port,
     secure: port === 465,
@@ -20,7 +23,17 @@ export function newMailTransport(config: Config): Transporter {
     socketTimeout: PATIENCE_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  return createTransport(options, { headers: OF_A_PROGRAM });
+}
+
+/** Enhanced status codes of a recipient that is not there (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, no mail at all. */
+const NOT_THERE = /^55\d[ -]5\.1\.(?:1|2|3|6|10)\b/;
+
+/** Whether the server refused the recipient for good. Any other refusal may end when its settings or ours are put right. */
+export function isRecipientUnknown(error: unknown): boolean {
+  const { code, response } = error as { code?: unknown; response?: unknown };
+  return code === 'EENVELOPE' && typeof response === 'string' && NOT_THERE.test(response);
 }
 
 export interface MailTrialResult {

@@ -11,6 +11,13 @@ describe('the answer of a receiver', () => {
     expect(answer(status)).toMatchObject({ status: 'DELIVERED' });
   });
 
+  it('200 is none where it says that Teams refused the message', () => {
+    const body = 'Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429.';
+    const failure = 'the receiver answered 200, but did not deliver';
+    expect(answer(200, { body })).toMatchObject({ status: 'PENDING', failure });
+    expect(answer(200, { body: 'ok' })).toMatchObject({ status: 'DELIVERED' });
+  });
+
   it.each([302, 307, 400, 404, 429, 500, 503])('%i is tried again: no redirect is followed', (status) => {
     expect(answer(status)).toMatchObject({ status: 'PENDING', failure: `the receiver answered ${status}` });
   });

@@ -7,6 +7,9 @@ const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as c
 const JITTER = 0.1;
 const MAX_PAUSE = 86_400;
 
+/** Webhooks of Teams (connectors) answer 200 and say in words that Teams refused the message, often since there were too many. */
+const REFUSED_AS_TAKEN = /^\s*"?Webhook message delivery failed/;
+
 export interface WebhookOutcome {
   readonly status: WebhookDeliveryStatus;
   /** Seconds until the next attempt; 0 when there is none. */
@@ -21,7 +24,14 @@ export interface WebhookOutcome {
 export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
   if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
   const { status: httpStatus } = answer;
-  if (httpStatus >= 200 && httpStatus < 300) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
+  const isTaken = httpStatus >= 200 && httpStatus < 300;
+  if (isTaken && REFUSED_AS_TAKEN.test(answer.body))
+    return again(tries, {
+      httpStatus,
+      failure: `the receiver answered ${httpStatus}, but did not deliver`,
+      gone: false,
+    });
+  if (isTaken) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
   const failure = `the receiver answered ${httpStatus}${wordOf(answer)}`;
   if (httpStatus === 410) return { status: 'GIVEN_UP', pauseSeconds: 0, httpStatus, failure, gone: true };
   return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));

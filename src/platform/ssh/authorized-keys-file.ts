@@ -73,23 +73,26 @@ function bytesOf(text: string): string {
   return Buffer.from(text, 'utf8').toString(BYTES);
 }
 
-/** Reads a line as auth_check_authkey_line of OpenSSH does: a key, or options and then a key. */
+/** Reads a line as auth_check_authkey_line of OpenSSH does: a key, or options and then a key. What follows a NUL does not exist for it. */
 function readKey(line: string): AuthorizedKey | undefined {
-  const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
-  const body = line.slice(indent.length);
+  const nul = line.indexOf('\0');
+  const seen = nul === -1 ? line : line.slice(0, nul);
+  const indent = /^[ \t]*/.exec(seen)?.[0] ?? '';
+  const body = seen.slice(indent.length);
   if (body === '' || body.startsWith('#')) return undefined;
   const bare = keyAt(body);
-  if (bare !== undefined) return { ...bare, indent, options: '', rest: body };
+  if (bare !== undefined) return { ...bare, indent, options: '', rest: line.slice(indent.length) };
   const options = optionsAt(body);
   if (options === undefined) return undefined;
-  const rest = body.slice(options.length).replace(/^[ \t]+/, '');
-  const key = keyAt(rest);
-  return key && { ...key, indent, options, rest };
+  const own = body.slice(options.length).replace(/^[ \t]+/, '');
+  const key = keyAt(own);
+  return key && { ...key, indent, options, rest: line.slice(seen.length - own.length) };
 }
 
+/** The base64 may hold other white space than blanks and tabs: b64_pton(3), which sshd reads it with, passes over it. */
 function keyAt(text: string): (SshPublicKey & { comment: string }) | undefined {
-  const match = /^([^ \t]+)[ \t]+([^ \t\r]+)/.exec(text);
-  const key = match && readBlob(match[1] ?? '', match[2] ?? '');
+  const match = /^([^ \t]+)[ \t]+([^ \t]+)/.exec(text);
+  const key = match && readBlob(match[1] ?? '', (match[2] ?? '').replaceAll(/[\v\f\r]/g, ''));
   return key ? { ...key, comment: text.slice(match[0].length).replace(/^[ \t\r]+/, '').trimEnd() } : undefined; // prettier-ignore
 }
 

@@ -1,9 +1,13 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Problem } from '../errors/problem.js';
 import { lineOf, readLines, writeLines, keyFileLine } from './authorized-keys-file.js';
 import { isLine } from '../../formats/ssh/key-line.js';
-import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { fingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 
 const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
 const KEY = `ssh-ed25519 ${BODY}`;
@@ -88,5 +92,42 @@ describe('one line of a key file', () => {
   it('is not written when its text holds what would be a line feed as a byte', () => {
     expect(() => writeLines([{ text: 'a\u010ab', end: '\n' }])).toThrow('no byte');
     expect(() => writeLines([{ text: 'a\nb', end: '\n' }])).toThrow('a line feed');
+  });
+});
+
+describe('what sshd takes for a key', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'key-lines-'));
+  const file = join(directory, 'line');
+  afterAll(() => rmSync(directory, { recursive: true }));
+  /** The fingerprint that OpenSSH reads in a line; it reads lines of .pub files and of authorized_keys with the same function. */
+  const fingerprintByOpenSsh = (line: string) => {
+    writeFileSync(file, Buffer.from(`${line}\n`, 'latin1'));
+    return spawnSync('ssh-keygen', ['-l', '-f', file], { encoding: 'utf8' }).stdout.split(' ')[1];
+  };
+  const [first, last] = [BODY.slice(0, 24), BODY.slice(24)];
+
+  it.each([
+    KEY,
+    `${KEY}\r`,
+    `\t ssh-ed25519\t ${BODY}`,
+    `restrict ${KEY}`,
+    `command="a \\" b" ${KEY} ann`,
+    `${KEY}\0`,
+    `${KEY}\0 and what nobody sees`,
+    `no-pty ${KEY}\0 ann`,
+    `ssh-ed25519 ${first}\v${last} ann`,
+    `ssh-ed25519 ${first}\f${last}\r ann`,
+    `command="a\0b" ${KEY}`,
+    `ssh-ed25519\0 ${BODY}`,
+    `\v${KEY}`,
+    `ssh-ed25519\r${BODY}`,
+    `\u00ef\u00bb\u00bf${KEY}`,
+    `ssh-ed25519 ${BODY}=`,
+    `ssh-ed25519 ${first}\u0085${last}`,
+    `#${KEY}`,
+  ])('%j: a key for ssh-keygen is one here, and no other line is', (line) => {
+    const [read] = readLines(Buffer.from(`${line}\n`, 'latin1'));
+    expect(read?.key && fingerprintOf(read.key.blob)).toBe(fingerprintByOpenSsh(line));
+    expect(line).toContain(read?.key?.rest ?? '');
   });
 });

@@ -39,9 +39,9 @@ function dataOf(body: WeakValues): Buffer {
   const data = body.text('data');
   if (data === undefined) throw refusal('/data', 'must be given');
   if (data.length > MAX_DATA) throw refusal('/data', `has more than ${MAX_DATA} characters; send a hash value instead`);
-  const encoding = body.text('encoding') ?? '';
-  if (encoding === '') return Buffer.from(data);
-  if (encoding.toUpperCase() !== 'BASE64') throw refusal('/encoding', 'must be BASE64, or left out for text');
+  const encoding = (body.text('encoding') ?? '').toUpperCase();
+  if (encoding === '' || encoding === 'NONE') return Buffer.from(data);
+  if (encoding !== 'BASE64') throw refusal('/encoding', 'must be BASE64, or NONE for text');
   const bytes = fromBase64(data);
   if (bytes === undefined)
     throw refusal('/data', 'is not base64 (RFC 4648 section 4, with padding and without line breaks)');

@@ -157,3 +157,20 @@ it('leaves lines that hold the key in a comment or in quotes alone', () => {
   const file = `# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${old.line}\n`;
   expect(rotated(file).removed).toBe(`# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${next.line}\n`);
 });
+
+it('removes every line that lets the old key in, however it is spelled', () => {
+  const [type = '', base64 = ''] = old.line.split(' ');
+  const [first, rest] = [base64.slice(0, 30), base64.slice(30)];
+  const hidden = [
+    `${type} ${base64}\0${other.line}`,
+    `no-pty ${type} ${first}\v${rest} x`,
+    `${type} ${first}\r${rest}`,
+  ];
+  const file = [other.line, ...hidden].join('\n') + '\n';
+  expect(
+    rotated(file)
+      .removed.split('\n')
+      .filter((line) => line.includes(first)),
+  ).toEqual([]);
+  expect(rotated(file).removed.split('\n')[0]).toBe(other.line);
+});

@@ -26,23 +26,26 @@ export interface CertificateContent {
 }
 
 const KINDS: Record<CertificateKind, number> = { user: 1, host: 2 };
-const CERTIFICATE_TYPES: Record<string, string> = {
-  'ssh-ed25519': 'ssh-ed25519-cert-v01@openssh.com',
-  'ssh-rsa': 'ssh-rsa-cert-v01@openssh.com',
-  'ecdsa-sha2-nistp256': 'ecdsa-sha2-nistp256-cert-v01@openssh.com',
-  'ecdsa-sha2-nistp384': 'ecdsa-sha2-nistp384-cert-v01@openssh.com',
-  'ecdsa-sha2-nistp521': 'ecdsa-sha2-nistp521-cert-v01@openssh.com',
-};
+const CERTIFICATE_TYPES = new Map([
+  ['ssh-ed25519', 'ssh-ed25519-cert-v01@openssh.com'],
+  ['ssh-rsa', 'ssh-rsa-cert-v01@openssh.com'],
+  ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp256-cert-v01@openssh.com'],
+  ['ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp384-cert-v01@openssh.com'],
+  ['ecdsa-sha2-nistp521', 'ecdsa-sha2-nistp521-cert-v01@openssh.com'],
+  // Keys of security tokens (PROTOCOL.u2f).
+  ['sk-ssh-ed25519@openssh.com', 'sk-ssh-ed25519-cert-v01@openssh.com'],
+  ['sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256-cert-v01@openssh.com'],
+]);
 
 /** The name of the certificate's type; undefined for keys that get none. */
 export function certificateTypeOf(type: string): string | undefined {
-  return CERTIFICATE_TYPES[type];
+  return CERTIFICATE_TYPES.get(type);
 }
 
 /** The bytes that the authority signs. `nonce`: 32 random bytes. */
 export function toBeSigned(content: CertificateContent, nonce: Buffer, authority: SshPublicKey): Buffer {
   const { kind, key, serial, keyId, principals, validAfter, validBefore, extensions } = content;
-  const type = CERTIFICATE_TYPES[key.type];
+  const type = CERTIFICATE_TYPES.get(key.type);
   if (type === undefined || principals.length === 0) throw new Error('such a certificate is not issued');
   const isUser = kind === 'user';
   return Buffer.concat([
@@ -65,7 +68,7 @@ export function toBeSigned(content: CertificateContent, nonce: Buffer, authority
 /** The certificate as it stands in a `-cert.pub` file. `signature`: as `sshSignature` writes it. */
 export function certificateLine(content: CertificateContent, signed: Buffer, signature: Buffer): string {
   const blob = Buffer.concat([signed, wireString(signature)]);
-  return `${CERTIFICATE_TYPES[content.key.type]} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
+  return `${CERTIFICATE_TYPES.get(content.key.type)} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
 }
 
 /** A public key without its name: the fields that a certificate repeats. */

@@ -6,7 +6,7 @@ import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { fingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { contentEntry, SshCertificateApprovals } from './ssh-certificate-approvals.js';
@@ -45,7 +45,7 @@ export class SshCertificatesService {
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
     const key = readPublicKeyLine(order.publicKey);
-    if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable();
+    if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable(order.publicKey);
     const { keyId, principals, validAfter, validBefore } = order;
     if (validAfter >= validBefore) {
       const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
@@ -144,8 +144,11 @@ function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefor
   throw new Problem('malformed', 'ssh-ca.renewal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-function uncertifiable(): Problem {
-  const detail = 'must be an Ed25519, RSA or ECDSA public key of the form TYPE BASE64';
+function uncertifiable(publicKey: string): Problem {
+  const isKey = readPublicKeyLine(publicKey) !== undefined;
+  const detail = isKey
+    ? 'must be an Ed25519, RSA or ECDSA key; the others get no certificate'
+    : publicKeyFault(publicKey);
   return new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
     errors: [{ pointer: '/publicKey', detail }],
   });

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -10,6 +11,7 @@ import {
   Matches,
   MaxLength,
 } from 'class-validator';
+import { trimEndOf } from '../../formats/encoding/trim-end.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-authority.entity.js';
 import type { Pushed } from './revocation-push.service.js';
@@ -48,6 +50,7 @@ export class RevokeSshCertificateBody {
   kind: RevocationKind;
 
   /** Serial in decimal, key id, or public key. @example "17" */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? withoutLineEnd(value) : value))
   @IsString()
   @MaxLength(20_000)
   @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
@@ -91,4 +94,9 @@ export class PushedView implements Pushed {
 
 export class PushedList {
   items: PushedView[];
+}
+
+/** A .pub file ends with a line end, which is no part of the key. */
+function withoutLineEnd(text: string): string {
+  return trimEndOf(trimEndOf(text, '\n'), '\r');
 }

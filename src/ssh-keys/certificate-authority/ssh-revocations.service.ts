@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { publicKeyFault, readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
 import type { CertificateKind } from './ssh-certificate.js';
@@ -76,8 +76,9 @@ export class SshRevocationsService {
 function lineOf(publicKey: string): string {
   const key = readPublicKeyLine(publicKey);
   if (key !== undefined) return `${key.type} ${key.blob.toString('base64')}`;
-  const errors = [{ pointer: '/value', detail: 'is no public key of the form TYPE BASE64' }];
-  throw new Problem('malformed', 'ssh-key.unreadable', '/value: is no public key of the form TYPE BASE64.', { errors });
+  const detail = publicKeyFault(publicKey);
+  const errors = [{ pointer: '/value', detail }];
+  throw new Problem('malformed', 'ssh-key.unreadable', `/value: ${detail}.`, { errors });
 }
 
 function missing(): Problem {

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { keyBitsOf, fingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, publicKeyFault, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 
@@ -33,10 +33,11 @@ export class SshKeysService {
    */
   async enter(caller: Caller, { publicKey, owner, custody }: KnownSshKey, use?: IdempotentUse): Promise<string> {
     const read = readPublicKeyLine(publicKey);
-    if (read === undefined)
-      throw new Problem('malformed', 'ssh-key.unreadable', '/publicKey: is no public key of the form TYPE BASE64.', {
-        errors: [{ pointer: '/publicKey', detail: 'is no public key of the form TYPE BASE64' }],
-      });
+    if (read === undefined) {
+      const detail = publicKeyFault(publicKey);
+      const errors = [{ pointer: '/publicKey', detail }];
+      throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, { errors });
+    }
     const fingerprint = fingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
       // A key that was known before has another id than the one that the use stands for.

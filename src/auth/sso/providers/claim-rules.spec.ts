@@ -64,6 +64,7 @@ describe('a claim that is elsewhere', () => {
 describe('the e-mail address of a new account', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['is written in one way', { email: ' Ada@Example.ORG' }, 'ada@example.org'],
+    ['may be the first of a list', { emails: ['ada@example.org', 'other@example.org'] }, 'ada@example.org'],
     ['may be verified', { email: 'ada@example.org', email_verified: true }, 'ada@example.org'],
     ['may be one of which the provider says nothing', { mail: ['ada@example.org'] }, 'ada@example.org'],
   ])('%s', (_, claims, address) => expect(addressOf(claims)).toBe(address));

@@ -55,9 +55,13 @@ function valueAt(claims: unknown, path: string, depth = 0): unknown {
   return undefined;
 }
 
-/** Claims with an e-mail address: OIDC; LDAP's mail by name and by OID; X.500's emailAddress (Keycloak); WS-Federation (Entra ID). */
+/**
+ * Claims with an e-mail address: OIDC; the list of Azure AD B2C; LDAP's mail by name and by OID; X.500's emailAddress (Keycloak); WS-Federation
+ * (Entra ID). No user name is one, though it may look like it (`preferred_username`, `upn`): many providers let people choose it.
+ */
 const ADDRESS_CLAIMS = [
   'email',
+  'emails',
   'mail',
   'urn:oid:0.9.2342.19200300.100.1.3',
   'urn:oid:1.2.840.113549.1.9.1',

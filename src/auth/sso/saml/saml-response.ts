@@ -7,7 +7,10 @@ export interface SamlResponse {
   readonly xml: string;
   /** Id of the request that it claims to answer. */
   readonly inResponseTo: string;
+  /** '' where it is absent. */
   readonly destination: string;
+  /** The response itself is signed, and not the assertion alone. */
+  readonly isSigned: boolean;
   /** It has an EncryptedAssertion (SAML core section 2.3.4). */
   readonly isEncrypted: boolean;
 }
@@ -27,17 +30,30 @@ export function readSamlResponse(encoded: string | undefined): SamlResponse {
     xml,
     inResponseTo: attributeOf(root, 'InResponseTo'),
     destination: attributeOf(root, 'Destination'),
+    isSigned: signedReferences(xml).some((uri) => uri === '' || uri === `#${attributeOf(root, 'ID')}`),
     isEncrypted,
   };
 }
 
-/** Checks that response and signed assertion are addressed to us, and that every Issuer in them is the provider that was asked. */
+function signedReferences(xml: string): string[] {
+  return Array.from(
+    xml.matchAll(/\bURI\s*=\s*(?:"([^"]*)"|'([^']*)')/g),
+    ([, double, single]) => double ?? single ?? '',
+  );
+}
+
+/**
+ * Checks that response and signed assertion are addressed to us, and that every Issuer in them is the provider that was asked. A response that is not
+ * signed itself may go without a Destination (SAML bindings, section 3.5.5.2): the signed assertion names its Recipient.
+ */
 export function assertAddressedTo(
-  { xml, destination, inResponseTo }: SamlResponse,
+  { xml, destination, isSigned, inResponseTo }: SamlResponse,
   profile: Profile,
   { acsUrl, entityId }: { acsUrl: string; entityId: string },
 ): void {
-  if (!isSameAddress(destination, acsUrl)) throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
+  const mayBeAbsent = destination === '' && !isSigned;
+  if (!mayBeAbsent && !isSameAddress(destination, acsUrl))
+    throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   const issuers = Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, issuer]) => issuer);
   const expected = entityId.replaceAll('&', '&amp;');
   if (profile.issuer !== entityId || issuers.length === 0 || issuers.some((issuer) => issuer !== expected)) {

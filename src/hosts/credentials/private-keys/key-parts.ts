@@ -1,5 +1,6 @@
 import { createECDH, createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { unreadable } from './private-key-fault.js';
+import { ownMember } from '../../../formats/encoding/own-member.js';
 
 const P256 = { crv: 'P-256', name: 'prime256v1', bytes: 32 };
 const P384 = { crv: 'P-384', name: 'secp384r1', bytes: 48 };
@@ -26,7 +27,7 @@ export function ed25519Key(seed: Buffer): KeyObject {
 
 /** @param curve name of RFC 5656 section 10.1. @param scalar big-endian, with or without leading zeros. */
 export function ecKey(curve: string, scalar: Buffer): KeyObject {
-  const known = CURVES[curve];
+  const known = ownMember(CURVES, curve);
   if (known === undefined) throw unreadable('names no curve that SSH has');
   const d = padded(scalar, known.bytes);
   const ecdh = createECDH(known.name);

@@ -67,6 +67,7 @@ describe('a query', () => {
     ['', 1, /name of a field/],
     ['level>=WORST', 8, /one of NONE/],
     ['colour=red', 1, /no field colour/],
+    ['constructor=red', 1, /no field constructor/],
     ['family=RSA and bits<many', 21, /whole number/],
     ['family=RSA bits<1', 12, /"and", "or" or the end/],
     ['(family=RSA', 12, /expected \)/],

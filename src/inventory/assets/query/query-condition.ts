@@ -3,6 +3,7 @@ import { ASSET_KINDS, ASSET_STATES } from '../../model/asset-kind.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 import { truncate } from '../../../platform/text/truncate.js';
+import { ownMember } from '../../../formats/encoding/own-member.js';
 
 /**
  * When a place (`o`) of a source (`i`) was last confirmed. A source of whole documents confirms all that it does not miss each time it
@@ -110,7 +111,7 @@ function conditionOf(tree: QueryTree, context: Context): string {
 }
 
 function compare({ field, operator, values }: Comparison, context: Context): string {
-  const known = FIELDS[field.text.toLowerCase()];
+  const known = ownMember(FIELDS, field.text.toLowerCase());
   if (known === undefined)
     throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; there are ${QUERY_FIELDS}`);
   return `(${known(operator, values, context)})`;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../../platform/errors/problem.js';
-import { readPublicKeyLine } from '../../../formats/ssh/public-key.js';
+import { publicKeyFault, readPublicKeyLine } from '../../../formats/ssh/public-key.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
 import type { Account } from '../model/rotation-target.entity.js';
@@ -57,10 +57,11 @@ export class RotationPlanner {
       case 'host':
         return undefined;
       case 'human': {
-        const key = readPublicKeyLine(order.publicKey ?? '');
+        const given = order.publicKey ?? '';
+        const key = readPublicKeyLine(given);
         if (key !== undefined && !(old.blob?.equals(key.blob) ?? false))
           return this.custody.known(key, old.owner, 'human');
-        const detail = 'is no public key of the form TYPE BASE64, or the one that is to go';
+        const detail = key === undefined ? publicKeyFault(given) : 'is the key that is to go';
         throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
           errors: [{ pointer: '/publicKey', detail }],
         });
