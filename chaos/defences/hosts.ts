@@ -189,7 +189,7 @@ export const HOSTS: readonly Mutation[] = [
   {
     finding: 10,
     defence: 'a host that is looked at only is not written to',
-    file: 'src/hosts/connections/host-changes.service.ts',
+    file: 'src/hosts/connections/ssh-connections.service.ts',
     text: '    await this.assertManaged(hostId);',
     instead: '',
     spec: PUSH,

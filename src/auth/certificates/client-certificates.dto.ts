@@ -75,7 +75,11 @@ export class ClientCertificateMembers {
 /** Either certificates of the client itself (`certificates`, or `jwks` with `x5c`), or trust anchors with the one subject. */
 export class ClientCertificatesBody extends ClientCertificateMembers {
   /** In place of `certificates`: a JWK Set of public keys, each with its certificate first in `x5c`. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', x5c: ['MIIB…'] }] },
+  })
   @IsOptional()
   @IsObject()
   @JsonAtMost(MAX_KEY_SET_BYTES)
@@ -104,7 +108,7 @@ export function certificateOrderOf(
 export class RegisteredCertificateView {
   /** SHA-256 of its DER, base64url (`x5t#S256`). @example bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2 */
   sha256: string;
-  /** @example CN=deploy,O=Example Ltd,C=GB */
+  /** @example "CN=deploy,O=Example Ltd,C=GB" */
   subject: string;
   notAfter: Date;
 

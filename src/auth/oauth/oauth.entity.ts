@@ -13,7 +13,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
 /** A program that gets tokens at /oauth/token. Its id is the client_id. */
 @Entity('oauth_client')
 @Check(
-  'oauth_client_proof',
+  'oauth_client_keys',
   `(auth_method IS NOT NULL) = (keys IS NOT NULL OR certificate_rule IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)`,
 )
 export class OAuthClient {

@@ -15,13 +15,13 @@ export class ClientCertificates1798000042400 implements MigrationInterface {
         `);
     await queryRunner.query(`ALTER TABLE "oauth_client" DROP CONSTRAINT "oauth_client_keys"`);
     await queryRunner.query(`
-            ALTER TABLE "oauth_client" ADD CONSTRAINT "oauth_client_proof"
+            ALTER TABLE "oauth_client" ADD CONSTRAINT "oauth_client_keys"
             CHECK ((auth_method IS NOT NULL) = (keys IS NOT NULL OR certificate_rule IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)) NOT VALID
         `);
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`ALTER TABLE "oauth_client" DROP CONSTRAINT "oauth_client_proof"`);
+    await queryRunner.query(`ALTER TABLE "oauth_client" DROP CONSTRAINT "oauth_client_keys"`);
     // What is left of such a client authenticates by nothing.
     await queryRunner.query(`
             UPDATE "oauth_client" SET auth_method = 'private_key_jwt', keys = '[]', revoked_at = coalesce(revoked_at, now())
