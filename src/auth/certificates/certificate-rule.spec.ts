@@ -9,7 +9,7 @@ import {
 import { createHash, KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
-import { acceptedPath } from './accepted-path.js';
+import { acceptedPath } from './certificate-path.js';
 import { type CertificateOrder, factsOf, methodOf, ruleOf } from './certificate-rule.js';
 
 const NOW = new Date('2026-11-27T12:00:00Z');

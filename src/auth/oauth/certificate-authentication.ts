@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
-import { acceptedPath } from '../certificates/accepted-path.js';
 import { CertificateRefused } from '../certificates/certificate-checks.js';
+import { acceptedPath } from '../certificates/certificate-path.js';
 import { ClientCertificates } from '../possession/client-certificate.js';
-import { OAuthClient } from './oauth.entity.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError, unknownClient } from './oauth-error.js';
+import { OAuthClient } from './oauth.entity.js';
 
 /**
  * Authenticates clients by the certificate that they show in TLS (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of

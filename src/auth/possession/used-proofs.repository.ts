@@ -1,6 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { DataSource } from 'typeorm';
+import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A proof of possession that was accepted: a client assertion or a DPoP proof. It is not accepted again. */
+@Entity('used_proof')
+@Index('used_proof_expires', ['expiresAt'])
+export class UsedProof {
+  /** SHA-256 of the kind of proof, of whose it is, and of its `jti`. */
+  @PrimaryColumn('bytea')
+  hash: Buffer;
+
+  /** From then on it is refused as too old. */
+  @Column('timestamptz')
+  expiresAt: Date;
+}
 
 /** What makes a proof one of a kind: `jti` is unique only among the proofs of one key or client. */
 export interface ProofName {

@@ -1,9 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import { DataSource } from 'typeorm';
+import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
+
+/** Recent attempts of one kind, under a keyed hash: the text that people typed is not stored. */
+@Entity('attempt_count')
+@Index('attempt_count_updated', ['updatedAt'])
+export class AttemptCount {
+  @PrimaryColumn('bytea')
+  key: Buffer;
+
+  @Column('int')
+  attempts: number;
+
+  @Column('timestamptz')
+  blockedUntil: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}
 
 interface Rule {
   /** Attempts without a wait. */

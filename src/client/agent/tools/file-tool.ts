@@ -36,3 +36,8 @@ export interface FileTool {
   /** Undefined when the file cannot be checked without authorities. Succeeds with exit code 0 and `expected` in its output. */
   verify(order: FileOrder): (ToolCall & { readonly expected: string }) | undefined;
 }
+
+/** PKCS #11 URI of a private key by its name (RFC 7512), for OpenSSL's engine and the tools that use it. */
+export function privateKeyUri(key: string): string {
+  return `pkcs11:object=${encodeURIComponent(key)};type=private`;
+}

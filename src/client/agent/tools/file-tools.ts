@@ -1,6 +1,5 @@
-import type { FileTool } from './file-tool.js';
+import { type FileTool, privateKeyUri } from './file-tool.js';
 import { kernelModule } from './kernel-module.js';
-import { privateKeyUri } from './key-uri.js';
 
 const osslsigncode: FileTool = {
   extensions: ['.exe', '.dll', '.sys', '.msi', '.cab', '.cat'],

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import type { FileOrder, FileTool } from './file-tool.js';
-import { privateKeyUri } from './key-uri.js';
+import { type FileOrder, type FileTool, privateKeyUri } from './file-tool.js';
 
 /** Ends a module that is signed (Linux, include/linux/module_signature.h). */
 const MAGIC = Buffer.from('~Module signature appended~\n');
