@@ -9,6 +9,7 @@ import { type Operation, operationsOf, shippedDocument } from '../support/api-do
 import { digestOf } from '../support/signing.js';
 import { register } from './people.js';
 import { newTrust, openWorkloadStage, runOf } from './workload-calls.js';
+import { selfSigned } from '../support/openssl.js';
 
 /** Operations whose path has the id of a resource. */
 const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
@@ -150,6 +151,7 @@ const OWNED: Record<string, Collection> = {
     refused: { status: 403, code: 'oauth-client.beyond-caller' },
     bodies: {
       replaceOAuthClientKeys: { jwks: { keys: [generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })] } },
+      replaceOAuthClientCertificates: { certificates: [selfSigned()] },
     },
     forAll: ['revokeOAuthClient'],
   },

@@ -12,6 +12,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
 import { atKnownAddress } from './people.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
+import { selfSigned } from '../support/openssl.js';
 
 let stage: Stage;
 let service: Service;
@@ -46,12 +47,6 @@ async function signIn(): Promise<{ status: number; code: string }> {
 
 async function testFinds(): Promise<{ ok: boolean; findings: { check: string; ok: boolean; detail: string }[] }> {
   return (await service.call('POST', '/api/settings/identity-providers/test/main', { key: apiKey })).body;
-}
-
-function selfSigned(...args: string[]): string {
-  const subject = ['-subj', '/CN=other', '-days', '9', '-keyout', '/dev/null'];
-  const all = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...args];
-  return execFileSync('openssl', all, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
 }
 
 /** Whether the library that verifies at sign-in takes them. */

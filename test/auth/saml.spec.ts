@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
@@ -10,6 +9,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
 import { atKnownAddress, me } from './people.js';
 import { postResponse, putProvider, redeem as redeemAt, responseFrom, ticketIn } from './saml-calls.js';
+import { selfSigned } from '../support/openssl.js';
 
 const ACCOUNTS: SamlAccount[] = [
   { uid: 'ada', email: 'ada@saml.example', groups: ['staff', 'release'] },
@@ -234,10 +234,4 @@ function wrapped(xml: string): string {
 function beside(xml: string): string {
   const [assertion = ''] = ASSERTION.exec(xml) ?? [];
   return xml.replace(assertion, forged(assertion) + assertion);
-}
-
-function selfSigned(): string {
-  const subject = ['-subj', '/CN=other', '-days', '1', '-keyout', '/dev/null'];
-  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject];
-  return execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
 }

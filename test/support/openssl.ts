@@ -47,3 +47,10 @@ export class Openssl {
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
+
+/** A certificate that has signed itself, as PEM: of a new RSA key, unless other arguments of `openssl req` say otherwise. */
+export function selfSigned(...args: string[]): string {
+  const subject = ['-subj', '/CN=other', '-days', '9', '-keyout', '/dev/null'];
+  const all = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...args];
+  return execFileSync('openssl', all, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+}
