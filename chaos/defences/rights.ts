@@ -83,9 +83,9 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 5,
     defence: 'a vote of a requester that is in the table is not counted',
-    file: 'src/approvals/approvals.service.ts',
-    text: `const COUNTS = \`NOT \${isRequester('v.user_id::text')}\`;`,
-    instead: `const COUNTS = 'true';`,
+    file: 'src/approvals/decisions/voting.service.ts',
+    text: `AND v.hash = a.hash AND NOT \${isRequester('v.user_id::text')} AND`,
+    instead: 'AND v.hash = a.hash AND',
     spec: WHO_COUNTS,
     test: 'even when the rows of the vote are there',
   },
