@@ -84,9 +84,9 @@ export const LOG: readonly Mutation[] = [
   {
     finding: 17,
     defence: 'a checkpoint in the database counts only with the signature of the key of the log',
-    file: SEQUENCER,
-    text: 'if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;',
-    instead: 'if (size === 0 || isCurrent) return;',
+    file: 'src/verifier/log-verifier.ts',
+    text: `if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');`,
+    instead: '',
     spec: REWRITTEN,
     test: 'an inserted checkpoint is not one of the log',
   },

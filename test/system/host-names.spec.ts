@@ -89,8 +89,11 @@ describe('names', () => {
 });
 
 describe('in the profile dev', () => {
-  it('the service listens on this machine alone, unless somebody says otherwise', () => {
-    expect(new URL(local.url).hostname).toBe('127.0.0.1');
+  it('the service listens on this machine alone, unless somebody says otherwise', async () => {
+    // Another address of this machine: a server on all of them answers there.
+    const address = '127.0.0.2';
+    expect((await callAs('localhost', open, { address })).status).toBe(401);
+    await expect(callAs('localhost', local, { address })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it.skipIf(outside === undefined)('and is not reached from outside', async () => {
