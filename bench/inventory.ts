@@ -5,7 +5,7 @@ import { get, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LARGE_BODY_MEMORY_BYTES } from '../src/platform/http/bodies/body-memory.js';
+import { LARGE_BODY_MEMORY_BYTES } from '../src/platform/http/bodies/body-limits.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { BareTable, fill, middle, seconds } from './inventory/copy-limits.js';

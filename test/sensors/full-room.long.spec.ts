@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LARGE_BODY_MEMORY_BYTES } from '../../src/platform/http/bodies/body-memory.js';
+import { LARGE_BODY_MEMORY_BYTES } from '../../src/platform/http/bodies/body-limits.js';
 import { about, algorithm, bom } from '../inventory/documents.js';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
 import { dueBytes, PACE } from '../bodies/arriving-bodies.js';
-import { LARGEST_BODY_BYTES } from '../bodies/body-memory.js';
+import { LARGEST_BODY_BYTES } from '../bodies/body-limits.js';
 import type { GracefulShutdown } from './graceful-shutdown.js';
 
 const LOOK_AGAIN_MS = 1000;
