@@ -184,8 +184,8 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     const { body: first } = await service.call('POST', path, { key: leaver.accessToken, body: order() });
     await field.ask('PATCH', `/api/settings/users/${leaver.id}`, { roles: ['viewer'] });
     assertProblem(await renew(first.certificate), { status: 403, code: 'ssh-renewal.paused' });
-    const told = () => stage.sql<{ name: string }>(`SELECT subject_name AS name FROM alert`);
-    await until('an alert about the host', 20, async () => (await told()).some(({ name }) => name === first.keyId));
+    const alerts = () => stage.sql<{ name: string }>(`SELECT subject_name AS name FROM alert`);
+    await until('an alert about the host', 20, async () => (await alerts()).some(({ name }) => name === first.keyId));
     expect(await renew((await issue()).certificate)).toMatchObject({ status: 201 });
   });
 

@@ -1,6 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject, IsOptional, IsString, Length } from 'class-validator';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
+import { MAX_KEY_SET_BYTES } from '../key-sets/key-set.js';
 import {
   type CertificateOrder,
   type CertificateRule,
@@ -10,7 +11,6 @@ import {
 
 const MAX_PEM_LENGTH = 16 * 1024;
 const MAX_SUBJECT_LENGTH = 1000;
-const MAX_KEY_SET_BYTES = 64 * 1024;
 
 /** Members of a body that name certificates of a client, or who issues them and the one subject that the certificate has. */
 export class ClientCertificateMembers {

@@ -2,6 +2,9 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { isCostlyKey } from '../../formats/asn1/key-cost.js';
 import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
 
+/** JSON of a key set that somebody registers. */
+export const MAX_KEY_SET_BYTES = 64 * 1024;
+
 const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const;

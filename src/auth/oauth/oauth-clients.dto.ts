@@ -13,7 +13,7 @@ import {
 import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { thumbprintsOf } from '../key-sets/key-set.js';
+import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
 import type { CertificateOrder } from '../certificates/certificate-rule.js';
 import {
   ClientCertificateMembers,
@@ -35,7 +35,6 @@ const AUTH_METHODS = [
   'none',
 ] as const;
 type AuthMethod = (typeof AUTH_METHODS)[number];
-const MAX_KEY_SET_BYTES = 64 * 1024;
 /** The public key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEYS = {
   keys: [
