@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seconds, withClient } from '../bench/inventory/copy-limits.js';
 import { documentOf } from '../bench/inventory/documents.js';
-import type { Service } from '../test/support/service.js';
+import { runToEnd, type Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { ENDING, fillInventory, LABELS, ODD_NAMES } from './growth/fill.js';
 import { Findings } from './support/findings.js';
@@ -173,6 +173,8 @@ try {
   const total = await fillInventory(stage.databaseUrl, ASSETS, (line) =>
     say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s ${line}`),
   );
+  // An inventory of this size has search indexes; a worker makes them within an hour.
+  await runToEnd(['migrate'], stage.settings);
   say(`${total.toLocaleString('en')} assets`);
   await sizes(total);
   for (const query of PAGES) await within(`page ${query}`, () => `/api/assets${query}`);

@@ -29,6 +29,7 @@ import { Asset } from './assets/asset.entity.js';
 import { AssetsController } from './assets/assets.controller.js';
 import { AssetPages } from './assets/asset-pages.reader.js';
 import { AssetsReader } from './assets/assets.reader.js';
+import { SearchIndexer } from './assets/search-indexer.service.js';
 import { BomLinkController } from './bom-link/bom-link.controller.js';
 import { BomLinkExport, BomLinkRefs, BomLinksReader } from './bom-link/bom-links.reader.js';
 import { BomExporter } from './exports/bom-export.js';
@@ -150,6 +151,6 @@ export class InventoryModule {}
 /** The background work of the inventory. */
 @Module({
   imports: [InventoryModule],
-  providers: [CountReconcilerSchedule, FoundAssetsConsumer, Rereader, SnapshotSchedule, SourceCounter],
+  providers: [CountReconcilerSchedule, FoundAssetsConsumer, Rereader, SearchIndexer, SnapshotSchedule, SourceCounter],
 })
 export class InventoryWorkerModule {}

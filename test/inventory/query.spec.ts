@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
@@ -55,8 +56,24 @@ describe('a query', () => {
   });
 });
 
-describe('a part of a text', () => {
+/** As it finds an inventory that has grown large, by what ANALYZE says of such tables. */
+async function workerMakesIndexes(): Promise<void> {
+  await stage.sql(`UPDATE pg_class SET reltuples = 300000 WHERE relname IN ('asset', 'asset_occurrence')`);
+  await stage.start({ role: 'worker' });
+  await until('the search indexes are made', 30, async () => {
+    const made = await stage.sql(
+      `SELECT FROM pg_index WHERE indisvalid AND indexrelid::regclass::text IN ('asset_name_text', 'asset_occurrence_location_text')`,
+    );
+    return made.length === 2;
+  });
+}
+
+describe.each([
+  { inventory: 'small, whose texts are read', grow: () => Promise.resolve() },
+  { inventory: 'large, whose texts a worker has indexed', grow: workerMakesIndexes },
+])('a part of a text in an inventory that is $inventory,', ({ grow }) => {
   beforeAll(async () => {
+    await grow();
     const odd = ['100%_done', '100 per cent done', 'ключ подписи', 'schlüssel', '§', String.raw`a\b`, 'ab'];
     const components = odd.map((name, index) =>
       material(name, { type: 'token', id: `odd ${name}` }, `rack-${index}_a:/srv/100%`),

@@ -45,6 +45,8 @@ export async function onFilledSchema(adminUrl, work) {
     const client = await connected(url.href);
     try {
       await fill(client);
+      // Once more: only tables that look large have all their indexes.
+      await migrate(url.href);
       return await work(client);
     } finally {
       await client.end();

@@ -216,12 +216,12 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
   });
 }
 
-/** Without these indexes searches are right, and slow once the inventory is large. */
+/** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
   const missing = await missingSearchIndexes(app.get(DataSource));
-  if (missing.length === 0) return [ok('search', 'parts of names and places are found by index')];
+  if (missing.length === 0) return [ok('search', 'parts of names and places are found soon enough')];
   const detail = `the database has no index ${missing.map(({ name }) => name).join(', ')}`;
-  return [warn('search', detail, 'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator, then migrate again')];
+  return [warn('search', detail, 'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator; migrate again, or wait an hour')];
 }
 
 /** The disk of this machine; that of the database is for who runs the database. */

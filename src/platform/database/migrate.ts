@@ -20,23 +20,41 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const RECONCILE = `UPDATE job_lease SET last_success_at = NULL WHERE name LIKE 'reconcile-%'`;
 
 /**
- * Applies the migrations that are missing and answers their names. A second process waits. The lock is that of a transaction, so that a pool of
- * connections in between changes nothing, and it is tried instead of waited for: a statement that waits holds a snapshot, and an index
- * that is made concurrently waits for that in turn.
+ * Applies the migrations that are missing and answers their names.
  *
  * @param says what takes long, one line each.
  */
-export async function migrateDatabase(config: Config, says: (line: string) => void): Promise<string[]> {
-  // A migration may take longer than any query of the service may.
+export function migrateDatabase(config: Config, says: (line: string) => void): Promise<string[]> {
+  return changeSchema(config, says, async (db) => {
+    const applied = await applyAll(db, says);
+    if (applied.length > 0) await db.query(RECONCILE);
+    await makeSearchIndexes(db, says);
+    return applied;
+  });
+}
+
+/** Makes the search indexes that the inventory has grown to need, beside the load. @param says as for migrations. */
+export function growSearchIndexes(config: Config, says: (line: string) => void): Promise<void> {
+  return changeSchema(config, says, (db) => makeSearchIndexes(db, says));
+}
+
+/**
+ * Does what changes the schema; a second process waits. The lock is that of a transaction, so that a pool of connections in between changes
+ * nothing, and it is tried instead of waited for: a statement that waits holds a snapshot, and an index that is made concurrently waits for that
+ * in turn.
+ */
+async function changeSchema<Result>(
+  config: Config,
+  says: (line: string) => void,
+  work: (db: DataSource) => Promise<Result>,
+): Promise<Result> {
+  // It may take longer than any query of the service may.
   const extra = { Client: databaseClient(config), lock_timeout: LOCK_TIMEOUT_MS };
   const db = await onAnyHost(config, () => new DataSource({ ...dataSourceOptions(config), extra }).initialize());
   const keeper = db.createQueryRunner();
   try {
     await lock(keeper, says);
-    const applied = await applyAll(db, says);
-    if (applied.length > 0) await db.query(RECONCILE);
-    await makeSearchIndexes(db, says);
-    return applied;
+    return await work(db);
   } finally {
     if (keeper.isTransactionActive) await keeper.rollbackTransaction().catch(() => undefined);
     await keeper.release();

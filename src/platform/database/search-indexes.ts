@@ -9,6 +9,12 @@ export interface SearchIndex {
   readonly where?: string;
 }
 
+/**
+ * Rows of a table from which on its search index is made. Up to here a search that reads every text takes about as long as people wait for any page
+ * (docs/performance.md), while each new text costs the index some forty entries: taking a document in would take up to twice as long.
+ */
+export const MIN_INDEXED_ROWS = 300_000;
+
 /** Texts of which any part can be searched for (`name=*example*`), by their trigrams (PostgreSQL manual, pg_trgm). */
 const SEARCH_INDEXES: readonly SearchIndex[] = [
   { name: 'asset_name_text', table: 'asset', column: 'name' },
@@ -26,17 +32,20 @@ const MISSING = [
 ].join(' ');
 
 /**
- * Makes the search indexes that are missing or were broken off. They are no migration: the extension that they need may come later, or never,
- * and the service does without them.
+ * Makes the search indexes that are missing or were broken off, of the tables that are large enough to need them. They are no migration: a table
+ * grows into its index, and the extension that they need may come later, or never; the service does without them.
  *
  * @param says what takes long, or is not possible, one line each.
  */
 export async function makeSearchIndexes(db: DataSource, says: (line: string) => void): Promise<void> {
+  const absent = await absentSearchIndexes(db);
+  if (absent.length === 0) return;
   const runner = db.createQueryRunner();
   try {
-    const missing = await missingSearchIndexes(db);
-    if (missing.length === 0) return;
+    // Also before they are needed: whoever may not have the extension is told when the product is set up, not when the inventory has grown.
     const schema = await trigramSchema(runner);
+    const missing = absent.filter(isNeeded);
+    if (missing.length === 0) return;
     // As a rule this is faster by a third than with what a server has set.
     await runner.query(`SET maintenance_work_mem = '256MB'`);
     for (const { name, table, column, where = '' } of missing) {
@@ -71,11 +80,27 @@ async function trigramSchema(runner: QueryRunner): Promise<string> {
   return row.schema;
 }
 
-/** Those that are not there, or not complete. */
+/** Those that are needed and not there, or not complete. */
 export async function missingSearchIndexes(db: DataSource): Promise<SearchIndex[]> {
-  const rows: { name: string }[] = await db.query(
-    'SELECT c.relname AS name FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE c.oid = ANY(SELECT to_regclass(n) FROM unnest($1::text[]) n) AND i.indisvalid',
-    [SEARCH_INDEXES.map(({ name }) => name)],
+  return (await absentSearchIndexes(db)).filter(isNeeded);
+}
+
+interface AbsentIndex extends SearchIndex {
+  /** Of its table, as PostgreSQL counted them when it last vacuumed or analyzed; -1 when it never did. */
+  readonly rows: number;
+}
+
+const isNeeded = ({ rows }: AbsentIndex) => rows >= MIN_INDEXED_ROWS;
+
+async function absentSearchIndexes(db: DataSource): Promise<AbsentIndex[]> {
+  const found: { name: string; rows: number }[] = await db.query(
+    `SELECT s.name, t.reltuples::float8 AS rows FROM unnest($1::text[], $2::text[]) AS s (name, "table")
+     JOIN pg_class t ON t.oid = to_regclass(s."table")
+     WHERE NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass(s.name) AND i.indisvalid)`,
+    [SEARCH_INDEXES.map(({ name }) => name), SEARCH_INDEXES.map(({ table }) => table)],
   );
-  return SEARCH_INDEXES.filter(({ name }) => !rows.some((row) => row.name === name));
+  return SEARCH_INDEXES.flatMap((index) => {
+    const absent = found.find(({ name }) => name === index.name);
+    return absent === undefined ? [] : [{ ...index, rows: absent.rows }];
+  });
 }
