@@ -82,6 +82,7 @@ export class SensorApiKey {
 
 /** A command for a sensor; sent in the answer to each heartbeat until the sensor reports how it ended. */
 @Entity('sensor_command')
+@Index('sensor_command_sensor', ['sensorId'])
 @Index('sensor_command_open', ['sensorId', 'id'], { where: 'ended_at IS NULL' })
 @Index('sensor_command_ended', ['endedAt'], { where: 'ended_at IS NOT NULL' })
 export class SensorCommand {

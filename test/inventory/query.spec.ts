@@ -62,9 +62,9 @@ async function workerMakesIndexes(): Promise<void> {
   await stage.start({ role: 'worker' });
   await until('the search indexes are made', 30, async () => {
     const made = await stage.sql(
-      `SELECT FROM pg_index WHERE indisvalid AND indexrelid::regclass::text IN ('asset_name_text', 'asset_occurrence_location_text')`,
+      `SELECT FROM pg_index WHERE indisvalid AND indexrelid::regclass::text ~ '^asset_(?:name_text|occurrence_location_(?:text|start))$'`,
     );
-    return made.length === 2;
+    return made.length === 3;
   });
 }
 

@@ -8,6 +8,7 @@ export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** A document that was accepted and is taken in later. Its body lies sealed in parts until it is. */
 @Entity('inventory_import')
+@Index('inventory_import_owner', ['ownerId', 'id'])
 @Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
 export class InventoryImport {
   @PrimaryColumn('uuid')

@@ -5,8 +5,9 @@ import { createIndexConcurrently } from './online-index.js';
 export interface SearchIndex {
   readonly name: string;
   readonly table: string;
-  readonly column: string;
-  readonly where?: string;
+  /** What follows the table in CREATE INDEX. @param schema that of the operator classes for trigrams */
+  columns(schema: string): string;
+  readonly needsTrigrams: boolean;
 }
 
 /**
@@ -15,14 +16,25 @@ export interface SearchIndex {
  */
 export const MIN_INDEXED_ROWS = 300_000;
 
-/** Texts of which any part can be searched for (`name=*example*`), by their trigrams (PostgreSQL manual, pg_trgm). */
+/** Any part of a text is searched for (`name=*example*`) by its trigrams (PostgreSQL manual, pg_trgm), the beginning of a place by a B-tree. */
 const SEARCH_INDEXES: readonly SearchIndex[] = [
-  { name: 'asset_name_text', table: 'asset', column: 'name' },
+  {
+    name: 'asset_occurrence_location_start',
+    table: 'asset_occurrence',
+    columns: () => `("left"(location, 32) text_pattern_ops) WHERE location <> ''`,
+    needsTrigrams: false,
+  },
+  {
+    name: 'asset_name_text',
+    table: 'asset',
+    columns: (schema) => `USING gin (name "${schema}".gin_trgm_ops)`,
+    needsTrigrams: true,
+  },
   {
     name: 'asset_occurrence_location_text',
     table: 'asset_occurrence',
-    column: 'location',
-    where: `WHERE location <> ''`,
+    columns: (schema) => `USING gin (location "${schema}".gin_trgm_ops) WHERE location <> ''`,
+    needsTrigrams: true,
   },
 ];
 
@@ -42,23 +54,32 @@ export async function makeSearchIndexes(db: DataSource, says: (line: string) => 
   if (absent.length === 0) return;
   const runner = db.createQueryRunner();
   try {
-    // Also before they are needed: whoever may not have the extension is told when the product is set up, not when the inventory has grown.
-    const schema = await trigramSchema(runner);
-    const missing = absent.filter(isNeeded);
-    if (missing.length === 0) return;
     // As a rule this is faster by a third than with what a server has set.
     await runner.query(`SET maintenance_work_mem = '256MB'`);
-    for (const { name, table, column, where = '' } of missing) {
-      says(`making the index ${name}; the service may run meanwhile`);
-      const columns = `USING gin ("${column}" "${schema}".gin_trgm_ops) ${where}`;
-      await createIndexConcurrently(runner, name, table, columns);
-    }
+    const [plain = [], byTrigrams = []] = [false, true].map((needs) =>
+      absent.filter(({ needsTrigrams }) => needsTrigrams === needs),
+    );
+    await makeEach(runner, plain, '', says);
+    // Also before they are needed: whoever may not have the extension is told when the product is set up, not when the inventory has grown.
+    if (byTrigrams.length > 0) await makeEach(runner, byTrigrams, await trigramSchema(runner), says);
     await runner.query('RESET maintenance_work_mem');
   } catch (error) {
     if (!(error instanceof NoTrigrams)) throw error;
     says(`${MISSING} ${error.message}`);
   } finally {
     await runner.release();
+  }
+}
+
+async function makeEach(
+  runner: QueryRunner,
+  absent: readonly AbsentIndex[],
+  schema: string,
+  says: (line: string) => void,
+): Promise<void> {
+  for (const index of absent.filter(isNeeded)) {
+    says(`making the index ${index.name}; the service may run meanwhile`);
+    await createIndexConcurrently(runner, index.name, index.table, index.columns(schema));
   }
 }
 

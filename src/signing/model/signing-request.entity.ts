@@ -43,6 +43,7 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
 @Index('signing_request_key', ['keyId', 'createdAt'], { where: 'NOT composed' })
 @Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
+@Index('signing_request_approval', ['approvalId'], { where: `status = 'PENDING_APPROVAL'` })
 @Index('signing_request_failed', ['id'], { where: `status = 'FAILED'` })
 @Index('signing_request_owner', ['ownerId', 'id'])
 @Index('signing_request_owner_failed', ['ownerId', 'id'], { where: `status = 'FAILED'` })

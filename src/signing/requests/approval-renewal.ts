@@ -55,11 +55,13 @@ export class ApprovalRenewal {
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
-    const requests = await tx.find(SigningRequest, {
-      where: { approvalId: id, status: 'PENDING_APPROVAL' },
-      order: { id: 'ASC' },
-      lock: { mode: 'pessimistic_write' },
-    });
+    // The status stands in the statement: the index is over these requests alone.
+    const requests = await tx
+      .createQueryBuilder(SigningRequest, 'r')
+      .where(`r.approval_id = :id AND r.status = 'PENDING_APPROVAL'`, { id })
+      .orderBy('r.id')
+      .setLock('pessimistic_write')
+      .getMany();
     const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(requests.map((request) => request.id)) });
     const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
     const held = requests.map((request) => ({ request, envelope: of.get(request.id) }));

@@ -13,7 +13,7 @@ import { guard } from './approving.js';
 import { hasTools, type RunningTool, ToolBench } from './tool-bench.js';
 
 /** The proof `npm run proof -- agent-waiting` waits longer. */
-const WAIT_MS = 20_000;
+const WAIT_MS = 6000;
 const KEY = 'waited-for';
 
 let certified: CertifiedStage;

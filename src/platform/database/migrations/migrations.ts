@@ -71,6 +71,8 @@ import { ReadingEditions1798000040200 } from './1798000040200-reading-editions.j
 import { OpenPgpStatements1798000041500 } from './1798000041500-openpgp-statements.js';
 import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity.js';
 import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
+import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
+import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -161,4 +163,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SshHostRenewals1798000042300,
   ClientCertificates1798000042400,
   QueuesByIndex1798000042500,
+  FoundByWhoseTheyAre1798000042600,
+  BeginningsOfPlacesWhenLarge1798000042700,
 ];
