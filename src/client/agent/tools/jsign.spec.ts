@@ -28,7 +28,7 @@ describe('scripts of Windows', () => {
     const tool = fileToolFor(file);
     expect(tool?.program).toBe('jsign');
     expect(tool?.verify({ ...ORDER, authorities: 'root.pem' })).toMatchObject({
-      unchecked: expect.stringContaining('no verifier'),
+      unchecked: expect.stringContaining('Get-AuthenticodeSignature'),
     });
   });
 
