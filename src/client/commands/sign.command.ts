@@ -84,8 +84,7 @@ async function inThemselves(invocation: Invocation, files: readonly KnownFile[])
   const signed = options['collect'] === true ? await signCollected(work, surroundings) : [];
   if (options['collect'] !== true)
     for (const { tool, signing } of work) signed.push(await signFile(tool, signing, surroundings));
-  for (const { file, program, verified } of signed)
-    if (!verified) note(`${program} did not check ${file}: name your certificate authority by --authorities FILE.`);
+  for (const { file, unchecked } of signed) if (unchecked !== undefined) note(`${file} was not checked: ${unchecked}`);
   const [first] = signed;
   const shown = signed.length === 1 ? first : { files: signed };
   print({ status: 'SIGNED', key: { name: key.name, version: key.version }, ...shown }, signed.map(({ file }) => file)); // prettier-ignore

@@ -17,24 +17,35 @@ interface ToolCall {
   readonly args: readonly string[];
 }
 
+/** A run of a verifier, which succeeds with exit code 0 and `expected` in its output. */
+export interface FileCheck extends ToolCall {
+  readonly expected: string;
+  /** Where the verifier does not come with the tool, or only its later versions read such files. */
+  readonly needs?: { readonly version: string; readonly toInstall: string };
+}
+
+/** Why a file is not checked, or what it takes. */
+export interface Unchecked {
+  readonly unchecked: string;
+}
+
 /** A program of others that signs files of one kind, and checks them. */
 export interface FileTool {
   /** Extensions of the files, with the dot. */
   readonly extensions: readonly string[];
   readonly program: string;
-  /** The package of Debian and Ubuntu. */
-  readonly packages: string;
+  /** Where the tool comes from, as words after its name and a colon. */
+  readonly toInstall: string;
   /** Whether the tool writes into the file that it is given: it then gets a copy. */
   readonly writesInPlace: boolean;
   /** Whether the tool asks for the same digest when it is run again on the same file. Others write the time into what they sign. */
   readonly isRepeatable: boolean;
-  /** Makes what the tool signs of the file, where that is not the file itself. */
+  /** Makes what the tool signs of the file, where that is not the file itself. Refuses a file whose signature would not hold. */
   prepare?(order: FileOrder): Promise<void>;
   sign(order: FileOrder): ToolCall;
   /** Makes the signed file of what the tool wrote, where that is not the file itself. */
   finish?(order: FileOrder): Promise<void>;
-  /** Undefined when the file cannot be checked without authorities. Succeeds with exit code 0 and `expected` in its output. */
-  verify(order: FileOrder): (ToolCall & { readonly expected: string }) | undefined;
+  verify(order: FileOrder): FileCheck | Unchecked;
 }
 
 /** PKCS #11 URI of a private key by its name (RFC 7512), for OpenSSL's engine and the tools that use it. */

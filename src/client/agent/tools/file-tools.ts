@@ -1,10 +1,11 @@
 import { type FileTool, privateKeyUri } from './file-tool.js';
+import { powershell, windowsScript } from './jsign.js';
 import { kernelModule } from './kernel-module.js';
 
 const osslsigncode: FileTool = {
   extensions: ['.exe', '.dll', '.sys', '.msi', '.cab', '.cat'],
   program: 'osslsigncode',
-  packages: 'osslsigncode libengine-pkcs11-openssl',
+  toInstall: 'apt install osslsigncode libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: false,
   sign: ({ file, out, key, chain }) => ({
@@ -27,14 +28,14 @@ const osslsigncode: FileTool = {
   }),
   verify: ({ out, authorities }) =>
     authorities === undefined
-      ? undefined
+      ? { unchecked: 'name your certificate authority by --authorities FILE.' }
       : { program: 'osslsigncode', args: ['verify', '-CAfile', authorities, '-in', out], expected: 'Succeeded' },
 };
 
 const sbsign: FileTool = {
   extensions: ['.efi'],
   program: 'sbsign',
-  packages: 'sbsigntool libengine-pkcs11-openssl',
+  toInstall: 'apt install sbsigntool libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: false,
   sign: ({ file, out, key, chain }) => ({
@@ -51,7 +52,7 @@ const sbsign: FileTool = {
 const jarsigner: FileTool = {
   extensions: ['.jar', '.war', '.ear'],
   program: 'jarsigner',
-  packages: 'default-jdk-headless',
+  toInstall: 'apt install default-jdk-headless',
   writesInPlace: true,
   isRepeatable: false,
   sign: ({ out, key }) => ({
@@ -82,7 +83,7 @@ const jarsigner: FileTool = {
 const apksigner: FileTool = {
   extensions: ['.apk'],
   program: 'apksigner',
-  packages: 'apksigner',
+  toInstall: 'apt install apksigner',
   writesInPlace: false,
   isRepeatable: true,
   sign: ({ file, out, key }) => ({
@@ -115,7 +116,15 @@ const apksigner: FileTool = {
   }),
 };
 
-const TOOLS: readonly FileTool[] = [osslsigncode, sbsign, jarsigner, apksigner, kernelModule];
+const TOOLS: readonly FileTool[] = [
+  osslsigncode,
+  sbsign,
+  jarsigner,
+  apksigner,
+  kernelModule,
+  powershell,
+  windowsScript,
+];
 
 /** The tool for a file, by its extension; undefined for files that have no signature of their own kind. */
 export function fileToolFor(file: string): FileTool | undefined {

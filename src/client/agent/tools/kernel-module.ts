@@ -29,7 +29,7 @@ function signedFilesOf(order: FileOrder): string[] {
 export const kernelModule: FileTool = {
   extensions: ['.ko'],
   program: 'openssl',
-  packages: 'openssl libengine-pkcs11-openssl',
+  toInstall: 'apt install openssl libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: true,
   prepare: async (order) => writeFile(contentOf(order), withoutModuleSignature(await readFile(order.file))),

@@ -8,7 +8,7 @@ import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../exec/tool
 import type { NotedOrders } from '../collect/noted-orders.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
-import type { FileOrder, FileTool } from './file-tool.js';
+import type { FileCheck, FileOrder, FileTool, Unchecked } from './file-tool.js';
 
 export interface FileSigning {
   readonly file: string;
@@ -22,12 +22,14 @@ export interface FileSigning {
 export interface SignedFile {
   readonly file: string;
   readonly program: string;
-  /** Whether the tool's own verifier accepted it; false when it needs authorities and none were named. */
+  /** Whether the verifier for such files accepted it. */
   readonly verified: boolean;
+  /** Why it was not verified. */
+  readonly unchecked?: string;
 }
 
 /**
- * Signs a file by the tool for its kind and checks the result with the tool's own verifier. The file is replaced only by one that was signed
+ * Signs a file by the tool for its kind and checks the result with the verifier for such files. The file is replaced only by one that was signed
  * and checked: until then the tool works beside it.
  *
  * @param sign in place of the service
@@ -43,11 +45,12 @@ export async function signFile(
     const code = await run(tool, order, { key, sign }, surroundings);
     if (code !== 0) throw new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${basename(file)} is as it was.`); // prettier-ignore
     await tool.finish?.(order);
-    const verified = isVerified(tool, order, surroundings.environment);
+    const check = tool.verify(order);
+    if ('program' in check) assertVerified(check, surroundings.environment);
     // Who may read and run the file stays as it was, and a link goes on to point to it.
     await chmod(order.out, (await stat(file)).mode & 0o777);
     await rename(order.out, await realpath(out).catch(() => out));
-    return { file: out, program: tool.program, verified };
+    return { file: out, program: tool.program, verified: 'program' in check, ...('unchecked' in check && check) };
   });
 }
 
@@ -92,6 +95,7 @@ async function besideOf<Result>(
       chain,
       authorities,
     };
+    assertVerifierThere(tool.verify(order), file, environment);
     if (tool.writesInPlace) await copyFile(file, order.out);
     await tool.prepare?.(order);
     return await work(order);
@@ -124,23 +128,34 @@ function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
-function isVerified(tool: FileTool, order: FileOrder, env: NodeJS.ProcessEnv): boolean {
-  const check = tool.verify(order);
-  if (check === undefined) return false;
-  const { status, stdout, stderr } = spawnSync(check.program, check.args, { encoding: 'utf8', env: inUtf8(env) });
-  if (status === 0 && `${stdout}${stderr}`.includes(check.expected)) return true;
-  throw new ClientError(EXIT.failed, `${check.program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
+function assertVerified({ program, args, expected }: FileCheck, env: NodeJS.ProcessEnv): void {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: inUtf8(env) });
+  if (status === 0 && `${stdout}${stderr}`.includes(expected)) return;
+  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
 }
 
 function lastLine(...outputs: string[]): string {
   return outputs.join('\n').trim().split('\n').at(-1) ?? '';
 }
 
-function assertThere({ program, packages }: FileTool, file: string, { PATH: path = '' }: NodeJS.ProcessEnv): void {
+function assertThere({ program, toInstall }: FileTool, file: string, { PATH: path = '' }: NodeJS.ProcessEnv): void {
   if (path.split(delimiter).some((directory) => isExecutable(join(directory, program)))) return;
   throw new ClientError(
     EXIT.failed,
-    `${basename(file)} is signed by ${program}, which is missing: apt install ${packages}. Or sign it detached: --format raw.`,
+    `${basename(file)} is signed by ${program}, which is missing: ${toInstall}. Or sign it detached: --format raw.`,
+  );
+}
+
+/** Before people are asked, since a signed file that cannot be checked would be thrown away. */
+function assertVerifierThere(check: FileCheck | Unchecked, file: string, env: NodeJS.ProcessEnv): void {
+  if (!('needs' in check) || check.needs === undefined) return;
+  const { version, toInstall } = check.needs;
+  const { stdout } = spawnSync(check.program, ['--version'], { encoding: 'utf8', env });
+  const [found] = /\d+(?:\.\d+)+/.exec(stdout ?? '') ?? [];
+  if (found !== undefined && found.localeCompare(version, 'en', { numeric: true }) >= 0) return;
+  throw new ClientError(
+    EXIT.failed,
+    `${basename(file)} is checked by ${check.program} ${version} or later, and here is ${found ?? 'none'}: ${toInstall}. Or leave --authorities out: then nothing checks it.`,
   );
 }
 
