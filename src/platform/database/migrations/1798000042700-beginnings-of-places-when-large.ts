@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createIndexConcurrently } from '../online-index.js';
 
 /** Rows from which on search-indexes.ts makes the index. */
 const LARGE = 300_000;
@@ -18,11 +17,8 @@ export class BeginningsOfPlacesWhenLarge1798000042700 implements MigrationInterf
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
-    await createIndexConcurrently(
-      queryRunner,
-      'asset_occurrence_location_start',
-      'asset_occurrence',
-      `("left"(location, 32) text_pattern_ops) WHERE location <> ''`,
+    await queryRunner.query(
+      `CREATE INDEX IF NOT EXISTS asset_occurrence_location_start ON asset_occurrence ("left"(location, 32) text_pattern_ops) WHERE location <> ''`,
     );
   }
 }
