@@ -9,12 +9,19 @@ interface LevelRow {
   readonly names: string[];
 }
 
+interface RecordedChanges {
+  readonly created: NewAssets;
+  /** Number of assets in `stage_changed`; with none the table need not be there. */
+  readonly changed: number;
+  readonly successions: readonly Succession[];
+}
+
 const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
  * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, from the staging
- * tables, each with the number of assets of every level. An asset that takes the place of another one is not found but changed, and only if
+ * tables if there are any, each with the number of assets of every level. An asset that takes the place of another one is not found but changed, and only if
  * its level is another one.
  *
  * @param why of the change; undefined for a document that says something else.
@@ -22,21 +29,25 @@ const MAX_NAMES = 3;
 export async function recordAssetEvents(
   tx: EntityManager,
   source: { id: string; name: string },
-  created: NewAssets,
-  successions: readonly Succession[],
+  { created, changed: staged, successions }: RecordedChanges,
   why?: string,
 ): Promise<void> {
-  const judged: LevelRow[] = await tx.query(
-    `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
-     FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
-     GROUP BY 1 ORDER BY 1 DESC`,
-  );
+  const judged = staged === 0 ? [] : await judgedAnew(tx);
   const changed = [...judged, ...byLevel(successions)].sort((a, b) => b.level - a.level);
   const found = created.levels(successions.flatMap(({ ids }) => ids)).sort((a, b) => b.level - a.level);
   const events: AlertEvent[] = [];
   if (found.length > 0) events.push(eventOf('asset.found', found, source));
   if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source, why));
   await alertEvents.record(tx, events);
+}
+
+/** Assets in `stage_changed` of which the level is another one than before. */
+function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
+  return tx.query(
+    `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
+     FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
+     GROUP BY 1 ORDER BY 1 DESC`,
+  );
 }
 
 /** Those of which the level is another one than before. */

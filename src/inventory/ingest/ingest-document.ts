@@ -49,7 +49,7 @@ import { merge, scopeOf } from './merge.js';
 import { count } from './merge-counts.js';
 import { type KnownSource, knownSource } from './source-owner.js';
 import type { Succession } from './successions.js';
-import { createStagingTables, type Staged, Staging } from './staging.js';
+import { type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
 /** From so many new assets on, readers would notice pages that are not vacuumed. */
@@ -220,7 +220,6 @@ export class DocumentIngest {
     const { source, draft, before, assets } = intake;
     const since = await oldestStart(tx);
     const isKnown = await recordSource(tx, intake, before);
-    await createStagingTables(tx);
     const staging = new Staging(client, assets, rows, source.id, onProgress);
     const lock = () => advisoryLock(tx, this.mergeLock);
     const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
@@ -239,7 +238,7 @@ export class DocumentIngest {
   ): Promise<void> {
     await count(tx, source.id, { ...staged, isKnown, changed });
     if (staged.created.total + updated + successions.length > 0)
-      await recordAssetEvents(tx, source, staged.created, successions);
+      await recordAssetEvents(tx, source, { created: staged.created, changed, successions });
   }
 
   /** At the end of the transaction, which from here on keeps the rules as they are. */

@@ -1,5 +1,4 @@
 import type { PoolClient } from 'pg';
-import type { EntityManager } from 'typeorm';
 import { copyInto } from '../../platform/database/copy/copy.js';
 import { type CopyRows, uuidArray, uuidField } from '../../platform/database/copy/copy-rows.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
@@ -15,7 +14,8 @@ const MIN_ANALYZED_ROWS = 200;
 const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of a transaction, made when a document is about to be stored: one that says what is known needs none. They end with the
+ * Temporary tables of a transaction, made when a document may differ from what the inventory has: one that says what is known needs none, nor does
+ * a new source with nothing but new assets. They end with the
  * transaction, not with the session: whatever a session still has it drops when it ends, by a commit that waits for a standby as any other does,
  * and a leader that has lost its standbys could not stop. Their rows are joined as sets, so they have no indexes.
  */
@@ -33,7 +33,7 @@ const STAGING_TABLES = `
   CREATE TEMP TABLE stage_touched (id uuid PRIMARY KEY) ON COMMIT DROP;`;
 
 /** To be called once in a transaction. */
-export async function createStagingTables(tx: EntityManager): Promise<void> {
+export async function createStagingTables(tx: { query(text: string): Promise<unknown> }): Promise<void> {
   await tx.query(STAGING_TABLES);
 }
 
@@ -103,11 +103,13 @@ export class Staging {
       uuidArray(before),
       uuidArray(contents),
     ]);
+    if (differing.size > 0) await createStagingTables(this.client);
     await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
     return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts(), placed: [] };
   }
 
   async ofKnownSource(lock: MergeLock): Promise<Staged> {
+    await createStagingTables(this.client);
     const all = this.assets.all();
     const contents = all.map((asset) => this.rows.judged(asset).content);
     await this.copy('stage_key', all.entries(), (to, [index, { id }]) => {

@@ -128,7 +128,7 @@ export class Rereader implements OnApplicationBootstrap, BeforeApplicationShutdo
     const created = new NewAssets();
     const changed = await mergeReadings(tx, assets);
     await count(tx, source.id, { created, known: [], isKnown: true, changed });
-    await recordAssetEvents(tx, source, created, [], WHY);
+    await recordAssetEvents(tx, source, { created, changed, successions: [] }, WHY);
     if (!(await this.book.stillHolds(tx, version))) throw new Error('the rules were changed meanwhile');
   }
 }
