@@ -19,18 +19,25 @@ describe('an error of the database', () => {
     new QueryFailedError('SELECT 1', [], serverSays('57P01')),
     Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
+    // What a machine hears that was cut off from its network.
+    Object.assign(new Error('connect EINVAL 10.0.0.1:5000'), { code: 'EINVAL', syscall: 'connect' }),
+    Object.assign(new Error('connect EADDRNOTAVAIL'), { code: 'EADDRNOTAVAIL', syscall: 'connect' }),
+    Object.assign(new Error('getaddrinfo EAI_AGAIN db'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }),
+    Object.assign(new Error('read ENETUNREACH'), { code: 'ENETUNREACH', syscall: 'read' }),
     new QueryRunnerAlreadyReleasedError(),
     new QueryRunnerProviderAlreadyReleasedError(),
   ])('is trouble: $message', (error) => {
     expect(isDatabaseTrouble(error)).toBe(true);
   });
 
-  it.each([serverSays('23505'), serverSays('42601'), new TypeError('x is not a function')])(
-    'is none: $message',
-    (error) => {
-      expect(isDatabaseTrouble(error)).toBe(false);
-    },
-  );
+  it.each([
+    serverSays('23505'),
+    serverSays('42601'),
+    new TypeError('x is not a function'),
+    Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' }),
+  ])('is none: $message', (error) => {
+    expect(isDatabaseTrouble(error)).toBe(false);
+  });
 
   it('is worth another try after a deadlock', () => {
     expect(isWorthAnotherTry(new QueryFailedError('UPDATE', [], serverSays('40P01')))).toBe(true);

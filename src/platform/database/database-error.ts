@@ -30,7 +30,19 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 const TROUBLE = /^(08|53|57|58|25|XX)|^40|^55/;
-const NETWORK = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND'];
+/** Of connections that were there. */
+const BROKEN = [
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+];
+/** What fails while there is none yet, for whatever reason: a machine that is cut off hears EINVAL or EADDRNOTAVAIL, not only ECONNREFUSED. */
+const CONNECTING = ['connect', 'getaddrinfo'];
 // "already released": the driver takes a cut connection away from its transaction, whose next statement then finds none.
 const WORDS =
   /already released|connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered|not queryable|driver not connected|connection error/i;
@@ -40,8 +52,8 @@ export function isDatabaseTrouble(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return TROUBLE.test(state);
   if (!(error instanceof Error)) return false;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  return NETWORK.includes(code) || WORDS.test(error.message);
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  return code === 'ECONNREFUSED' || BROKEN.includes(code) || CONNECTING.includes(syscall) || WORDS.test(error.message);
 }
 
 /** Commits `work`. Throws the Problem that `taken` makes when a unique index refuses it: a name is taken. */
