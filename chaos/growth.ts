@@ -174,7 +174,8 @@ try {
     say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s ${line}`),
   );
   // An inventory of this size has search indexes; a worker makes them within an hour.
-  await runToEnd(['migrate'], stage.settings);
+  await runToEnd(['migrate'], stage.settings, { timeoutMs: 3_600_000 });
+  say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s search indexes`);
   say(`${total.toLocaleString('en')} assets`);
   await sizes(total);
   for (const query of PAGES) await within(`page ${query}`, () => `/api/assets${query}`);

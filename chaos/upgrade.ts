@@ -39,7 +39,7 @@ async function readiness(port: number): Promise<{ status: number; text: string }
 async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'sealwright-upgrade-'));
   try {
-    await runToEnd(['seed-demo', '--out', join(place, 'demo.env')], settings, dist);
+    await runToEnd(['seed-demo', '--out', join(place, 'demo.env')], settings, { dist });
     const text = readFileSync(join(place, 'demo.env'), 'utf8');
     return /^API_KEY='(.*)'$/m.exec(text)?.[1] ?? '';
   } finally {
@@ -110,7 +110,7 @@ const stage = await openStage({ ownPostgres: true });
 try {
   const old = { dist: earlier.dist };
   await stage.sql('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  await runToEnd(['migrate'], stage.settings, earlier.dist);
+  await runToEnd(['migrate'], stage.settings, { dist: earlier.dist });
   const apiKey = await seededKey(stage, earlier.dist);
   const oldApi = await stage.start({ role: 'api', ...old });
   const oldWorker = await stage.start({ role: 'worker', ...old });

@@ -73,11 +73,15 @@ export async function startService(settings: Record<string, string>, options: Se
 }
 
 /** Runs a command of the built command line to its end. */
-export async function runToEnd(args: string[], settings: Record<string, string>, dist = DIST): Promise<string> {
+export async function runToEnd(
+  args: string[],
+  settings: Record<string, string>,
+  { dist = DIST, timeoutMs = 180_000 } = {},
+): Promise<string> {
   const env = { ...process.env, ...settings };
   const { stdout } = await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], {
     env,
-    timeout: 180_000,
+    timeout: timeoutMs,
   });
   return stdout;
 }
