@@ -151,7 +151,7 @@ function assertVerifierThere(check: FileCheck | Unchecked, file: string, env: No
   if (!('needs' in check) || check.needs === undefined) return;
   const { version, toInstall } = check.needs;
   const { stdout } = spawnSync(check.program, ['--version'], { encoding: 'utf8', env });
-  const [found] = /\d+(?:\.\d+)+/.exec(stdout ?? '') ?? [];
+  const [found] = /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(stdout ?? '') ?? [];
   if (found !== undefined && found.localeCompare(version, 'en', { numeric: true }) >= 0) return;
   throw new ClientError(
     EXIT.failed,
