@@ -152,6 +152,7 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     const before = objects().length;
     const atOnce = await Promise.all(Array.from({ length: 4 }, () => make('one')));
     const again = await make('one');
+    expect([...atOnce, again].filter(({ body }) => body.id === undefined)).toEqual([]);
     expect(new Set([...atOnce, again].map(({ body }) => body.id)).size).toBe(1);
     expect((await make('another')).body.code).toBe('ssh-ca.name-taken');
     expect(objects().length - before).toBe(2); // a private key and its public half
