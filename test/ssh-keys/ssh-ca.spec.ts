@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -147,8 +148,9 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
   it('an authority is made once for one Idempotency-Key, and nothing is left in the HSM of what was not', async () => {
     const objects = () =>
       readdirSync(stage.token.tokens, { recursive: true }).filter((file) => String(file).endsWith('.object'));
-    const order = { name: 'made-once', kind: 'user' };
-    const make = (key: string) => field.call('POST', '/v1/ssh-ca', order, { 'idempotency-key': key });
+    const order = { name: `made-once-${randomUUID()}`, kind: 'user' };
+    const make = (key: string) =>
+      field.call('POST', '/v1/ssh-ca', order, { 'idempotency-key': `${key}-${order.name}` });
     const before = objects().length;
     const atOnce = await Promise.all(Array.from({ length: 4 }, () => make('one')));
     const again = await make('one');

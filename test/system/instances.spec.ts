@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { runToEnd, type Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
@@ -85,6 +85,7 @@ it('a worker answers health and metrics on its management port, without a creden
   const port = await freePort();
   const worker = await stage.start({ role: 'worker', settings: { SVC_MANAGEMENT_PORT: String(port) } });
   const at = `http://127.0.0.1:${port}`;
+  onTestFinished(async () => void (await worker.kill('SIGKILL')));
   for (const path of ['health', 'health/liveness', 'health/readiness', 'health/signing'])
     expect(await ask(`${at}/actuator/${path}`)).toMatchObject({ status: 200, body: { status: 'UP' } });
   const metrics = await ask(`${at}/metrics`);

@@ -14,6 +14,8 @@ const KEY_LIFE_MS = 10_000;
 /** Whether Redis takes writes, over a connection of its own, so that a stuck queue does not hide it. One that is full answers, and takes no signals. */
 @Injectable()
 export class QueueHealth implements OnApplicationShutdown {
+  /** Resolves after the first look: in the first moments of a process nothing is known. */
+  readonly known: Promise<void>;
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
@@ -36,10 +38,14 @@ export class QueueHealth implements OnApplicationShutdown {
       maxRetriesPerRequest: 0,
       retryStrategy: () => 500,
     });
-    this.redis.on('error', () => undefined); // every look finds out by itself
+    this.redis.on('error', () => undefined);
     this.redis.on('ready', () => void this.readPolicy());
-    this.redis.connect().catch(() => undefined);
-    this.timer = setInterval(() => void this.looks.run(() => this.look()), LOOK_EVERY_MS);
+    let looked = () => {};
+    this.known = new Promise((resolve) => (looked = resolve));
+    const look = () => void this.looks.run(() => this.look()).then(looked);
+    // Whether it connects or not: every look finds out by itself.
+    this.redis.connect().then(look, look);
+    this.timer = setInterval(look, LOOK_EVERY_MS);
   }
 
   /** False as soon as one look failed. */

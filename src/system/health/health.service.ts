@@ -27,6 +27,7 @@ export class HealthService {
   async read(): Promise<Health> {
     const db = await this.database();
     const others = db.status === 'UP' ? await this.others() : undefined;
+    await this.queue.known;
     const components = { db, redis: this.redis(), hsm: this.hsm(), ...others };
     if (this.isOut()) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
