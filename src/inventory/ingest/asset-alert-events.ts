@@ -20,24 +20,23 @@ const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
- * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, from the staging
- * tables if there are any, each with the number of assets of every level. An asset that takes the place of another one is not found but changed, and only if
- * its level is another one.
+ * Records what a document changed: one alert event about new assets and one about assets whose risk level changed, each with the number of
+ * assets of every level. An asset that takes the place of another one is not found but changed, and only if its level is another one.
  *
  * @param why of the change; undefined for a document that says something else.
  */
 export async function recordAssetEvents(
   tx: EntityManager,
   source: { id: string; name: string },
-  { created, changed: staged, successions }: RecordedChanges,
+  { created, changed, successions }: RecordedChanges,
   why?: string,
 ): Promise<void> {
-  const judged = staged === 0 ? [] : await judgedAnew(tx);
-  const changed = [...judged, ...byLevel(successions)].sort((a, b) => b.level - a.level);
+  const judged = changed === 0 ? [] : await judgedAnew(tx);
+  const moved = [...judged, ...byLevel(successions)].sort((a, b) => b.level - a.level);
   const found = created.levels(successions.flatMap(({ ids }) => ids)).sort((a, b) => b.level - a.level);
   const events: AlertEvent[] = [];
   if (found.length > 0) events.push(eventOf('asset.found', found, source));
-  if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source, why));
+  if (moved.length > 0) events.push(eventOf('asset.risk-changed', moved, source, why));
   await alertEvents.record(tx, events);
 }
 

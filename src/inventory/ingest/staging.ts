@@ -15,9 +15,9 @@ const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
  * Temporary tables of a transaction, made when a document may differ from what the inventory has: one that says what is known needs none, nor does
- * a new source with nothing but new assets. They end with the
- * transaction, not with the session: whatever a session still has it drops when it ends, by a commit that waits for a standby as any other does,
- * and a leader that has lost its standbys could not stop. Their rows are joined as sets, so they have no indexes.
+ * a new source with nothing but new assets. They end with the transaction, not with the session: whatever a session still has it drops when it
+ * ends, by a commit that waits for a standby as any other does, and a leader that has lost its standbys could not stop. Their rows are joined as
+ * sets, so they have no indexes.
  */
 const STAGING_TABLES = `
   CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
@@ -103,8 +103,10 @@ export class Staging {
       uuidArray(before),
       uuidArray(contents),
     ]);
-    if (differing.size > 0) await createStagingTables(this.client);
-    await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
+    if (differing.size > 0) {
+      await createStagingTables(this.client);
+      await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
+    }
     return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts(), placed: [] };
   }
 

@@ -30,8 +30,8 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 const TROUBLE = /^(08|53|57|58|25|XX)|^40|^55/;
-/** Of connections that were there. */
-const BROKEN = [
+const NETWORK = [
+  'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
   'EPIPE',
@@ -41,7 +41,7 @@ const BROKEN = [
   'ENETDOWN',
   'ENOTFOUND',
 ];
-/** What fails while there is none yet, for whatever reason: a machine that is cut off hears EINVAL or EADDRNOTAVAIL, not only ECONNREFUSED. */
+/** What fails before there is a connection is about the network, whatever its code: a machine that is cut off hears EINVAL or EADDRNOTAVAIL. */
 const CONNECTING = ['connect', 'getaddrinfo'];
 // "already released": the driver takes a cut connection away from its transaction, whose next statement then finds none.
 const WORDS =
@@ -53,7 +53,7 @@ export function isDatabaseTrouble(error: unknown): boolean {
   if (state !== undefined) return TROUBLE.test(state);
   if (!(error instanceof Error)) return false;
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
-  return code === 'ECONNREFUSED' || BROKEN.includes(code) || CONNECTING.includes(syscall) || WORDS.test(error.message);
+  return NETWORK.includes(code) || CONNECTING.includes(syscall) || WORDS.test(error.message);
 }
 
 /** Commits `work`. Throws the Problem that `taken` makes when a unique index refuses it: a name is taken. */

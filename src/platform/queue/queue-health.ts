@@ -40,9 +40,9 @@ export class QueueHealth implements OnApplicationShutdown {
     });
     this.redis.on('error', () => undefined);
     this.redis.on('ready', () => void this.readPolicy());
-    let looked = () => {};
-    this.known = new Promise((resolve) => (looked = resolve));
-    const look = () => void this.looks.run(() => this.look()).then(looked);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.known = promise;
+    const look = () => void this.looks.run(() => this.look()).then(resolve);
     // Whether it connects or not: every look finds out by itself.
     this.redis.connect().then(look, look);
     this.timer = setInterval(look, LOOK_EVERY_MS);

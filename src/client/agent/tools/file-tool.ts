@@ -48,6 +48,13 @@ export interface FileTool {
   verify(order: FileOrder): FileCheck | Unchecked;
 }
 
+/** Checks an Authenticode signature, against authorities. @param needs where earlier versions of osslsigncode do not read such files */
+export function authenticodeCheck({ out, authorities }: FileOrder, needs?: FileCheck['needs']): FileCheck | Unchecked {
+  if (authorities === undefined) return { unchecked: 'name your certificate authority by --authorities FILE.' };
+  const args = ['verify', '-CAfile', authorities, '-in', out];
+  return { program: 'osslsigncode', args, expected: 'Succeeded', ...(needs !== undefined && { needs }) };
+}
+
 /** PKCS #11 URI of a private key by its name (RFC 7512), for OpenSSL's engine and the tools that use it. */
 export function privateKeyUri(key: string): string {
   return `pkcs11:object=${encodeURIComponent(key)};type=private`;

@@ -1,4 +1,4 @@
-import { type FileTool, privateKeyUri } from './file-tool.js';
+import { authenticodeCheck, type FileTool, privateKeyUri } from './file-tool.js';
 import { powershell, windowsScript } from './jsign.js';
 import { kernelModule } from './kernel-module.js';
 
@@ -26,10 +26,7 @@ const osslsigncode: FileTool = {
       out,
     ],
   }),
-  verify: ({ out, authorities }) =>
-    authorities === undefined
-      ? { unchecked: 'name your certificate authority by --authorities FILE.' }
-      : { program: 'osslsigncode', args: ['verify', '-CAfile', authorities, '-in', out], expected: 'Succeeded' },
+  verify: (order) => authenticodeCheck(order),
 };
 
 const sbsign: FileTool = {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
-import type { FileOrder, FileTool } from './file-tool.js';
+import { authenticodeCheck, type FileOrder, type FileTool } from './file-tool.js';
 
 const common = {
   program: 'jsign',
@@ -34,15 +34,11 @@ export const powershell: FileTool = {
   ...common,
   extensions: ['.ps1', '.psm1', '.psd1', '.ps1xml'],
   prepare: async ({ file }) => assertWindowsReads(basename(file), await readFile(file)),
-  verify: ({ out, authorities }) =>
-    authorities === undefined
-      ? { unchecked: 'name your certificate authority by --authorities FILE.' }
-      : {
-          program: 'osslsigncode',
-          args: ['verify', '-CAfile', authorities, '-in', out],
-          expected: 'Succeeded',
-          needs: { version: '2.8', toInstall: 'apt install osslsigncode, on Debian 12 from its backports' },
-        },
+  verify: (order) =>
+    authenticodeCheck(order, {
+      version: '2.8',
+      toInstall: 'apt install osslsigncode, on Debian 12 from its backports',
+    }),
 };
 
 /** Scripts of Windows Script Host. `.js` is left out: nearly all files of that name are for other programs, and are not to be written into. */
