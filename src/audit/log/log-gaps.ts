@@ -10,10 +10,12 @@ const MAX_NAMED = 10;
 
 /**
  * Condition on audit_entry e: no transaction of the service can have left the entry so, since it is no leaf and does not wait to become
- * one. Every entry commits with its row in log_waiting, and loses that only to its leaf.
+ * one. Every entry commits with its row in log_waiting, and loses that only to its leaf. OFFSET 0 has PostgreSQL look each entry up by
+ * its index: while its statistics do not say how far a growing log reaches, it would go through all leaves for each.
  */
-export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id)
-  AND NOT EXISTS (SELECT FROM log_leaf l WHERE l.entry_id = e.id AND l.index >= 0 AND l.index < (SELECT size FROM log_head))`;
+export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id OFFSET 0)
+  AND NOT EXISTS (SELECT FROM (SELECT index FROM log_leaf WHERE entry_id = e.id OFFSET 0) l
+    WHERE l.index >= 0 AND l.index < (SELECT size FROM log_head))`;
 
 interface Step {
   /** Where the next run continues; null after the oldest entry. */
