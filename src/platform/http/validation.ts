@@ -1,11 +1,26 @@
 import { ValidationPipe } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
+import { getMetadataStorage, validate, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { MISSING, SHAPE, shapeErrors } from './body-shape.js';
 import { type Fault, Problem } from '../errors/problem.js';
 import { pointerStep } from '../json/json-pointer.js';
 
 const RULES = { whitelist: true, forbidNonWhitelisted: true };
+
+rememberRulesOfClasses();
+
+/** Has class-validator keep the rules of a class: it looks through those of all classes for every object, and they never change. */
+function rememberRulesOfClasses(): void {
+  const storage = getMetadataStorage();
+  const search = storage.getTargetValidationMetadatas.bind(storage);
+  const known = new WeakMap<object, ReturnType<typeof search>>();
+  storage.getTargetValidationMetadatas = (type, schema, always, strictGroups, groups) => {
+    const isUsual = !schema && !always && !strictGroups && groups === undefined;
+    const rules = (isUsual ? known.get(type) : undefined) ?? search(type, schema, always, strictGroups, groups);
+    if (isUsual) known.set(type, rules);
+    return rules;
+  };
+}
 
 /** Answers the errors by the rules of a body's class and, when there are none, by its shape. */
 async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
