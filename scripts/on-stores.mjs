@@ -14,7 +14,7 @@ import { TestStores } from './lib/test-stores.mjs';
  * `npm run bench -- NAME …`, `npm run proof -- NAME …`: from a fresh clone to bench/NAME.ts or chaos/NAME.ts, run against what is built, on
  * stores of its own (SW_TEST_…), which are gone afterwards. The program's exit code is the answer.
  */
-const stores = new TestStores();
+const stores = new TestStores({ durable: true });
 
 async function main() {
   process.chdir(ROOT);

@@ -18,6 +18,12 @@ export class TestStores {
   #directory;
   #mark = randomBytes(12).toString('hex');
   #servers = [];
+  #settings;
+
+  /** @param {{ durable?: boolean }} options `durable`: PostgreSQL waits for the disk, as it does where it is used: benches and proofs measure that */
+  constructor({ durable = false } = {}) {
+    this.#settings = durable ? {} : WITHOUT_POWER_CUTS;
+  }
 
   /**
    * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
@@ -35,7 +41,7 @@ export class TestStores {
     found.NODE_COMPILE_CACHE = this.#inside('compile-cache');
     mkdirSync(found.SW_TEST_EVIDENCE, { mode: 0o700 });
     const postgres = await step('PostgreSQL for tests', (note) =>
-      startPostgres({ dir: this.#inside('postgres'), settings: WITHOUT_POWER_CUTS, log: note }),
+      startPostgres({ dir: this.#inside('postgres'), settings: this.#settings, log: note }),
     );
     this.#servers.push(postgres);
     found.SW_TEST_DATABASE_URL = postgres.adminUrl;
