@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
+import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 
 /** The sealed fields: everything of an entry but its time, which the database sets. */
 export interface SealedFields {
@@ -28,14 +28,17 @@ const SEAL_BYTES = 32;
  */
 @Injectable()
 export class AuditSeals {
-  private readonly keys: readonly [Buffer, ...Buffer[]];
+  private readonly keys: DerivedKeys;
 
   constructor(config: Config) {
     this.keys = derivedKeys(config, 'sealwright audit entry');
   }
 
   sealOf(entry: SealedFields): Buffer {
-    return createHmac('sha256', this.keys[0]).update(textOf(entry)).digest();
+    const detail = JSON.parse(JSON.stringify(entry.detail)) as Record<string, unknown>;
+    return createHmac('sha256', this.keys[0])
+      .update(textOf({ ...entry, detail }))
+      .digest();
   }
 
   /** Whether the seal is right; false for an entry without one. */
@@ -44,19 +47,24 @@ export class AuditSeals {
   }
 }
 
-/** Canonical text of an entry, the same before it is written and after it was read: as PostgreSQL stores text and jsonb. */
+/**
+ * Canonical JSON (RFC 8785) of an entry, the same before it is written and after it was read: as PostgreSQL stores text and jsonb. A list of
+ * texts is canonical as JSON.stringify writes it.
+ */
 function textOf(entry: SealedFields): string {
-  const { record, detail } = entry;
-  return canonicalJson([
+  const texts = JSON.stringify([
     entry.id,
     entry.action,
     entry.outcome,
     entry.actorKind,
     // Ill-formed text is stored with U+FFFD in its place.
-    ...[entry.actorId, entry.actorName, entry.targetKind, entry.targetId].map((text) => text.toWellFormed()),
+    entry.actorId.toWellFormed(),
+    entry.actorName.toWellFormed(),
+    entry.targetKind.toWellFormed(),
+    entry.targetId.toWellFormed(),
     entry.correlation.toWellFormed(),
     entry.source,
-    JSON.parse(JSON.stringify(detail)) as unknown,
-    record === null ? null : createHash('sha256').update(record).digest('hex'),
   ]);
+  const record = entry.record === null ? 'null' : `"${hash('sha256', entry.record)}"`;
+  return `${texts.slice(0, -1)},${canonicalJson(entry.detail)},${record}]`;
 }

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
@@ -57,7 +57,7 @@ export function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | un
     correlation: row.correlation,
     source: row.source,
     detail: row.detail,
-    record: row.record === null ? undefined : createHash('sha256').update(row.record).digest('hex'),
+    record: row.record === null ? undefined : hash('sha256', row.record),
   };
 }
 

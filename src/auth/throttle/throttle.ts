@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -64,7 +64,7 @@ const MEMORY_SECONDS = 900;
  */
 @Injectable()
 export class Throttle {
-  private readonly key: Buffer;
+  private readonly key: KeyObject;
 
   constructor(
     private readonly db: DataSource,

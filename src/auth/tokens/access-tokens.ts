@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { SignJWT } from 'jose';
-import { randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import type { TokenBinding } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { derivedKeys } from '../../platform/sealing/derived-keys.js';
+import { type DerivedKeys, derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { bindingOf, type Session } from '../model/session.entity.js';
 
@@ -13,14 +13,14 @@ export const AUDIENCE = 'sealwright-api';
 export const TYPE = 'at+jwt';
 
 /** HS256 with keys derived for access tokens alone: the first signs, all of them verify. */
-export function accessTokenKeys(config: Config): readonly [Buffer, ...Buffer[]] {
+export function accessTokenKeys(config: Config): DerivedKeys {
   return derivedKeys(config, 'sealwright access token');
 }
 
 /** Issues access tokens: JWTs (RFC 9068) that name their session. JwtStrategy reads them. */
 @Injectable()
 export class AccessTokens {
-  private readonly key: Uint8Array;
+  private readonly key: KeyObject;
   /** Life of the access tokens of people. */
   readonly signInSeconds: number;
 
@@ -28,7 +28,7 @@ export class AccessTokens {
     config: Config,
     private readonly clock: Clock,
   ) {
-    this.key = new Uint8Array(accessTokenKeys(config)[0]);
+    [this.key] = accessTokenKeys(config);
     this.signInSeconds = config.jwtExpirationHours * 3600;
   }
 

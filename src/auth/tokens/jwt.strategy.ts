@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { KeyObject } from 'node:crypto';
 import { PassportStrategy } from '@nestjs/passport';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
+import { type DerivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 import type { Caller } from '../../access/caller.js';
 import { KeyPossession, type PresentedToken } from '../possession/key-possession.js';
@@ -44,7 +45,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     const keys = accessTokenKeys(config);
     super({
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
-      secretOrKeyProvider: (_request, token: string, done) => done(null, keyOf(token, keys)),
+      secretOrKeyProvider: (_request, token: string, done) => done(null, keyOf(token, keys).export()),
       algorithms: ['HS256'],
       issuer: ISSUER,
       audience: AUDIENCE,
@@ -66,7 +67,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
 }
 
 /** The key that signed this token; the present one when none did, which the library then finds out. */
-function keyOf(token: string, keys: readonly [Buffer, ...Buffer[]]): Buffer {
+function keyOf(token: string, keys: DerivedKeys): KeyObject {
   const end = token.lastIndexOf('.');
   const signature = fromBase64Url(token.slice(end + 1));
   if (signature?.length !== HS256_BYTES) return keys[0];

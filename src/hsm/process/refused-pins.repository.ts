@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Config } from '../../platform/config/config.js';
@@ -23,7 +23,7 @@ const PATIENCE_MS = 500;
  * itself would be one. Kept as HMACs, since a PIN is a few digits.
  */
 export class RefusedPins {
-  private readonly key: Buffer;
+  private readonly key: KeyObject;
 
   constructor(
     private readonly db: DataSource,

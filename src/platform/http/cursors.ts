@@ -6,7 +6,7 @@ import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { base64UrlBytes, fromBase64Url } from '../../formats/encoding/base64.js';
 import { Problem } from '../errors/problem.js';
-import { derivedKeys, isMadeByOneOf } from '../sealing/derived-keys.js';
+import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../sealing/derived-keys.js';
 
 export interface Page<Item> {
   readonly items: Item[];
@@ -23,7 +23,7 @@ const SEAL_BYTES = 16;
  */
 @Injectable()
 export class Cursors {
-  private readonly keys: readonly [Buffer, ...Buffer[]];
+  private readonly keys: DerivedKeys;
 
   constructor(config: Config) {
     this.keys = derivedKeys(config, 'sealwright cursor');

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { Config } from '../config/config.js';
 import { Problem } from '../errors/problem.js';
-import { derivedKeys } from './derived-keys.js';
+import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { SealFormat } from './seal-format.js';
 
 const NONCE_BYTES = 12;
@@ -25,7 +25,7 @@ export class Seal {
     private readonly format: SealFormat,
   ) {
     const [present, ...earlier] = derivedKeys(config, 'sealwright seal key id');
-    const idOf = (key: Buffer) => key.subarray(0, KEY_ID_BYTES);
+    const idOf = (key: KeyObject) => key.export().subarray(0, KEY_ID_BYTES);
     this.ids = [idOf(present), ...earlier.map(idOf)];
   }
 
@@ -60,12 +60,12 @@ export class Seal {
     throw notOpenable();
   }
 
-  private keys(purpose: string): readonly [Buffer, ...Buffer[]] {
+  private keys(purpose: string): DerivedKeys {
     return derivedKeys(this.config, `sealwright seal ${purpose}`);
   }
 }
 
-function opened(key: Buffer, place: string, sealed: Buffer): Buffer | undefined {
+function opened(key: KeyObject, place: string, sealed: Buffer): Buffer | undefined {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));

@@ -10,7 +10,7 @@ import { Credentials, type Bearer } from '../../auth/callers/credentials.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApiDocument } from '../../platform/http/server/api-document.js';
-import { derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
+import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 import { isId } from '../../platform/database/new-id.js';
 import { fromBase64Url } from '../../formats/encoding/base64.js';
 
@@ -23,7 +23,7 @@ const MAC_BYTES = 32;
  * that asked for it and says nothing secret, so it is good for nothing but these pages, and only while that session or key is.
  */
 class ExplorerPass {
-  private readonly keys: readonly [Buffer, ...Buffer[]];
+  private readonly keys: DerivedKeys;
 
   constructor(config: Config) {
     this.keys = derivedKeys(config, 'sealwright explorer pass');
