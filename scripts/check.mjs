@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { checksNamed, runChecks } from './lib/check.mjs';
 import { CHECKS } from './lib/check-steps.mjs';
 import { Failure } from './lib/failure.mjs';
@@ -8,6 +11,8 @@ import { TestStores } from './lib/test-stores.mjs';
 
 /** `npm run check [-- name …]`: all checks, those named, or the `quick` ones, on the packages as they are. Stores are started if none are given. */
 const stores = new TestStores();
+/** Where tests without stores leave what they do not remove. */
+let temporary;
 
 async function main() {
   process.chdir(ROOT);
@@ -15,10 +20,16 @@ async function main() {
   const checks = checksNamed(process.argv.slice(2));
   if (checks === undefined)
     throw new Failure('There is no such check', `The checks are: quick, ${Object.keys(CHECKS).join(', ')}`);
-  onInterruption(() => stores.stop());
+  onInterruption(cleanUp);
+  temporary = mkdtempSync(path.join(tmpdir(), 'sealwright-check-'));
   const given = process.env.SW_TEST_DATABASE_URL !== undefined;
-  const found = !given && checks.some((check) => check.needsStores) ? await stores.start() : {};
+  const found = !given && checks.some((check) => check.needsStores) ? await stores.start() : { TMPDIR: temporary };
   return runChecks(checks, { env: toolEnvironment(found) });
 }
 
-await runToEnd(main, () => stores.stop());
+async function cleanUp() {
+  await stores.stop();
+  if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
+}
+
+await runToEnd(main, cleanUp);
