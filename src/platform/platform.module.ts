@@ -32,6 +32,7 @@ import { WebhookDeliveryRepository } from './outbound/webhook-delivery.repositor
 import { WebhookSender } from './outbound/webhook-sender.js';
 import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage, Outbox } from './outbox/outbox.js';
+import { ReadReplica } from './reads/read-replica.js';
 import { ReplicationWatch } from './replication/replication-watch.js';
 import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
@@ -109,6 +110,7 @@ class ConfigModule {}
     Outbox,
     ServiceCryptoAssets,
     RateLimits,
+    ReadReplica,
     ReplicationWatch,
     ScheduledRuns,
     ScheduleTargets,
@@ -138,6 +140,7 @@ class ConfigModule {}
     Mailbox,
     MailTrial,
     Metrics,
+    ReadReplica,
     OldRows,
     OutboundClient,
     Outbox,

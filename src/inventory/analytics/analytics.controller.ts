@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs } from '../../access/access.js';
+import { MayBeOlder } from '../../platform/reads/may-be-older.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { CountsView, ExpiryQuery, SummaryView, LevelCountsView } from './analytics.dto.js';
 import { AnalyticsReader } from './analytics.reader.js';
@@ -8,6 +9,7 @@ import { DayParam, OverTimeQuery, RiskOverTimeView, InventorySnapshotView, Sourc
 
 @ApiTags('Inventory')
 @Controller('api/analytics')
+@MayBeOlder()
 export class AnalyticsController {
   constructor(private readonly analytics: AnalyticsReader) {}
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
 import { type Count, countsOf, type TallyRow } from '../model/tally.js';
@@ -25,10 +26,14 @@ export interface SourceCount {
 @Injectable()
 export class AnalyticsReader {
   constructor(
-    private readonly db: DataSource,
+    private readonly replica: ReadReplica,
     private readonly clock: Clock,
     private readonly cursors: Cursors,
   ) {}
+
+  private get db(): DataSource {
+    return this.replica.source.db;
+  }
 
   async by(dimension: Dimension, from = '', to = '\uffff'): Promise<Count[]> {
     const rows: TallyRow[] = await this.db.query(

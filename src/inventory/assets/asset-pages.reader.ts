@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { sqlState } from '../../platform/database/database-error.js';
+import { ReadReplica } from '../../platform/reads/read-replica.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type Conditions, whereClause } from './asset-filter.js';
 
@@ -54,7 +55,7 @@ export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.
  */
 @Injectable()
 export class AssetPages {
-  constructor(private readonly db: DataSource) {}
+  constructor(private readonly replica: ReadReplica) {}
 
   /** The first `count` of a list, or fewer, and then where to go on. */
   async read(list: AssetList, count: number): Promise<ListPart> {
@@ -90,6 +91,10 @@ export class AssetPages {
     const part = `(SELECT * FROM judged_asset ORDER BY id LIMIT ${MAX_READ})`;
     const some: { count: number }[] = await this.db.query(counted(part), [...values]);
     return { count: some[0]?.count ?? 0, isWhole: false };
+  }
+
+  private get db(): DataSource {
+    return this.replica.source.db;
   }
 
   /** As many assets as one call may read, in the order of the list. */

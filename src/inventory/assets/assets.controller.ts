@@ -5,6 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { MayBeOlder } from '../../platform/reads/may-be-older.js';
 import { Clock } from '../../platform/time/clock.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { RuleSet } from '../model/rule-set.js';
@@ -27,6 +28,7 @@ export class AssetsController {
 
   /** Finds assets by what they are, how they are judged, where they are and when they end. */
   @Get()
+  @MayBeOlder()
   @Needs('inventory:read')
   async listAssets(@Query() query: AssetsQuery): Promise<AssetPageView> {
     return AssetPageView.of(await this.assets.list(query), this.clock.now(), await this.rules());

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
@@ -52,7 +53,7 @@ interface Verdict {
 @Injectable()
 export class AssetsReader {
   constructor(
-    private readonly db: DataSource,
+    private readonly replica: ReadReplica,
     private readonly cursors: Cursors,
     private readonly clock: Clock,
     private readonly pages: AssetPages,
@@ -109,6 +110,10 @@ export class AssetsReader {
       [assetId, id ?? null, sourceId ?? null],
     );
     return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
+  }
+
+  private get db(): DataSource {
+    return this.replica.source.db;
   }
 
   /** No index has the order of levels: each of them is a list of its own. */

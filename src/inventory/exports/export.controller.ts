@@ -5,6 +5,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
+import { MayBeOlder } from '../../platform/reads/may-be-older.js';
 import { isKnown } from '../../platform/http/versions.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
@@ -23,6 +24,7 @@ export class ExportController {
 
   /** Exports assets as CSV, for spreadsheets. */
   @Get('csv')
+  @MayBeOlder()
   @Needs('inventory:read')
   @ApiProduces('text/csv')
   @ApiOkResponse({ schema: { type: 'string', example: 'id,kind,name,family,bits,level' }, description: 'RFC 4180' })
@@ -37,6 +39,7 @@ export class ExportController {
 
   /** Exports assets as a CycloneDX document, 1.6 unless `version` says 1.7. While nothing changes, every export has the same bytes and ETag. */
   @Get('cyclonedx')
+  @MayBeOlder()
   @Needs('inventory:read')
   @ApiProduces('application/vnd.cyclonedx+json')
   @ApiOkResponse({

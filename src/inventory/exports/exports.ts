@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Config } from '../../platform/config/config.js';
-import { dataSourceOptions } from '../../platform/database/data-source-options.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { ReadReplica, type ReadSource } from '../../platform/reads/read-replica.js';
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
@@ -12,26 +11,19 @@ const CONNECTIONS = 2;
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
-/** Exports have a pool of their own: slow clients take no connections from other requests. */
+const LIMITS = {
+  query_timeout: TIMEOUT_MS,
+  statement_timeout: TIMEOUT_MS,
+  idle_in_transaction_session_timeout: TIMEOUT_MS,
+};
+
+/** Exports have pools of their own: slow clients take no connections from other requests. */
 @Injectable()
 export class Exports implements OnApplicationShutdown {
-  private readonly db: DataSource;
-  private opened: Promise<unknown> | undefined;
+  private readonly pools = new Map<ReadSource, Promise<DataSource>>();
   private underWay = 0;
 
-  constructor(config: Config) {
-    const options = dataSourceOptions(config);
-    const limits = {
-      query_timeout: TIMEOUT_MS,
-      statement_timeout: TIMEOUT_MS,
-      idle_in_transaction_session_timeout: TIMEOUT_MS,
-    };
-    this.db = new DataSource({
-      ...options,
-      poolSize: MAX_AT_ONCE * CONNECTIONS,
-      extra: { ...(options.extra as object), ...limits },
-    });
-  }
+  constructor(private readonly replica: ReadReplica) {}
 
   /**
    * One state of the database, to be ended by the caller.
@@ -45,18 +37,28 @@ export class Exports implements OnApplicationShutdown {
       this.underWay -= 1;
     };
     try {
-      this.opened ??= this.db.initialize();
-      await this.opened;
-      return await Snapshot.open(this.db, CONNECTIONS, ended);
+      return await Snapshot.open(await this.pool(this.replica.source), CONNECTIONS, ended);
     } catch (error) {
-      if (!this.db.isInitialized) this.opened = undefined;
       ended();
       throw error;
     }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.db.isInitialized) await this.db.destroy();
+    const pools = await Promise.allSettled(this.pools.values());
+    for (const pool of pools) if (pool.status === 'fulfilled') await pool.value.destroy();
+  }
+
+  /** Opened when it is needed first, and tried anew after it could not be. */
+  private async pool(source: ReadSource): Promise<DataSource> {
+    const known = this.pools.get(source);
+    if (known !== undefined) return known;
+    const { options } = source;
+    const limits = { poolSize: MAX_AT_ONCE * CONNECTIONS, extra: { ...(options.extra as object), ...LIMITS } };
+    const opened = new DataSource({ ...options, ...limits }).initialize();
+    this.pools.set(source, opened);
+    opened.catch(() => this.pools.delete(source));
+    return opened;
   }
 }
 

@@ -25,6 +25,13 @@ export class ConfigError extends Error {
   }
 }
 
+type DatabaseSetting = 'SVC_DATABASE_URL' | 'SVC_DATABASE_READ_URL';
+
+interface KnownAddress {
+  readonly text: string;
+  readonly address: DatabaseAddress;
+}
+
 /** A century. */
 const MAX_KEPT_DAYS = 36_500;
 const MIN_SECRET_LENGTH = 32;
@@ -79,6 +86,7 @@ export class Config extends SettingReader {
   readonly databaseCaFile = this.text('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.text('SVC_REDIS_CA_FILE');
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
+  readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
   /** Days for which these are kept after nobody needs them any more; 0: for ever. */
   readonly keptDays = {
@@ -119,24 +127,25 @@ export class Config extends SettingReader {
   readonly dnsServers = this.list('SVC_DNS_SERVERS');
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 
-  private lastDatabase: { readonly text: string; readonly address: DatabaseAddress } | undefined;
+  private readonly knownAddresses = new Map<DatabaseSetting, KnownAddress>();
 
   constructor(environment: Environment = process.env) {
     super(environment);
-    this.assertDatabase(this.oneOf('SVC_DATABASE_TLS', ['required', 'off']));
+    const tls = this.oneOf('SVC_DATABASE_TLS', ['required', 'off']);
+    this.assertDatabase('SVC_DATABASE_URL', tls);
+    if (this.text('SVC_DATABASE_READ_URL') !== '') this.assertDatabase('SVC_DATABASE_READ_URL', tls);
     this.assertSound();
   }
 
   /** Read anew at each use when it is in a file, as are the two passwords: a new connection takes what is there then. */
   get database(): DatabaseAddress {
-    const text = this.text('SVC_DATABASE_URL');
-    if (text !== this.lastDatabase?.text) {
-      const address = readDatabaseUrl(text);
-      // A file that is half written leaves the address that was known.
-      if (typeof address !== 'string') this.lastDatabase = { text, address };
-    }
-    if (this.lastDatabase === undefined) throw new ConfigError(['SVC_DATABASE_URL cannot be read']);
-    return this.lastDatabase.address;
+    return this.addressIn('SVC_DATABASE_URL');
+  }
+
+  /** Standbys to read from; undefined when none are set. Read anew as `database` is. */
+  get readDatabase(): DatabaseAddress | undefined {
+    if (this.text('SVC_DATABASE_READ_URL') === '') return undefined;
+    return { ...this.addressIn('SVC_DATABASE_READ_URL'), isWritable: false };
   }
 
   /** Takes the place of the password in the URL; empty when there is none. */
@@ -151,6 +160,18 @@ export class Config extends SettingReader {
   /** What was set, as lines of an environment file; secrets are named and left out. */
   get settingsWithoutSecrets(): string {
     return settingsCopy(this.files);
+  }
+
+  private addressIn(setting: DatabaseSetting): DatabaseAddress {
+    const text = this.text(setting);
+    const known = this.knownAddresses.get(setting);
+    if (known?.text === text) return known.address;
+    const address = readDatabaseUrl(text);
+    if (typeof address !== 'string') this.knownAddresses.set(setting, { text, address });
+    // A file that is half written leaves the address that was known.
+    const last = typeof address === 'string' ? known?.address : address;
+    if (last === undefined) throw new ConfigError([`${setting} cannot be read`]);
+    return last;
   }
 
   private drain(): number {
@@ -191,9 +212,9 @@ export class Config extends SettingReader {
   }
 
   /** In prod what leaves this machine is encrypted, unless the operator says that it need not be. */
-  private assertDatabase(tls: 'required' | 'off'): void {
-    const address = readDatabaseUrl(this.text('SVC_DATABASE_URL'));
-    if (typeof address === 'string') this.faults.push(`SVC_DATABASE_URL ${address}`);
+  private assertDatabase(setting: DatabaseSetting, tls: 'required' | 'off'): void {
+    const address = readDatabaseUrl(this.text(setting));
+    if (typeof address === 'string') this.faults.push(`${setting} ${address}`);
     else if (
       this.isProd &&
       tls === 'required' &&
@@ -202,7 +223,7 @@ export class Config extends SettingReader {
       this.databaseCaFile === ''
     )
       this.faults.push(
-        'SVC_DATABASE_URL leads to another machine without TLS: add sslmode=verify-full (and SVC_DATABASE_CA_FILE for an own authority), or say SVC_DATABASE_TLS=off',
+        `${setting} leads to another machine without TLS: add sslmode=verify-full (and SVC_DATABASE_CA_FILE for an own authority), or say SVC_DATABASE_TLS=off`,
       );
   }
 

@@ -48,6 +48,7 @@ describe('the copy of the settings in a backup', () => {
       'postgresql://db/name?sslmode=verify-full',
     ],
     ['SVC_DATABASE_URL', 'postgresql://db/name?sslpassword=p4ss', 'postgresql://db/name'],
+    ['SVC_DATABASE_READ_URL', 'postgresql://u:p4s,s@db2,db3/name', 'postgresql://u@db2,db3/name'],
     ['SVC_REDIS_URL', 'rediss://:p4ss@cache:6379', 'rediss://@cache:6379'],
     ['SVC_TSA_AUTHORITIES', 'own,https://u:p4ss@tsa.example/x', 'own,https://u@tsa.example/x'],
   ] as const)('takes the password out of %s', (name, given, kept) => {

@@ -4,7 +4,7 @@ import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 const PLAIN_VALUE = /^[\w./:@,+=*-]*$/;
 const SECRET_PARAMETER = /^(?:ssl)?password=/i;
 /** Addresses that may themselves have commas: hosts that are tried in turn. */
-const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_REDIS_URL']);
+const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_DATABASE_READ_URL', 'SVC_REDIS_URL']);
 
 /**
  * The settings that were given, as lines of an environment file. Secrets are left out, each with a comment that says where it was;

@@ -111,6 +111,11 @@ export const SETTINGS = {
     'required',
     'required, or off for a network that is trusted: prod refuses a database on another machine without TLS otherwise',
   ),
+  SVC_DATABASE_READ_URL: setting(
+    '',
+    'Standbys of the database, as in SVC_DATABASE_URL: exports, lists of assets and analytics are read there while they are not too far behind (docs/scaling.md)',
+  ),
+  SVC_DATABASE_READ_MAX_AGE_SECONDS: setting('10', 'How far behind a standby may be that is read'),
   SVC_DATABASE_POOL: setting(
     '12',
     'Connections to PostgreSQL per process; an api process opens up to 12 more for exports, and one for documents that come in',

@@ -3,11 +3,13 @@ import type { Config } from '../config/config.js';
 import { databaseClient } from './database-client.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 
+export type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
+
 /**
  * Both ends give up on a silent connection: PostgreSQL's own defaults for these time-outs are "never",
  * and an orphan transaction would hold its row locks for minutes.
  */
-export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { type: 'postgres' }> {
+export function dataSourceOptions(config: Config): PostgresOptions {
   return {
     type: 'postgres',
     // Where connections go, DatabaseClient reads for each of them.

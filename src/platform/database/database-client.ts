@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.js';
+import type { DatabaseAddress } from '../config/database-address.js';
 import { sqlState } from './database-error.js';
 import { SilenceWatch } from './silence-watch.js';
 
@@ -29,23 +30,29 @@ type DatabaseClient = new (given?: ClientConfig) => Client;
  * What a session needs is set by SET after it was opened: connection poolers refuse such parameters at the start of a session, or drop them.
  */
 export function databaseClient(config: Config): DatabaseClient {
-  const known = clients.get(config) ?? newDatabaseClient(config);
+  const known = clients.get(config) ?? newDatabaseClient(config, () => config.database);
   clients.set(config, known);
   return known;
+}
+
+/** Connections to a standby that is read from (SVC_DATABASE_READ_URL). */
+export function readDatabaseClient(config: Config): DatabaseClient {
+  return newDatabaseClient(config, () => config.readDatabase ?? config.database);
 }
 
 /** One class for all users of a configuration: what one of them learns about the hosts, the others know. */
 const clients = new WeakMap<Config, DatabaseClient>();
 
-function newDatabaseClient(config: Config): DatabaseClient {
+function newDatabaseClient(config: Config, address: () => DatabaseAddress): DatabaseClient {
   let turn = 0;
-  const silence = new SilenceWatch((server) => isThere(config, server));
+  const serverAt = (at: number) => serverOf(config, address(), at);
+  const silence = new SilenceWatch((server) => isThere(serverAt(server)));
   return class extends SafeClient {
     private readonly turn = turn;
     private readonly limits: ClientConfig;
 
     constructor({ statement_timeout, lock_timeout, idle_in_transaction_session_timeout, ...given }: ClientConfig = {}) {
-      super({ ...given, ...serverOf(config, turn) });
+      super({ ...given, ...serverAt(turn) });
       this.limits = { statement_timeout, lock_timeout, idle_in_transaction_session_timeout };
       this.wire.on('errorMessage', ({ code }: { code?: string }) => {
         if (code === READ_ONLY) this.leave();
@@ -69,7 +76,7 @@ function newDatabaseClient(config: Config): DatabaseClient {
       try {
         await super.connect();
         await this.query(sessionSettings(this.limits));
-        if (config.database.isWritable) await this.assertWritable();
+        if (address().isWritable) await this.assertWritable();
         silence.watch(this, this.turn);
         return this;
       } catch (error) {
@@ -94,7 +101,7 @@ function newDatabaseClient(config: Config): DatabaseClient {
     }
 
     private passOver(): void {
-      if (turn === this.turn) turn = (turn + 1) % config.database.hosts.length;
+      if (turn === this.turn) turn = (turn + 1) % address().hosts.length;
     }
   };
 }
@@ -151,9 +158,9 @@ interface Wire extends EventEmitter {
 }
 
 /** Whether the server answers somebody who connects anew; one that refuses does. */
-async function isThere(config: Config, turn: number): Promise<boolean> {
+async function isThere(server: ClientConfig): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
-  const client = new SafeClient({ ...limits, ...serverOf(config, turn) });
+  const client = new SafeClient({ ...limits, ...server });
   try {
     await client.connect();
     await client.query('SELECT 1');
@@ -166,8 +173,8 @@ async function isThere(config: Config, turn: number): Promise<boolean> {
 }
 
 /** Where one connection goes to, and as whom. */
-function serverOf(config: Config, turn: number): ClientConfig {
-  const { hosts, user, password, database, isEncrypted, files, parameters } = config.database;
+function serverOf(config: Config, address: DatabaseAddress, turn: number): ClientConfig {
+  const { hosts, user, password, database, isEncrypted, files, parameters } = address;
   const { host, port } = hosts[turn] ?? hosts[0];
   const { ca = config.databaseCaFile, cert, key } = files;
   const isVerified = isEncrypted || config.databaseCaFile !== '';

@@ -93,9 +93,14 @@ export class Heartbeat implements BeforeApplicationShutdown {
     return this.row.clockOffsetMs;
   }
 
+  /** The clock of the database, in milliseconds since 1970; NaN before the first look. */
+  databaseNow(): number {
+    return this.lookedAt === -Infinity ? NaN : this.databaseTime + (performance.now() - this.lookedAt);
+  }
+
   /** The processes that the last look found, each with how long ago it was seen, in milliseconds. */
   seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
-    const now = this.databaseTime + (performance.now() - this.lookedAt);
+    const now = this.databaseNow();
     return this.known.map((instance) => ({ ...instance, agoMs: Math.max(0, now - instance.seenAt.getTime()) }));
   }
 

@@ -54,6 +54,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly readReplicaAge = new Gauge({
+    name: 'sealwright_db_read_replica_age_seconds',
+    help: 'How old the state of the standby that is read from is at most; NaN while everything is read from the primary',
+    registers: [this.registry],
+  });
+
   readonly clockOffset = new Gauge({
     name: 'sealwright_clock_offset_seconds',
     help: "How far the clock of this process is ahead of the database's",

@@ -19,11 +19,29 @@ export function configureClient(): void {
     headers: { 'x-csrf-protection': '1' },
     querySerializer: { array: { explode: true, style: 'form' } },
   });
+  readOwnChanges();
   client.interceptors.error.use((error, response, request) => {
     const problem = ApiProblem.of(error, response);
     const asked = request === undefined ? '' : new URL(request.url).pathname;
     if (problem.status === 401 && !ASK_WHO.test(asked)) for (const listener of listeners) listener();
     return problem;
+  });
+}
+
+/** Session storage key: when this tab last changed something, in milliseconds since 1970. */
+const CHANGED_AT = 'sealwright.changed-at';
+
+/** What is read after an own change is not older than it, also where lists come from a standby of the database (docs/scaling.md). */
+function readOwnChanges(): void {
+  client.interceptors.response.use((response, request) => {
+    if (request.method !== 'GET') sessionStorage.setItem(CHANGED_AT, String(Date.now()));
+    return response;
+  });
+  client.interceptors.request.use((request) => {
+    const changedAt = Number(sessionStorage.getItem(CHANGED_AT) ?? 0);
+    const seconds = Math.max(0, Math.floor((Date.now() - changedAt) / 1000));
+    if (request.method === 'GET' && changedAt > 0) request.headers.set('cache-control', `max-age=${seconds}`);
+    return request;
   });
 }
 

@@ -1,0 +1,52 @@
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { catchError, Observable } from 'rxjs';
+import { isDatabaseTrouble } from '../database/database-error.js';
+import { ReadReplica, type ReadSource } from './read-replica.js';
+
+/**
+ * Reads the answer from a standby while that is fresh enough: for as long as SVC_DATABASE_READ_MAX_AGE_SECONDS says, or as the caller wants it
+ * (`Cache-Control: max-age=2`, `no-cache`). `Age` then tells how old it is at most, in seconds (RFC 9111, sections 5.1 and 5.2.1). What a standby
+ * does not answer, the primary does.
+ */
+@Injectable()
+class ReplicaInterceptor implements NestInterceptor {
+  constructor(private readonly replica: ReadReplica) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const http = context.switchToHttp();
+    const wanted = maxAgeOf(http.getRequest<FastifyRequest>().headers['cache-control']);
+    const fresh = this.replica.noOlderThan(wanted);
+    if (fresh === undefined) return next.handle();
+    const reply = http.getResponse<FastifyReply>().header('age', String(Math.ceil(fresh.age)));
+    return this.answerFrom(fresh.source, next).pipe(
+      catchError((error: unknown) => {
+        if (!isDatabaseTrouble(error) || reply.sent) throw error;
+        this.replica.failed(error);
+        void reply.removeHeader('age');
+        return this.answerFrom(this.replica.primary, next);
+      }),
+    );
+  }
+
+  private answerFrom(source: ReadSource, next: CallHandler): Observable<unknown> {
+    return new Observable((subscriber) => this.replica.readingFrom(source, () => next.handle().subscribe(subscriber)));
+  }
+}
+
+/** For operations that change nothing. */
+export const MayBeOlder = () => applyDecorators(UseInterceptors(ReplicaInterceptor));
+
+/** In seconds: 0 for what must come from the primary, Infinity where the caller says nothing. */
+export function maxAgeOf(cacheControl = ''): number {
+  if (/(?:^|[,\s])no-(?:cache|store)(?:$|[,\s])/i.test(cacheControl)) return 0;
+  const [, seconds] = /(?:^|[,\s])max-age="?(\d{1,9})"?(?:$|[,\s])/i.exec(cacheControl) ?? [];
+  return seconds === undefined ? Infinity : Number(seconds);
+}
