@@ -148,7 +148,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
 
     await page.getByRole('button', { name: 'Destroy', exact: true }).click();
     await press('Destroy');
-    await page.getByText('Scheduled for destruction').waitFor();
+    await page.getByText('Scheduled for destruction', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel destruction' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
     assertClean();
