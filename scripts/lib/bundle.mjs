@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { inRoot } from './project.mjs';
 
@@ -50,8 +50,34 @@ export async function bundlePrograms() {
     chunkFileNames: 'bundled/[name]-[hash].js',
   });
   await bundle.close();
+  await leavePackagesOut(path.join(DIST, 'bundled'));
   for (const name of PROGRAMS)
     writeFileSync(path.join(DIST, `${name}.js`), `${INTERPRETER}import './bundled/${name}.js';\n`);
+}
+
+/** A process reads the maps of all that it loads: those of packages, whose lines nobody looks for, would take 25 MB of it. */
+async function leavePackagesOut(folder) {
+  const { decode, encode } = await import('@jridgewell/sourcemap-codec');
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.map'))) {
+    const file = path.join(folder, name);
+    const { sourcesContent: _unused, ...map } = JSON.parse(readFileSync(file, 'utf8'));
+    const isOwn = map.sources.map((source) => !source.includes('node_modules/'));
+    writeFileSync(file, JSON.stringify({ ...map, mappings: encode(ownMappings(decode(map.mappings), isOwn)) }));
+  }
+}
+
+/** A segment of one field ends what is mapped before it (ECMA-426), however many lines follow. */
+export function ownMappings(lines, isOwn) {
+  let isMapped = true;
+  return lines.map((segments) =>
+    segments.flatMap((segment) => {
+      const [column, source] = segment;
+      const wasMapped = isMapped;
+      isMapped = source !== undefined && isOwn[source];
+      if (isMapped) return [segment];
+      return wasMapped ? [[column]] : [];
+    }),
+  );
 }
 
 function isKept(id) {

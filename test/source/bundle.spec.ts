@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { ownMappings } from '../../scripts/lib/bundle.mjs';
+
+const OWN = 0;
+const PACKAGE = 1;
+
+it('a source map of a bundle leads to our sources, and from a line of a package nowhere', () => {
+  const lines = [
+    [
+      [0, OWN, 4, 0],
+      [8, OWN, 4, 6],
+    ],
+    [
+      [0, PACKAGE, 70, 0],
+      [9, PACKAGE, 70, 2],
+    ],
+    [],
+    [[2, PACKAGE, 71, 0]],
+    [
+      [0, PACKAGE, 72, 0],
+      [5, OWN, 9, 0],
+      [7, PACKAGE, 80, 0],
+    ],
+  ];
+  expect(ownMappings(lines, [true, false])).toEqual([lines[0], [[0]], [], [], [[5, OWN, 9, 0], [7]]]);
+});
