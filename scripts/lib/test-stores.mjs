@@ -26,17 +26,26 @@ export class TestStores {
   }
 
   /**
-   * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
-   * SW_TEST_SOFTHSM (the module), each as far as it could be had; SW_TEST_EVIDENCE, where tests note what they issue and what is logged; and TMPDIR, below which everything is removed
+   * Makes the directory alone, for tests that need no stores.
+   *
+   * @returns {Promise<NodeJS.ProcessEnv>} TMPDIR, below which everything is removed
    */
-  async start() {
+  async folder() {
     await sweepOldRuns();
     this.#directory = mkdtempSync(path.join(tmpdir(), `${PREFIX}${process.pid}-`));
     // The account of the database server has to pass through; what is inside is closed by itself.
     chmodSync(this.#directory, 0o711);
     const temporary = path.join(this.#directory, 'tmp');
     mkdirSync(temporary, { mode: 0o711 });
-    const found = { TMPDIR: temporary, SW_TEST_RUN: this.#mark, SW_TEST_EVIDENCE: this.#inside('evidence') };
+    return { TMPDIR: temporary, SW_TEST_RUN: this.#mark };
+  }
+
+  /**
+   * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
+   * SW_TEST_SOFTHSM (the module), each as far as it could be had; SW_TEST_EVIDENCE, where tests note what they issue and what is logged; and TMPDIR, below which everything is removed
+   */
+  async start() {
+    const found = { ...(await this.folder()), SW_TEST_EVIDENCE: this.#inside('evidence') };
     // Hundreds of processes of the same build are started; each need not compile it anew.
     found.NODE_COMPILE_CACHE = this.#inside('compile-cache');
     mkdirSync(found.SW_TEST_EVIDENCE, { mode: 0o700 });
