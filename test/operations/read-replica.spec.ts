@@ -4,8 +4,8 @@ import { type PrivatePostgres, startPostgres } from '../../scripts/lib/postgres.
 import { algorithm } from '../inventory/documents.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
-import { asAdministrator, startStandby } from '../support/standby.js';
+import { openStage, query, type Stage } from '../support/stage.js';
+import { startStandby } from '../support/standby.js';
 
 const MAX_AGE_SECONDS = 6;
 
@@ -49,7 +49,7 @@ const fromStandby = () =>
   until('lists are read from the standby', 30, async () => ageOf(await get('/api/assets')) !== null);
 const fromPrimary = () => until('and from the primary', 30, async () => ageOf(await get('/api/assets')) === null);
 const reads = async () => (await get('/actuator/health')).body.components.reads;
-const replay = (verb: 'pause' | 'resume') => asAdministrator(standby, `SELECT pg_wal_replay_${verb}()`);
+const replay = (verb: 'pause' | 'resume') => query(standby.adminUrl, `SELECT pg_wal_replay_${verb}()`);
 
 describe('with a standby to read from', () => {
   it.each(['/api/assets', '/api/analytics/summary', '/api/export/csv', '/api/export/cyclonedx'])(

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PrivatePostgres, removePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 import { Config } from '../../src/platform/config/config.js';
@@ -14,6 +13,7 @@ import {
   synchronousDetail,
 } from '../../src/platform/replication/replication.reader.js';
 import { until } from '../support/signing.js';
+import { query } from '../support/stage.js';
 
 /** A server whose commits wait for a standby that is not there. */
 let directory: string;
@@ -31,13 +31,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function asAdministrator<Row extends object>(text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: postgres.adminUrl });
-  await client.connect();
-  const { rows } = await client.query<Row>(text);
-  await client.end();
-  return rows;
-}
+const asAdministrator = (text: string) => query(postgres.adminUrl, text);
 
 describe('a database whose commits wait for a standby', () => {
   it('is seen as that by an ordinary role, and that the standby is not there', async () => {

@@ -133,7 +133,8 @@ async function dropDatabase(url: string): Promise<void> {
   await query(adminUrl(), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 }
 
-async function query<Row extends object>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
+/** Runs one statement on a connection of its own. */
+export async function query<Row extends object>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();

@@ -4,17 +4,6 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { type PrivatePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 
-/** Runs one statement as the administrator of a server. */
-export async function asAdministrator<Row extends object>({ adminUrl }: PrivatePostgres, text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: adminUrl });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 /** A hot standby of a server that runs, made of a base backup in `dir`. It follows without a slot, and no commit waits for it. */
 export async function startStandby(primary: PrivatePostgres, dir: string): Promise<PrivatePostgres> {
   const backup = new Client({ connectionString: primary.adminUrl });

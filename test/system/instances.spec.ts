@@ -1,12 +1,11 @@
 import { Redis } from 'ioredis';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { runToEnd, type Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { openStage, query, type Stage } from '../support/stage.js';
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 
@@ -178,10 +177,7 @@ it('a process whose clock is wrong says so of itself, and others name it instead
 
 describe('a schema that is not for this version', () => {
   it('is waited for by name when nothing was migrated, on both ports, and then used', async () => {
-    const admin = new Client({ connectionString: stage.postgres?.adminUrl });
-    await admin.connect();
-    await admin.query('CREATE DATABASE unmigrated OWNER sealwright');
-    await admin.end();
+    await query(stage.postgres?.adminUrl ?? '', 'CREATE DATABASE unmigrated OWNER sealwright');
     const url = new URL(stage.databaseUrl);
     url.pathname = '/unmigrated';
     const [port, management] = [await freePort(), await freePort()];

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
@@ -26,17 +25,13 @@ export interface SourceCount {
 @Injectable()
 export class AnalyticsReader {
   constructor(
-    private readonly replica: ReadReplica,
+    private readonly reads: ReadReplica,
     private readonly clock: Clock,
     private readonly cursors: Cursors,
   ) {}
 
-  private get db(): DataSource {
-    return this.replica.source.db;
-  }
-
   async by(dimension: Dimension, from = '', to = '\uffff'): Promise<Count[]> {
-    const rows: TallyRow[] = await this.db.query(
+    const rows: TallyRow[] = await this.reads.db.query(
       `SELECT value, level, sum(count) AS count FROM inventory_tally
        WHERE dimension = $1 AND value COLLATE "C" >= $2 AND value COLLATE "C" <= $3
        GROUP BY value, level HAVING sum(count) > 0 ORDER BY value COLLATE "C", level`,
@@ -49,7 +44,7 @@ export class AnalyticsReader {
   async sources(limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<SourceCount>> {
     const list = 'inventory sources';
     const [total, id] = this.cursors.read(list, cursor) ?? [];
-    const rows: SourceCount[] = await this.db.query(
+    const rows: SourceCount[] = await this.reads.db.query(
       `SELECT i.id, i.name, c.total, c.levels, c.unjudged, i.last_seen AS "lastSeen", c.counted_at AS "countedAt"
        FROM inventory_source_count c JOIN inventory_source i ON i.id = c.source_id
        WHERE $1::int IS NULL OR (c.total, c.source_id) < ($1, $2::uuid)
@@ -61,7 +56,7 @@ export class AnalyticsReader {
 
   /** Days that have a snapshot, in order; both ends are days, YYYY-MM-DD. */
   async overTime(from: string, to: string): Promise<InventorySnapshot[]> {
-    return this.db.query(
+    return this.reads.db.query(
       `SELECT day::text, taken_at AS "takenAt", demo, summary FROM inventory_snapshot WHERE day BETWEEN $1 AND $2 ORDER BY day`,
       [from, to],
     );
@@ -69,7 +64,7 @@ export class AnalyticsReader {
 
   /** @throws Problem 404 `snapshot.missing`. */
   async snapshot(day: string): Promise<InventorySnapshot> {
-    const [row] = (await this.db.query(
+    const [row] = (await this.reads.db.query(
       'SELECT day::text, taken_at AS "takenAt", demo, summary, counts FROM inventory_snapshot WHERE day = $1',
       [day],
     )) as InventorySnapshot[];

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import { sqlState } from '../../platform/database/database-error.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
 import type { JudgedAsset } from './asset.entity.js';
@@ -55,7 +54,7 @@ export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.
  */
 @Injectable()
 export class AssetPages {
-  constructor(private readonly replica: ReadReplica) {}
+  constructor(private readonly reads: ReadReplica) {}
 
   /** The first `count` of a list, or fewer, and then where to go on. */
   async read(list: AssetList, count: number): Promise<ListPart> {
@@ -63,7 +62,7 @@ export class AssetPages {
     const start = startOf(list, values);
     const walk = (far: number): Promise<AssetRow[]> => {
       const from = `(SELECT * FROM judged_asset a ${whereClause(start)} ${orderBy(list)} LIMIT ${far})`;
-      return this.db.query(selection(list, { from, where: list.where, count }), values);
+      return this.reads.db.query(selection(list, { from, where: list.where, count }), values);
     };
     const met = await walk(MAX_WALKED);
     if (met.length === count) return { rows: met };
@@ -89,12 +88,8 @@ export class AssetPages {
     const all = await this.within<{ count: number }[]>(MAX_COUNT_MS, counted('judged_asset'), values);
     if (all !== undefined) return { count: all[0]?.count ?? 0, isWhole: true };
     const part = `(SELECT * FROM judged_asset ORDER BY id LIMIT ${MAX_READ})`;
-    const some: { count: number }[] = await this.db.query(counted(part), [...values]);
+    const some: { count: number }[] = await this.reads.db.query(counted(part), [...values]);
     return { count: some[0]?.count ?? 0, isWhole: false };
-  }
-
-  private get db(): DataSource {
-    return this.replica.source.db;
   }
 
   /** As many assets as one call may read, in the order of the list. */
@@ -109,7 +104,7 @@ export class AssetPages {
       range.push(`(${by.join(', ')}) ${isDescending ? '>=' : '<='} (${last.join(', ')})`);
     }
     const from = `(SELECT * FROM judged_asset a ${whereClause(range)} ${orderBy(list)} LIMIT ${2 * MAX_READ})`;
-    const rows: AssetRow[] = await this.db.query(selection(list, { from, where: list.where, count }), values);
+    const rows: AssetRow[] = await this.reads.db.query(selection(list, { from, where: list.where, count }), values);
     return rows.length === count || end === undefined ? { rows } : { rows, stoppedAt: end };
   }
 
@@ -117,7 +112,7 @@ export class AssetPages {
   private async endOfPart(list: AssetList): Promise<Position | undefined> {
     const values: unknown[] = [];
     const start = whereClause(startOf(list, values));
-    const [end] = (await this.db.query(
+    const [end] = (await this.reads.db.query(
       `SELECT ${list.order.key}::text AS key, a.id FROM asset a ${start} ${orderBy(list)} OFFSET ${MAX_READ - 1} LIMIT 1`,
       values,
     )) as { key: string; id: string }[];
@@ -127,7 +122,7 @@ export class AssetPages {
   /** The rows of a statement; undefined when it takes longer. */
   private async within<Rows>(ms: number, statement: string, values: readonly unknown[]): Promise<Rows | undefined> {
     try {
-      return await this.db.transaction(async (tx) => {
+      return await this.reads.db.transaction(async (tx) => {
         await tx.query(`SET LOCAL statement_timeout = ${ms}`);
         // The words are for the check of plans: this statement may read much, and is not let.
         return tx.query<Rows>(`${statement} -- ended after ${ms} ms`, [...values]);

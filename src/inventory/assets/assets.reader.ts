@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
@@ -53,7 +52,7 @@ interface Verdict {
 @Injectable()
 export class AssetsReader {
   constructor(
-    private readonly replica: ReadReplica,
+    private readonly reads: ReadReplica,
     private readonly cursors: Cursors,
     private readonly clock: Clock,
     private readonly pages: AssetPages,
@@ -83,7 +82,7 @@ export class AssetsReader {
 
   /** @throws Problem 404 `asset.missing`. */
   async find(id: string): Promise<AssetDetail> {
-    const [row] = (await this.db.query(
+    const [row] = (await this.reads.db.query(
       `SELECT ${ASSET_FIELDS}, a.resolved_by AS "resolvedBy", v.verdict
        FROM judged_asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1`,
       [id],
@@ -101,7 +100,7 @@ export class AssetsReader {
   ): Promise<Page<AssetOccurrence & { source: string }>> {
     const list = `occurrences ${assetId}`;
     const [id, sourceId] = this.cursors.read(list, cursor) ?? [];
-    const rows: (AssetOccurrence & { source: string })[] = await this.db.query(
+    const rows: (AssetOccurrence & { source: string })[] = await this.reads.db.query(
       `SELECT o.asset_id AS "assetId", o.source_id AS "sourceId", o.id, o.location, o.line, o.position, o.symbol, o.context,
               o.first_seen AS "firstSeen", ${LAST_SEEN} AS "lastSeen", o.missed, i.name AS source
        FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
@@ -110,10 +109,6 @@ export class AssetsReader {
       [assetId, id ?? null, sourceId ?? null],
     );
     return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
-  }
-
-  private get db(): DataSource {
-    return this.replica.source.db;
   }
 
   /** No index has the order of levels: each of them is a list of its own. */
@@ -143,7 +138,7 @@ export class AssetsReader {
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
     if (where.length === 0) return undefined;
     const nothing = 'VALUES (NULL::uuid, NULL, NULL, NULL::int, NULL::smallint, NULL, NULL, NULL, NULL::date)';
-    const rows: (Verdict | { readonly id: null })[] = await this.db.query(
+    const rows: (Verdict | { readonly id: null })[] = await this.reads.db.query(
       `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${whereClause(where)} LIMIT ${MAX_VERDICTS + 1}`,
       values,
     );

@@ -28,6 +28,33 @@ export class SingleFlight {
   }
 }
 
+/** A look that is repeated, never two at once. The process does not stay up for it. */
+export class RepeatedLook {
+  private readonly flight: SingleFlight;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly everyMs: number,
+    private readonly look: () => Promise<void>,
+    failed: (error: unknown) => void,
+  ) {
+    this.flight = new SingleFlight(failed);
+  }
+
+  /** Resolves when the first look has ended. */
+  async begin(): Promise<void> {
+    await this.flight.run(this.look);
+    this.timer = setInterval(() => void this.flight.run(this.look), this.everyMs);
+    this.timer.unref();
+  }
+
+  /** Resolves when the look that is under way has ended. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flight.stop();
+  }
+}
+
 /** Work that is done in rounds, never two at once: a wake-up during a round is followed by another round. */
 export class CoalescingRunner {
   private readonly flight: SingleFlight;

@@ -1,5 +1,4 @@
 import {
-  applyDecorators,
   type CallHandler,
   type ExecutionContext,
   Injectable,
@@ -42,7 +41,7 @@ class ReplicaInterceptor implements NestInterceptor {
 }
 
 /** For operations that change nothing. */
-export const MayBeOlder = () => applyDecorators(UseInterceptors(ReplicaInterceptor));
+export const MayBeOlder = () => UseInterceptors(ReplicaInterceptor);
 
 /** In seconds: 0 for what must come from the primary, Infinity where the caller says nothing. */
 export function maxAgeOf(cacheControl = ''): number {

@@ -7,7 +7,7 @@ import { readDatabaseClient } from '../database/database-client.js';
 import { operatorsWords } from '../database/database-error.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 import { Heartbeat } from '../instances/heartbeat.js';
-import { SingleFlight } from '../jobs/runners.js';
+import { RepeatedLook } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 
 const LOOK_EVERY_MS = 1000;
@@ -27,11 +27,14 @@ export interface ReadSource {
 @Injectable()
 export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ReadReplica.name);
-  private readonly looks = new SingleFlight((error) => this.failed(error));
+  private readonly looks = new RepeatedLook(
+    LOOK_EVERY_MS,
+    () => this.look(),
+    (error) => this.failed(error),
+  );
   private readonly chosen = new AsyncLocalStorage<ReadSource>();
   readonly primary: ReadSource;
   private readonly standby: ReadSource | undefined;
-  private timer: NodeJS.Timeout | undefined;
   /** The newest time that the standby had at the last look, by the clock of the primary; NaN: it did not answer. */
   private stateOf = NaN;
   private fault: string | undefined = 'not read yet';
@@ -52,13 +55,10 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.standby === undefined) return;
-    await this.looks.run(() => this.look());
-    this.timer = setInterval(() => void this.looks.run(() => this.look()), LOOK_EVERY_MS);
-    this.timer.unref();
+    await this.looks.begin();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     await this.looks.stop();
     if (this.standby?.db.isInitialized === true) await this.standby.db.destroy();
   }
@@ -66,6 +66,11 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   /** Where the call that is under way reads: a standby inside of `readingFrom`, else the primary. */
   get source(): ReadSource {
     return this.chosen.getStore() ?? this.primary;
+  }
+
+  /** The connections of `source`. */
+  get db(): DataSource {
+    return this.source.db;
   }
 
   /** The standby, and how old its state is at most, in seconds. Undefined when it is older than that, or does not answer. */

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
-import { SingleFlight } from '../jobs/runners.js';
+import { RepeatedLook } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 import { readReplication, asynchronousFault, type Replication, synchronousDetail } from './replication.reader.js';
 
@@ -15,8 +15,11 @@ const LOOK_EVERY_MS = 5000;
 @Injectable()
 export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ReplicationWatch.name);
-  private readonly looks = new SingleFlight(() => undefined);
-  private timer: NodeJS.Timeout | undefined;
+  private readonly looks = new RepeatedLook(
+    LOOK_EVERY_MS,
+    () => this.look(),
+    () => undefined,
+  );
   private last: Replication | undefined;
   private said: string | undefined;
 
@@ -30,13 +33,10 @@ export class ReplicationWatch implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.looks.run(() => this.look());
-    this.timer = setInterval(() => void this.looks.run(() => this.look()), LOOK_EVERY_MS);
-    this.timer.unref();
+    await this.looks.begin();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     await this.looks.stop();
   }
 
