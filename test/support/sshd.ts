@@ -256,13 +256,14 @@ async function runSshd({ directory, address, port, timeZone }: Place): Promise<C
     ...(existsSync(join(directory, 'sshd')) ? [`mount --bind ${directory}/sshd ${SSHD}`] : []),
     `exec ${SSHD} -D -f ${directory}/sshd_config -E ${directory}/log`,
   ];
+  const listens = `Server listening on ${address} port ${port}`;
+  const log = join(directory, 'log');
+  // Measured before it starts: on a busy machine it may have written its line before this process goes on.
+  const before = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
   const child = spawn('unshare', ['-m', '--propagation', 'private', 'sh', '-ec', over.join('\n')], {
     env: { ...process.env, TZ: timeZone },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const listens = `Server listening on ${address} port ${port}`;
-  const log = join(directory, 'log');
-  const before = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
   for (let tries = 0; tries < 3000 && child.exitCode === null; tries += 1) {
     if (existsSync(log) && readFileSync(log, 'utf8').slice(before).includes(listens)) return child;
     await sleep(10);
