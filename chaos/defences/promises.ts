@@ -65,7 +65,7 @@ export const PROMISES: readonly Mutation[] = [
     finding: 21,
     defence: 'the policies of the moment are asked when a request is claimed',
     file: 'src/signing/requests/claim-check.ts',
-    text: '    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);',
+    text: '    for (const id of await this.unapproved(free)) refusals.set(id, NEEDED);',
     instead: '',
     spec: 'test/approvals/queued.spec.ts',
   },

@@ -51,6 +51,16 @@ export interface ApprovalSubject {
  */
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 
+/**
+ * SQL that is true when a subject has an approval, alone or as a part of many: whatever the row of the subject says itself.
+ *
+ * @param subject SQL expression of its id (uuid)
+ */
+export function hasApproval(kind: PolicySubject, subject: string): string {
+  return `(EXISTS (SELECT FROM approval a WHERE a.subject_kind = '${kind}' AND a.subject_id = ${subject})
+    OR EXISTS (SELECT FROM approval_item i WHERE i.subject_id = ${subject}))`;
+}
+
 /** The registry of the modules that own the kinds of subjects. */
 @Injectable()
 export class ApprovalSubjectsService {

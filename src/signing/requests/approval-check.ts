@@ -9,6 +9,14 @@ import { ApprovalRenewal, type Held } from './approval-renewal.js';
 import { manifestLinesOf, manifestLine } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
+/** A claimed request that may have waited for approval. */
+export interface MaybeHeld {
+  readonly id: string;
+  readonly approvalId: string | null;
+  /** By the tables of approvals, so that a request cannot be cut loose from its approval by changing its row. */
+  readonly hasApproval: boolean;
+}
+
 /**
  * The last check before the HSM: whether a request was approved, and is still the same as then. It runs in the transaction that claims the
  * request, over the very bytes that the attempt will sign; a request that does not pass is not claimed.
@@ -22,16 +30,12 @@ export class ApprovalCheck {
   ) {}
 
   /** Answers what may be signed. Requests whose approval does not cover them have FAILED then; those of a rotated key wait anew. */
-  async cleared<Row extends { readonly id: string; readonly approvalId: string | null }>(
-    tx: EntityManager,
-    claimed: readonly Row[],
-  ): Promise<Row[]> {
-    const ids = claimed.map(({ id }) => id);
-    const approvals = ids.length === 0 ? [] : await this.approvals.granted(tx, 'signing-request', ids);
-    // The approvals are read too, so that a request cannot be cut loose from its approval by changing its row.
-    const bound = new Set(approvals.flatMap(({ about }) => about));
-    const held = claimed.filter(({ id, approvalId }) => approvalId !== null || bound.has(id)).map(({ id }) => id);
+  async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<Row[]> {
+    const held = claimed
+      .filter(({ approvalId, hasApproval }) => approvalId !== null || hasApproval)
+      .map(({ id }) => id);
     if (held.length === 0) return [...claimed];
+    const approvals = await this.approvals.granted(tx, 'signing-request', held);
     const refused = new Set<string>();
     const covered = new Map<GrantedApproval, Held[]>();
     const known = approvals.map((approval) => new Cover(approval));

@@ -1,17 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { identitySha256 } from '../../access/identity/verified-identity.js';
-import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
+import type { MaybeHeld } from './approval-check.js';
 import type { Claimed } from './signing-attempt.js';
 import { metadataSha256 } from './signing-request.repository.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { policyFactsOf } from './shown-request.js';
 
-type Row = Claimed & { readonly approvalId: string | null };
+/** A claimed request with what the database said of it in the statement that claimed it. */
+export type ClaimedRow = Claimed &
+  MaybeHeld & {
+    /** How often policies had been changed. */
+    readonly policyRevision: number;
+  };
 
 interface Refusal {
   readonly code: 'signing.not-logged' | 'approval.needed';
@@ -43,32 +48,32 @@ export class ClaimCheck {
   ) {}
 
   /** Answers those that may be signed, in the transaction that claimed them; the others have FAILED then. */
-  async passed<One extends Row>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
+  async passed<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
     const entries = await this.vouched.about(tx, ids, ['signing.accepted', 'signing.approval-renewed']);
     const refusals = new Map<string, Refusal>();
     for (const row of rows) if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);
     const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
-    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);
+    for (const id of await this.unapproved(free)) refusals.set(id, NEEDED);
     for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
     return rows.filter(({ id }) => !refusals.has(id));
   }
 
   /** Ids of the requests that a policy of this moment wants approved. */
-  private async unapproved(tx: EntityManager, rows: readonly Row[]): Promise<string[]> {
-    if (rows.length === 0) return [];
+  private async unapproved(rows: readonly ClaimedRow[]): Promise<string[]> {
+    const revision = rows[0]?.policyRevision;
+    if (revision === undefined) return [];
     const uses = rows.map((row) => ({ key: row.keyName, facts: policyFactsOf(row) }));
-    const [now]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     let judged = await this.approvals.judgeAll('signing-request', uses);
-    if (judged.revision !== now?.revision) {
+    if (judged.revision !== revision) {
       this.approvals.outdated();
       judged = await this.approvals.judgeAll('signing-request', uses);
     }
     return rows.filter((_row, i) => judged.held[i] === true).map(({ id }) => id);
   }
 
-  private async fail(tx: EntityManager, { id, correlation }: Row, refusal: Refusal | undefined): Promise<void> {
+  private async fail(tx: EntityManager, { id, correlation }: ClaimedRow, refusal: Refusal | undefined): Promise<void> {
     if (refusal === undefined) return;
     const { code, set } = refusal;
     await tx.query(
@@ -83,7 +88,7 @@ export class ClaimCheck {
 }
 
 /** Whether the entries of the log agree with the row. */
-function isLogged(row: Row, entries: readonly EntryRow[]): boolean {
+function isLogged(row: ClaimedRow, entries: readonly EntryRow[]): boolean {
   const about = entries.filter(({ targetId }) => targetId === row.id);
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
@@ -103,14 +108,14 @@ function detailOf({
   format,
   digest,
   approvalId,
-}: Row): Record<string, unknown> {
+}: ClaimedRow): Record<string, unknown> {
   const base64 = digest.toString('base64');
   return { key: keyName, keyVersion, algorithm, scheme, format, digest: base64, approval: approvalId ?? undefined };
 }
 
 /** Details that entries of earlier versions, which have no seal, do not hold. */
 function detailOfSealed(
-  { keyId, ownerId, metadata, composed, identity }: Row,
+  { keyId, ownerId, metadata, composed, identity }: ClaimedRow,
   { seal }: EntryRow,
 ): Record<string, unknown> {
   if (seal === null) return {};
@@ -120,6 +125,6 @@ function detailOfSealed(
 }
 
 /** The digest of an envelope that no approval covers. ApprovalCheck compares the others with their approval. */
-function envelopeDetail({ approvalId, envelope }: Row): Record<string, unknown> {
+function envelopeDetail({ approvalId, envelope }: ClaimedRow): Record<string, unknown> {
   return approvalId === null ? { signedDigest: envelope?.signedDigest?.toString('base64') } : {};
 }
