@@ -35,11 +35,21 @@ export function hostCheck({
 }: Pick<Config, 'publicUrl' | 'allowedHosts'>): (host: string | undefined, localAddress: string) => boolean {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);
   const above = allowedHosts.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
-  return (host, localAddress) => {
+  const isOurs = (host: string | undefined, localAddress: string) => {
     const name = hostNameOf(host);
     if (name === undefined) return false;
     if (names.has(name) || isLoopback(name) || above.some((suffix) => name.endsWith(suffix))) return true;
     return isIP(bare(name)) !== 0 && bare(name) === localAddress;
+  };
+  return withLast(isOurs);
+}
+
+/** The same check, which remembers its last answer: nearly all calls have the same Host, and reading it takes longer than the rest of the hook. */
+function withLast<Host, Address>(check: (host: Host, address: Address) => boolean): typeof check {
+  let last: { readonly host: Host; readonly address: Address; readonly answer: boolean } | undefined;
+  return (host, address) => {
+    if (last?.host !== host || last.address !== address) last = { host, address, answer: check(host, address) };
+    return last.answer;
   };
 }
 
