@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { beat, registerSensor } from './sensor-calls.js';
+import { beat, registerSensor, type RegisteredSensor } from './sensor-calls.js';
 
 let stage: Stage;
 let service: Service;
@@ -97,6 +97,35 @@ describe.concurrent('a sensor', () => {
         return found.status === 401;
       });
     }
+  });
+
+  it('has the last use of its key written once an hour, and at once from another address', async () => {
+    const [current, due, moved] = [
+      await registerSensor(service, key),
+      await registerSensor(service, key),
+      await registerSensor(service, key),
+    ];
+    const used = ({ id }: RegisteredSensor, at: string, from = '127.0.0.1') =>
+      stage.sql(
+        `UPDATE api_key SET last_used_at = ${at}, last_used_from = $2 WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`,
+        [id, from],
+      );
+    const lastUse = async ({ id }: RegisteredSensor) => {
+      const [row] = await stage.sql<{ at: string; from: string }>(
+        `SELECT last_used_at::text AS at, last_used_from AS "from" FROM api_key WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`,
+        [id],
+      );
+      return row;
+    };
+    const thisHour = `date_trunc('hour', now() + interval '2 minutes')`;
+    await used(current, thisHour);
+    await used(due, `date_trunc('hour', now()) - interval '1 second'`);
+    await used(moved, thisHour, '192.0.2.7');
+    const [before, dueBefore] = [await lastUse(current), await lastUse(due)];
+    for (const sensor of [current, due, moved]) expect((await beat(service, sensor.key)).status).toBe(200);
+    await until('the first use in this hour is stored', 30, async () => (await lastUse(due))?.at !== dueBefore?.at);
+    expect(await lastUse(moved)).toMatchObject({ from: '127.0.0.1' });
+    expect(await lastUse(current)).toEqual(before);
   });
 
   it('whose key has expired gets another', async () => {

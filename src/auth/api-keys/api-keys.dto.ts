@@ -88,6 +88,7 @@ export class ApiKeyView {
   expiry: Date;
   createdAt: Date;
   revokedAt: Date | null;
+  /** When it was used last; the key of a sensor: when it was first used in that hour. */
   lastUsedAt: Date | null;
   /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;

@@ -9,6 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
+import { columns } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
@@ -37,6 +38,7 @@ interface KnownKey {
   readonly expiry: Date;
   readonly revoked: boolean;
   readonly addresses: AddressList | undefined;
+  readonly ofSensor: boolean;
   readonly caller: Omit<Caller, 'origin'>;
 }
 
@@ -58,7 +60,7 @@ const MAX_LIFE_MS = 366 * 24 * 3600 * 1000;
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
   private readonly known = new TtlCache<KnownKey>((lookup) => this.read(lookup));
-  private used = new Map<string, { at: Date; from: string }>();
+  private used = new Map<string, { readonly at: Date; readonly from: string; readonly ofSensor: boolean }>();
 
   private readonly record: EntryRecorder;
 
@@ -138,7 +140,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (parts === undefined || known === null || !timingSafeEqual(known.secretHash, parts.secretHash)) {
       throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
     }
-    const { expiry, revoked, addresses, caller } = known;
+    const { expiry, revoked, addresses, ofSensor, caller } = known;
     const now = new Date();
     if (revoked) {
       const detail = 'This API key was revoked, or somebody behind it may not use the service any more.';
@@ -148,19 +150,24 @@ export class ApiKeysService implements OnApplicationShutdown {
       throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
     if (addresses !== undefined && !addresses.includes(origin.address))
       throw new Problem('unauthenticated', 'auth.key-address', 'This API key may not be used from this address.');
-    this.used.set(caller.id, { at: now, from: origin.address });
+    this.used.set(caller.id, { at: now, from: origin.address, ofSensor });
     return { ...caller, origin };
   }
 
-  /** Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. */
+  /**
+   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is
+   * used every few minutes for ever, is written with its first use in each hour; when the sensor was heard last is told by its heartbeat.
+   */
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
-    const used = [...this.used];
+    const used = [...this.used].map(([id, use]) => ({ id, ...use }));
     this.used = new Map();
+    const { from, values } = columns(used, { id: 'uuid', at: 'timestamptz', from: 'text', ofSensor: 'boolean' });
     await this.db.query(
       `UPDATE api_key SET last_used_at = item.at, last_used_from = item."from"
-       FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS item(id, at, "from") WHERE api_key.id = item.id`,
-      [used.map(([id]) => id), used.map(([, { at }]) => at), used.map(([, { from }]) => from)],
+       FROM ${from} WHERE api_key.id = item.id AND NOT (item."ofSensor" AND api_key.last_used_from IS NOT DISTINCT FROM item."from"
+         AND api_key.last_used_at >= date_trunc('hour', item.at))`,
+      values,
     );
   }
 
@@ -185,6 +192,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       expiry: row.expiry,
       revoked: row.revoked_at !== null || rights === undefined,
       addresses: row.addresses === null ? undefined : new AddressList(row.addresses),
+      ofSensor: row.of_sensor,
       caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes: rights ?? new Set() },
     };
   }
