@@ -4,4 +4,4 @@ export type Segment = readonly number[];
 export declare function ownMappings(lines: Segment[][], isOwn: readonly boolean[]): Segment[][];
 
 export declare function bundlePrograms(): Promise<void>;
-export declare function inLatin1(code: string): string;
+export declare function inAscii(code: string): string;

@@ -55,7 +55,7 @@ export async function bundlePrograms() {
   await leavePackagesOut(folder);
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.js'))) {
     const file = path.join(folder, name);
-    writeFileSync(file, inLatin1(readFileSync(file, 'utf8')));
+    writeFileSync(file, inAscii(readFileSync(file, 'utf8')));
   }
   for (const name of PROGRAMS)
     writeFileSync(path.join(DIST, `${name}.js`), `${INTERPRETER}import './bundled/${name}.js';\n`);
@@ -87,11 +87,11 @@ export function ownMappings(lines, isOwn) {
 }
 
 /**
- * The same program with other characters than those of Latin-1 escaped: with a single one of them V8 keeps the whole text of a file in two
+ * The same program with other characters than those of ASCII escaped: with a single one of them Node.js keeps the whole text of a file in two
  * bytes a character.
  */
-export function inLatin1(code) {
-  return code.replaceAll(/\\?[^\0-\xff]/g, (found) => {
+export function inAscii(code) {
+  return code.replaceAll(/\\?[^\0-\x7f]/g, (found) => {
     if (found.length > 1) throw new Error(`An escaped character cannot be escaped again: ${found}`);
     return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
