@@ -31,11 +31,11 @@ const MAX_BYTES_PER_PUSH = 200;
 const MAX_PAGES = 8;
 const PAGE_BYTES = 8192;
 /**
- * Times that a push may move, and how many minutes pass until it may again: a source is written in each half hour, the key of a sensor in each hour. Later
- * pushes of the same time find that there is nothing to move.
+ * Times that a push may move, and how many minutes pass until it may again: a source and the key of a sensor are written in each hour. Later pushes of the
+ * same hour find that there is nothing to move.
  */
 const TIMES = [
-  { table: 'inventory_source', column: 'last_seen', minutes: 30 },
+  { table: 'inventory_source', column: 'last_seen', minutes: 60 },
   { table: 'api_key', column: 'last_used_at', minutes: 60 },
   { table: 'asset_occurrence', column: 'last_seen', minutes: MINUTES_OF_A_ROUND },
 ] as const;

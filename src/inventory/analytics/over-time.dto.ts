@@ -109,7 +109,7 @@ export class SourceCountView {
   levels: LevelCountsView;
   /** Components without cryptography of their own. @example 0 */
   unjudged: number;
-  /** When it last reported. Of reports that say the same again, the first in each half hour counts. */
+  /** When it last reported. Of reports that say the same again, the first in each hour counts. */
   lastSeen: Date;
   /** Counted a moment after each change. */
   countedAt: Date;

@@ -10,18 +10,16 @@ import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
 
-/**
- * A source that says the same again is written with its first report in each such part of a day. All sources are then written in the same few
- * minutes: after a checkpoint PostgreSQL logs each page that is changed as a whole, and this is once for all of its rows.
- */
-const SEEN_EVERY = '30 minutes';
-
 /** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
-/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. */
+/**
+ * The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen, by its first report in
+ * each hour. So all sources are marked in the same few minutes: after a checkpoint PostgreSQL logs each page that is changed as a whole, and this is
+ * once for all of its rows.
+ */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
@@ -31,7 +29,7 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   if (row === undefined) return undefined;
   if (row.newest === true)
     await tx.query(
-      `UPDATE inventory_source SET last_seen = now() WHERE id = $1 AND last_seen < date_bin('${SEEN_EVERY}', now(), 'epoch')`,
+      `UPDATE inventory_source SET last_seen = now() WHERE id = $1 AND last_seen < date_trunc('hour', now())`,
       [source.id],
     );
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
