@@ -25,30 +25,29 @@ function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
   return raw.httpVersion === '1.0' && headers.host === undefined;
 }
 
+type HostCheck = (host: string | undefined, localAddress: string) => boolean;
+
 /**
  * Whether a Host names this service: by the name of SVC_PUBLIC_URL, one of SVC_ALLOWED_HOSTS or a name of this machine, or by the very
  * address that the connection came in at, which no name can be rebound to. Ports do not count.
  */
-export function hostCheck({
-  publicUrl,
-  allowedHosts,
-}: Pick<Config, 'publicUrl' | 'allowedHosts'>): (host: string | undefined, localAddress: string) => boolean {
+export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' | 'allowedHosts'>): HostCheck {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);
   const above = allowedHosts.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
-  const isOurs = (host: string | undefined, localAddress: string) => {
+  return withLast((host, localAddress) => {
     const name = hostNameOf(host);
     if (name === undefined) return false;
     if (names.has(name) || isLoopback(name) || above.some((suffix) => name.endsWith(suffix))) return true;
     return isIP(bare(name)) !== 0 && bare(name) === localAddress;
-  };
-  return withLast(isOurs);
+  });
 }
 
 /** The same check, which remembers its last answer: nearly all calls have the same Host, and reading it takes longer than the rest of the hook. */
-function withLast<Host, Address>(check: (host: Host, address: Address) => boolean): typeof check {
-  let last: { readonly host: Host; readonly address: Address; readonly answer: boolean } | undefined;
+function withLast(check: HostCheck): HostCheck {
+  let last: { readonly host?: string; readonly address: string; readonly answer: boolean } | undefined;
   return (host, address) => {
-    if (last?.host !== host || last.address !== address) last = { host, address, answer: check(host, address) };
+    if (last === undefined || last.host !== host || last.address !== address)
+      last = { host, address, answer: check(host, address) };
     return last.answer;
   };
 }
