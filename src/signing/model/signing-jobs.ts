@@ -9,8 +9,8 @@ export interface SigningSignal {
   readonly requestIds: string[];
 }
 
-/** Requests per job signal: large enough that Redis is no cost, small enough that workers share. */
-export const MAX_PER_SIGNAL = 50;
+/** Requests per job signal: as many as one group of the intake commits, so that they are claimed and settled by one transaction each, too. */
+export const MAX_PER_SIGNAL = 128;
 
 /** The actor of audit entries that no caller caused. */
 export const SIGNING_ACTOR: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };
