@@ -169,9 +169,8 @@ async function initialise(store, version, log) {
   rmSync(passwordFile, { force: true });
   secretIn(passwordFile, () => secretIn(path.join(store.home, 'postgres.password')));
   if (store.account) chownSync(passwordFile, store.account.uid, store.account.gid);
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--data-checksums'];
-  run(store, 'initdb', ['-D', data, ...access, ...locale, '--no-instructions']);
+  initdb(store, ['-D', data, ...access, '--no-instructions']);
   rmSync(passwordFile);
   // A server of one user takes SQL on its input before anyone else can connect, and keeps passwords out of the arguments.
   const password = secretIn(path.join(store.home, `${DATABASE}.password`));
@@ -183,6 +182,17 @@ async function initialise(store, version, log) {
     input: `${sql.join('\n')}\n`,
   });
   writeFileSync(marker, `${version}\n`);
+}
+
+/** pg_trgm asks the C library which characters are letters: where that has no C.UTF-8, only those of ASCII have trigrams. */
+function initdb(store, options) {
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  try {
+    run(store, 'initdb', [...options, ...locale, '--lc-ctype=C.UTF-8']);
+  } catch {
+    rmSync(store.data, { recursive: true, force: true });
+    run(store, 'initdb', [...options, ...locale]);
+  }
 }
 
 function refuseOtherVersion(store, version) {
