@@ -56,6 +56,8 @@ const ON_STORES = {
   retry: 1,
   sequence: { groupOrder: 1 },
   maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
+  // Files keep no state outside of themselves: modules are loaded once for each worker, not for each file.
+  isolate: false,
 };
 
 /**
