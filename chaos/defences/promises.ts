@@ -56,7 +56,7 @@ export const PROMISES: readonly Mutation[] = [
     finding: 21,
     defence: 'a row in the queue is signed only if the log says that it was accepted',
     file: 'src/signing/requests/claim-check.ts',
-    text: 'if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);',
+    text: 'if (!isLogged(row, about.get(row.id) ?? [])) refusals.set(row.id, NOT_LOGGED);',
     instead: 'void row;',
     spec: 'test/audit/database-writer.spec.ts',
     test: 'a row that is put into the queue is not signed',

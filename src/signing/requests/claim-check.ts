@@ -52,8 +52,9 @@ export class ClaimCheck {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
     const entries = await this.vouched.about(tx, ids, ['signing.accepted', 'signing.approval-renewed']);
+    const about = Map.groupBy(entries, ({ targetId }) => targetId);
     const refusals = new Map<string, Refusal>();
-    for (const row of rows) if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);
+    for (const row of rows) if (!isLogged(row, about.get(row.id) ?? [])) refusals.set(row.id, NOT_LOGGED);
     const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
     for (const id of await this.unapproved(free)) refusals.set(id, NEEDED);
     for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
@@ -87,9 +88,8 @@ export class ClaimCheck {
   }
 }
 
-/** Whether the entries of the log agree with the row. */
-function isLogged(row: ClaimedRow, entries: readonly EntryRow[]): boolean {
-  const about = entries.filter(({ targetId }) => targetId === row.id);
+/** Whether the entries of the log about the row agree with it. */
+function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
   const renewed = about.findLast(({ action }) => action === 'signing.approval-renewed')?.detail ?? {};
