@@ -15,11 +15,7 @@ export async function lockSource(tx: EntityManager, { source }: Arrival): Promis
   await advisoryLock(tx, source.id);
 }
 
-/**
- * The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen, by its first report in
- * each hour. So all sources are marked in the same few minutes: after a checkpoint PostgreSQL logs each page that is changed as a whole, and this is
- * once for all of its rows.
- */
+/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
@@ -27,21 +23,31 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
     [source.id, digest],
   )) as { id: string; outcome: IngestOutcome; newest: boolean | null }[];
   if (row === undefined) return undefined;
-  if (row.newest === true)
-    await tx.query(
-      `UPDATE inventory_source SET last_seen = now() WHERE id = $1 AND last_seen < date_trunc('hour', now())`,
-      [source.id],
-    );
+  if (row.newest === true) await markSeen(tx, source.id, row.id);
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** Whether the newest document of the source has this digest. */
-export async function isNewestDigest(tx: EntityManager, { source, digest }: Arrival): Promise<boolean> {
-  const rows = (await tx.query(
-    'SELECT 1 FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id WHERE s.id = $1 AND d.digest = $2',
+/** The newest document of the source, when it has the same bytes: whether it would change nothing now, and whether the source is to be marked as seen. */
+export async function newestOfSameBytes(tx: EntityManager, { source, digest }: Arrival) {
+  const [row] = (await tx.query(
+    `SELECT d.id, d.outcome, s.last_seen < ${THIS_HOUR} AS "isDue", ${IS_SETTLED} AS "isSettled"
+     FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id WHERE s.id = $1 AND d.digest = $2`,
     [source.id, digest],
-  )) as unknown[];
-  return rows.length > 0;
+  )) as { id: string; outcome: IngestOutcome; isDue: boolean; isSettled: boolean }[];
+  return row;
+}
+
+const THIS_HOUR = `date_trunc('hour', now())`;
+
+/**
+ * Marks a source as seen, by its first report in each hour and while this document is its newest. So all sources are marked in the same few minutes: after a
+ * checkpoint PostgreSQL logs each page that is changed as a whole, and this is once for all of its rows.
+ */
+export async function markSeen(tx: EntityManager, sourceId: string, documentId: string): Promise<void> {
+  await tx.query(
+    `UPDATE inventory_source SET last_seen = now() WHERE id = $1 AND document_id = $2 AND last_seen < ${THIS_HOUR}`,
+    [sourceId, documentId],
+  );
 }
 
 /** Whether the source has a newer document, by the times that documents give themselves. */
@@ -134,12 +140,14 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 const UNSETTLED = `SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
   AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at)`;
 
+/** SQL over `s`: whether a document that says the same as the last one of the source would change nothing. */
+const IS_SETTLED = `(s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED}))`;
+
 /** Whether a document that says the same as the last one of its source would change nothing. */
 export async function isSettled(tx: EntityManager, { source }: Arrival): Promise<boolean> {
-  const rows = (await tx.query(
-    `SELECT 1 FROM inventory_source s WHERE s.id = $1 AND s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED})`,
-    [source.id],
-  )) as unknown[];
+  const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE s.id = $1 AND ${IS_SETTLED}`, [
+    source.id,
+  ])) as unknown[];
   return rows.length > 0;
 }
 

@@ -31,11 +31,12 @@ import {
 import {
   earlierDocument,
   earlierOutcome,
-  isNewestDigest,
   isSettled,
   isSuperseded,
   knownAssets,
   lockSource,
+  markSeen,
+  newestOfSameBytes,
   oldestStart,
   outcomeOfSameContent,
   recordDocument,
@@ -155,20 +156,20 @@ export class DocumentIngest {
 
   /**
    * A scan of a sensor that found what its last one did: the source is marked as seen, and nothing else is written, not even its
-   * Idempotency-Key, since a repeated call comes here again. Undefined for everything else.
+   * Idempotency-Key, since a repeated call comes here again. Undefined for everything else. Without a transaction: a document that is stored at the same
+   * time comes after it.
    */
   private async seeAgain(arrival: Arrival): Promise<IngestOutcome | undefined> {
-    // Outside of a transaction: most scans that found something new are recognized here.
-    if (!isWholeScan(arrival) || !(await isNewestDigest(this.db.manager, arrival))) return undefined;
+    if (!isWholeScan(arrival)) return undefined;
+    const { manager } = this.db;
+    const same = await newestOfSameBytes(manager, arrival);
+    if (same === undefined) return undefined;
     const known = await this.keys.known(useOf(arrival));
-    return this.transaction(async (tx) => {
-      if (known !== undefined) return earlierOutcome(tx, known);
-      await lockSource(tx, arrival);
-      await knownSource(tx, arrival.source, arrival.order.caller);
-      const same = await earlierDocument(tx, arrival);
-      if (same?.isNewest !== true || !isGoodEnough(same.outcome, arrival)) return undefined;
-      return (await isSettled(tx, arrival)) ? nothingNew(same.outcome, same.id, arrival) : undefined;
-    });
+    if (known !== undefined) return earlierOutcome(manager, known);
+    if (!same.isSettled || !isGoodEnough(same.outcome, arrival)) return undefined;
+    await knownSource(manager, arrival.source, arrival.order.caller);
+    if (same.isDue) await markSeen(manager, arrival.source.id, same.id);
+    return nothingNew(same.outcome, same.id, arrival);
   }
 
   /** A document that says what is known already; undefined when it says something new, or its lists must be read to find out. */
