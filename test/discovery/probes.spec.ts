@@ -257,8 +257,9 @@ describe('the TLS probe', () => {
       });
     });
     const port = await listen(server);
-    await expect(probeTls('127.0.0.1', port)).rejects.toMatchObject({ code: 'timeout' });
-    vi.useRealTimers();
+    await expect(probeTls('127.0.0.1', port))
+      .rejects.toMatchObject({ code: 'timeout' })
+      .finally(() => vi.useRealTimers());
     server.close();
   });
 

@@ -25,6 +25,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  delete process.env['SVC_JWT_SECRET'];
   await vault.onApplicationShutdown();
   token.remove();
 });
