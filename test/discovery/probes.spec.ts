@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
 import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
 import { readKexInit, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
@@ -249,6 +249,7 @@ describe('the TLS probe', () => {
 
   it('is not waited for without end when a server takes its time with every answer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (hello) => {
@@ -257,9 +258,7 @@ describe('the TLS probe', () => {
       });
     });
     const port = await listen(server);
-    await expect(probeTls('127.0.0.1', port))
-      .rejects.toMatchObject({ code: 'timeout' })
-      .finally(() => vi.useRealTimers());
+    await expect(probeTls('127.0.0.1', port)).rejects.toMatchObject({ code: 'timeout' });
     server.close();
   });
 
