@@ -16,6 +16,8 @@ import type { IngestMessage, IngestReply } from '../ingest/ingest-order.js';
 
 /** A document of some hundred thousand components takes longer than any other statement of the service may. */
 const LIMITS = {
+  // A thread of low priority needs seconds for the handshake where all cores are busy.
+  connectionTimeoutMillis: 15_000,
   query_timeout: 310_000,
   statement_timeout: 300_000,
   lock_timeout: 60_000,
