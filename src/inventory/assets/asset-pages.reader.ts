@@ -15,6 +15,9 @@ const MAX_SEARCH_MS = 300;
 const MAX_COUNT_MS = 1000;
 /** So many assets one call reads at most when no index serves its filter. */
 const MAX_READ = 50_000;
+/** For so long the further parts of a list are read without another search, when one has found no index that serves its filter. */
+const UNSERVED_MS = 10_000;
+const MAX_UNSERVED = 1000;
 const QUERY_CANCELED = '57014';
 
 type Position = readonly [key: string, id: string];
@@ -54,10 +57,25 @@ export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.
  */
 @Injectable()
 export class AssetPages {
+  /** Filters that no index serves, and until when that is believed. */
+  private readonly unserved = new Map<string, number>();
+
   constructor(private readonly reads: ReadReplica) {}
 
   /** The first `count` of a list, or fewer, and then where to go on. */
   async read(list: AssetList, count: number): Promise<ListPart> {
+    const filter = JSON.stringify([list.where, list.values]);
+    if (list.after !== undefined && performance.now() < (this.unserved.get(filter) ?? 0))
+      return this.readOn(list, count);
+    const rows = await this.search(list, count);
+    if (rows !== undefined) return { rows };
+    if (this.unserved.size >= MAX_UNSERVED) this.unserved.clear();
+    this.unserved.set(filter, performance.now() + UNSERVED_MS);
+    return this.readOn(list, count);
+  }
+
+  /** The first `count` of a list; undefined when they are not found on a walk, nor by an index. */
+  private async search(list: AssetList, count: number): Promise<AssetRow[] | undefined> {
     const values = [...list.values];
     const start = startOf(list, values);
     const walk = (far: number): Promise<AssetRow[]> => {
@@ -65,11 +83,11 @@ export class AssetPages {
       return this.reads.db.query(selection(list, { from, where: list.where, count }), values);
     };
     const met = await walk(MAX_WALKED);
-    if (met.length === count) return { rows: met };
+    if (met.length === count) return met;
     const expected = Math.ceil((1.5 * MAX_WALKED * count) / met.length);
     if (expected <= MAX_SECOND_WALK) {
       const further = await walk(expected);
-      if (further.length === count) return { rows: further };
+      if (further.length === count) return further;
     }
     const conditions = [...start, ...list.where];
     // OFFSET 0 keeps the limit from the planner: it collects all.
@@ -77,8 +95,7 @@ export class AssetPages {
       met.length >= RARE
         ? { from: 'judged_asset', where: conditions, count }
         : { from: `(SELECT * FROM judged_asset a ${whereClause(conditions)} OFFSET 0)`, where: [], count };
-    const rows = await this.within<AssetRow[]>(MAX_SEARCH_MS, selection(list, found), values);
-    return rows === undefined ? this.readOn(list, count) : { rows };
+    return this.within<AssetRow[]>(MAX_SEARCH_MS, selection(list, found), values);
   }
 
   /** How many meet the conditions: up to `most`, and whether all of them were looked at. */
