@@ -156,7 +156,7 @@ export class ApiKeysService implements OnApplicationShutdown {
 
   /**
    * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. The key of a sensor, which is
-   * used every few minutes for ever, is written with its first use in each hour; when the sensor was heard last is told by its heartbeat.
+   * used every few minutes for ever, is written with its first use in each hour; its heartbeat says when the sensor was last seen.
    */
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;

@@ -10,6 +10,9 @@ import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource } from './source-owner.js';
 
+/** SQL for the beginning of this hour. */
+const THIS_HOUR = `date_trunc('hour', now())`;
+
 /** Until the transaction ends: documents of a source are stored one at a time, since the newest decides what is missing. */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
@@ -36,8 +39,6 @@ export async function newestOfSameBytes(tx: EntityManager, { source, digest }: A
   )) as { id: string; outcome: IngestOutcome; isDue: boolean; isSettled: boolean }[];
   return row;
 }
-
-const THIS_HOUR = `date_trunc('hour', now())`;
 
 /**
  * Marks a source as seen, by its first report in each hour and while this document is its newest. So all sources are marked in the same few minutes: after a
