@@ -5,6 +5,7 @@ import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
 import { Heartbeat } from './platform/instances/heartbeat.js';
+import { PRODUCT_VERSION } from './platform/instances/product-version.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { startTracing } from './platform/tracing/tracing.js';
@@ -58,8 +59,9 @@ async function announce(app: INestApplicationContext, management: Management): P
   });
 }
 
-/** Reads the settings and starts; what is wrong with the settings is said in full, once. */
+/** Reads the settings and starts; what is wrong with the settings is said in full, once. With `--version` it only says its version. */
 export async function start(entry: (config: Config) => Promise<unknown>): Promise<void> {
+  if (process.argv[2] === '--version') return void process.stdout.write(`${PRODUCT_VERSION}\n`);
   try {
     await entry(new Config());
   } catch (error) {

@@ -3,8 +3,16 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
-const PROGRAMS = ['main', 'worker', 'cli', 'sealwright'];
 const INTERPRETER = '#!/usr/bin/env node\n';
+/** What V8 compiled of modules is in a folder beside the programs. The environment tells threads and the key process so. */
+const NAME_CACHE = `import { fileURLToPath } from 'node:url';
+const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
+process.env.NODE_COMPILE_CACHE ??= directory;
+`;
+const USE_CACHE = `import { enableCompileCache } from 'node:module';\n${NAME_CACHE}enableCompileCache(directory);\n`;
+/** Lines before each program. A worker uses the cache itself, once it has told V8 how to treat memory. */
+const PROLOGUES = { main: USE_CACHE, worker: NAME_CACHE, cli: USE_CACHE, sealwright: '' };
+const PROGRAMS = Object.keys(PROLOGUES);
 
 /**
  * Packages that stay in node_modules: they have native parts or files beside them, or are loaded by name by other packages, which must
@@ -57,8 +65,12 @@ export async function bundlePrograms() {
     const file = path.join(folder, name);
     writeFileSync(file, inAscii(readFileSync(file, 'utf8')));
   }
-  for (const name of PROGRAMS)
-    writeFileSync(path.join(DIST, `${name}.js`), `${INTERPRETER}import './bundled/${name}.js';\n`);
+  for (const name of PROGRAMS) {
+    writeFileSync(
+      path.join(DIST, `${name}.js`),
+      `${INTERPRETER}${PROLOGUES[name]}await import('./bundled/${name}.js');\n`,
+    );
+  }
 }
 
 /** A process reads the maps of all that it loads: those of packages, whose lines nobody looks for, would take 25 MB of it. */

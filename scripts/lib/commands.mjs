@@ -36,3 +36,8 @@ export function softhsmLibrary() {
     '/opt/homebrew/lib/softhsm/libsofthsm2.so',
   ].find((file) => existsSync(file));
 }
+
+/** Chromium's headless shell before the whole browser, which takes a third more CPU for the same pages. Undefined when there is none. */
+export function chromium() {
+  return ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(commandPath).find(Boolean);
+}

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { commandPath, softhsmLibrary } from './commands.mjs';
+import { chromium, commandPath, softhsmLibrary } from './commands.mjs';
 import { Failure } from './failure.mjs';
 import { run } from './run.mjs';
 
@@ -62,7 +62,7 @@ export const NEEDS = {
   etcd: command('etcd', 'etcd-server', 'etcd'),
   prometheus: command('prometheus'),
   promtool: command('promtool', 'prometheus', 'prometheus'),
-  chromium: { ...command('chromium'), present: () => hasChromium() },
+  chromium: { ...command('chromium', 'chromium-headless-shell', 'chromium'), present: () => hasChromium() },
 };
 
 /** Debian keeps the libraries of each architecture in a folder of its own. */
@@ -84,7 +84,7 @@ const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbui
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
 /** With the servers that it manages, which are Debian's own. */
 const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
-const hasChromium = () => ['chromium', 'chromium-browser', 'google-chrome'].some(commandPath);
+const hasChromium = () => chromium() !== undefined;
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 
 /** Those of the needs that are not met. */
@@ -150,13 +150,15 @@ function privilege() {
 /** The package lists are fetched only when they do not know a package, or are so old that its file is gone. */
 async function aptInstall([program, ...prefix], names) {
   const apt = (...args) => run(program, [...prefix, '-o', 'DPkg::Lock::Timeout=180', ...args]);
-  const attempt = () => apt('install', '-y', '-q', '--no-install-recommends', ...names);
+  const attempt = (wanted) => apt('install', '-y', '-q', '--no-install-recommends', ...wanted);
   const known = await apt('install', '-q', '--simulate', '--no-install-recommends', ...names);
   if (known.code === 0) {
-    const first = await attempt();
+    const first = await attempt(names);
     if (first.code === 0) return first;
   }
   const update = await apt('update', '-q');
-  const second = await attempt();
+  // One name that this release does not have would keep all others from being installed.
+  const available = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
+  const second = await attempt(names.filter((_, index) => available[index]));
   return second.code === 0 ? second : { code: second.code, output: `${update.output}\n${second.output}` };
 }

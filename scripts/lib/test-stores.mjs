@@ -46,8 +46,6 @@ export class TestStores {
    */
   async start() {
     const found = { ...(await this.folder()), SW_TEST_EVIDENCE: this.#inside('evidence') };
-    // Hundreds of processes of the same build are started; each need not compile it anew.
-    found.NODE_COMPILE_CACHE = this.#inside('compile-cache');
     mkdirSync(found.SW_TEST_EVIDENCE, { mode: 0o700 });
     const postgres = await step('PostgreSQL for tests', (note) =>
       startPostgres({ dir: this.#inside('postgres'), settings: this.#settings, log: note }),

@@ -1,9 +1,9 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { commandPath } from '../../scripts/lib/commands.mjs';
+import { chromium as chromiumPath } from '../../scripts/lib/commands.mjs';
 
 /** The system's Chromium; undefined where it is missing: tests that need it are then skipped and listed. */
-export const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome'].map(commandPath).find(Boolean);
+export const CHROMIUM = chromiumPath();
 
 /**
  * Chromium without a window, and without a GPU, which drawn in software takes most of the time of every page. Close it in `afterAll`.

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, newApiKey } from '../support/access.js';
 import { shippedDocument } from '../support/api-document.js';
@@ -31,6 +34,20 @@ describe('what was built starts and stops', () => {
     expect(isRunning(keyProcess)).toBe(true);
     await service.kill('SIGTERM');
     await until('the key process has ended', 30, async () => !isRunning(keyProcess));
+  });
+});
+
+describe('what the build has compiled', () => {
+  it.each(['main', 'worker', 'cli'])('is not compiled again by %s, which tells its version', async (program) => {
+    const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+    const asked = [join(import.meta.dirname, `../../dist/${program}.js`), '--version'];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, asked, { env, maxBuffer: 64 * 1024 * 1024 });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+$/m);
+    const bundled = `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => /V8 code cache for .*\/dist\/bundled\//.test(line));
+    expect(bundled.length).toBeGreaterThan(1);
+    expect(bundled.filter((line) => !line.includes(' was accepted'))).toEqual([]);
   });
 });
 
