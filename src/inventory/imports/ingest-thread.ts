@@ -42,10 +42,10 @@ const documents = new DocumentIngest(
   workerData as string,
 );
 
-async function reply({ job, order }: IngestMessage): Promise<IngestReply> {
+async function reply({ job, order, confirmedUntil }: IngestMessage): Promise<IngestReply> {
   try {
     if (!db.isInitialized) await db.initialize();
-    return { job, outcome: await documents.ingest(order, (progress) => send({ job, progress })) };
+    return { job, outcome: await documents.ingest(order, confirmedUntil, (progress) => send({ job, progress })) };
   } catch (error) {
     return { job, ...explain(error) };
   }

@@ -4,7 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
+import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import type { IngestMessage, IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
 import { StallWatch } from './stall-watch.js';
 
@@ -21,10 +22,10 @@ const THREADS_OF_WORKER = 1;
 export class IngestThreads implements OnApplicationShutdown {
   private readonly threads: readonly IngestThread[];
 
-  constructor({ role, ingestStallSeconds }: Config) {
+  constructor({ role, ingestStallSeconds }: Config, heartbeat: Heartbeat) {
     const mergeLock = randomUUID();
     const count = role === 'worker' ? THREADS_OF_WORKER : THREADS;
-    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds));
+    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds, heartbeat));
   }
 
   /** Has the least busy thread ingest a document. How many may wait is limited where bodies are read. @throws Problem why it was refused. */
@@ -84,6 +85,7 @@ class IngestThread {
   constructor(
     private readonly mergeLock: string,
     private readonly stallSeconds: number,
+    private readonly heartbeat: Pick<Heartbeat, 'confirmedUntil'>,
   ) {}
 
   /** Number of documents that wait or run. */
@@ -127,7 +129,9 @@ class IngestThread {
     this.worker ??= this.start(job.order.bytes.byteLength >= LARGE_BYTES);
     this.running = job;
     this.watch.begin(job.stallMs, isNew ? START_MS : 0);
-    this.worker.postMessage({ job: job.number, order: job.order }, [job.order.bytes]);
+    const { confirmedUntil } = this.heartbeat;
+    const message: IngestMessage = { job: job.number, order: job.order, confirmedUntil };
+    this.worker.postMessage(message, [job.order.bytes]);
   }
 
   private rest(): void {

@@ -18,11 +18,14 @@ export async function lockSource(tx: EntityManager, { source }: Arrival): Promis
   await advisoryLock(tx, source.id);
 }
 
-/** The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. */
+/**
+ * The document of the same bytes from the same source, locked as by `lockDocument`, and whether it is the newest of that: then the source is
+ * marked as seen.
+ */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
-     WHERE d.source_id = $1 AND d.digest = $2`,
+     WHERE d.source_id = $1 AND d.digest = $2 FOR SHARE OF d`,
     [source.id, digest],
   )) as { id: string; outcome: IngestOutcome; newest: boolean | null }[];
   if (row === undefined) return undefined;
@@ -30,14 +33,51 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** The newest document of the source, when it has the same bytes: whether it would change nothing now, and whether the source is to be marked as seen. */
-export async function newestOfSameBytes(tx: EntityManager, { source, digest }: Arrival) {
+/** The newest document of a source, of the bytes that have come again. */
+interface SameDocument {
+  readonly id: string;
+  readonly outcome: IngestOutcome;
+  /** The source is to be marked as seen. */
+  readonly isDue: boolean;
+  /** The document would change nothing now. */
+  readonly isSettled: boolean;
+  /** Its transaction was confirmed long ago. */
+  readonly isConfirmed: boolean;
+  readonly owner: string | null;
+  readonly contexts: string[] | null;
+}
+
+/** Longer than any transaction that stores a document, which begins at `received_at`. */
+const CONFIRMED_AFTER = `interval '1 hour'`;
+
+/**
+ * The newest document of the source, when it has the same bytes.
+ *
+ * @param confirmedUntil what was committed before is on as many machines as commits wait for.
+ */
+export async function newestOfSameBytes(
+  tx: EntityManager,
+  { source, digest }: Arrival,
+  confirmedUntil: Date | undefined,
+): Promise<SameDocument | undefined> {
   const [row] = (await tx.query(
-    `SELECT d.id, d.outcome, s.last_seen < ${THIS_HOUR} AS "isDue", ${IS_SETTLED} AS "isSettled"
+    `SELECT d.id, d.outcome, s.last_seen < ${THIS_HOUR} AS "isDue", ${IS_SETTLED} AS "isSettled", s.owner, s.tool_contexts AS contexts,
+       d.received_at < coalesce($3::timestamptz, '-infinity') - ${CONFIRMED_AFTER} AS "isConfirmed"
      FROM inventory_source s JOIN inventory_document d ON d.id = s.document_id WHERE s.id = $1 AND d.digest = $2`,
-    [source.id, digest],
-  )) as { id: string; outcome: IngestOutcome; isDue: boolean; isSettled: boolean }[];
+    [source.id, digest, confirmedUntil ?? null],
+  )) as SameDocument[];
   return row;
+}
+
+/**
+ * Has the commit of this transaction, or statement, wait until a standby has the document, where commits wait for one: only what writes waits, and a
+ * lock is written. Without it a document could be acknowledged that only this machine has, since a commit is seen by others before it is confirmed.
+ *
+ * @returns whether the document is there.
+ */
+export async function lockDocument(tx: EntityManager, id: string): Promise<boolean> {
+  const rows = (await tx.query('SELECT FROM inventory_document WHERE id = $1 FOR SHARE', [id])) as unknown[];
+  return rows.length > 0;
 }
 
 /**

@@ -34,6 +34,7 @@ import {
   isSettled,
   isSuperseded,
   knownAssets,
+  lockDocument,
   lockSource,
   markSeen,
   newestOfSameBytes,
@@ -109,8 +110,11 @@ export class DocumentIngest {
     private readonly mergeLock: string,
   ) {}
 
-  /** @throws Problem when the body cannot be read or is refused. */
-  async ingest(order: IngestOrder, onProgress: OnProgress): Promise<IngestOutcome> {
+  /**
+   * @param confirmedUntil what was committed before is on as many machines as commits wait for.
+   * @throws Problem when the body cannot be read or is refused.
+   */
+  async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
     const arrivals = this.parse(order);
     // A body of several documents is refused before any of them is stored.
     if (arrivals.length > 1)
@@ -118,7 +122,7 @@ export class DocumentIngest {
     const outcomes: IngestOutcome[] = [];
     for (const arrival of arrivals)
       outcomes.push(
-        (await this.seeAgain(arrival)) ??
+        (await this.seeAgain(arrival, confirmedUntil)) ??
           (await this.ingestRepeated(arrival)) ??
           (await this.ingestNew(arrival, onProgress)),
       );
@@ -157,18 +161,19 @@ export class DocumentIngest {
   /**
    * A scan of a sensor that found what its last one did: the source is marked as seen, and nothing else is written, not even its
    * Idempotency-Key, since a repeated call comes here again. Undefined for everything else. Without a transaction: a document that is stored at the same
-   * time comes after it.
+   * time comes after it. One that was stored lately may be on this machine alone, when nobody was told that it was stored: then the answer waits.
    */
-  private async seeAgain(arrival: Arrival): Promise<IngestOutcome | undefined> {
+  private async seeAgain(arrival: Arrival, confirmedUntil: Date | undefined): Promise<IngestOutcome | undefined> {
     if (!isWholeScan(arrival)) return undefined;
     const { manager } = this.db;
-    const same = await newestOfSameBytes(manager, arrival);
+    const same = await newestOfSameBytes(manager, arrival, confirmedUntil);
     if (same === undefined) return undefined;
     const known = await this.keys.known(useOf(arrival));
     if (known !== undefined) return earlierOutcome(manager, known);
     if (!same.isSettled || !isGoodEnough(same.outcome, arrival)) return undefined;
-    await knownSource(manager, arrival.source, arrival.order.caller);
+    await knownSource(manager, arrival.source, arrival.order.caller, same);
     if (same.isDue) await markSeen(manager, arrival.source.id, same.id);
+    if (!same.isConfirmed && !(await lockDocument(manager, same.id))) return undefined;
     return nothingNew(same.outcome, same.id, arrival);
   }
 

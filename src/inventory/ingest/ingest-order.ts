@@ -42,6 +42,8 @@ export type OnProgress = (progress: IngestProgress) => void;
 export interface IngestMessage {
   readonly job: number;
   readonly order: IngestOrder;
+  /** Heartbeat.confirmedUntil */
+  readonly confirmedUntil: Date | undefined;
 }
 
 /** A Problem as one thread sends it to another. */

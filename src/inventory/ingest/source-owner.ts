@@ -14,6 +14,11 @@ export interface KnownSource {
   readonly notes: readonly Remark[];
 }
 
+interface StoredSource {
+  readonly owner: string | null;
+  readonly contexts: string[] | null;
+}
+
 /** Names that contain their owner, whoever reports first. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
@@ -22,16 +27,16 @@ const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(
  * callers need `inventory:write`. Sources of a rotated key belong to its successor, those of a sensor to the sensor with every key. A source
  * whose owner is gone (a removed sensor, a revoked key, a disabled user) belongs to the next caller who reports it.
  *
+ * @param stored what is stored of the source, if it has been read.
  * @throws Problem 403 `source.owned`.
  */
 export async function knownSource(
   tx: EntityManager,
   source: { readonly id: string; readonly name: string },
   reporter: Reporter,
+  stored?: StoredSource,
 ): Promise<KnownSource> {
-  const [row] = (await tx.query('SELECT owner, tool_contexts AS contexts FROM inventory_source WHERE id = $1', [
-    source.id,
-  ])) as { owner: string | null; contexts: string[] | null }[];
+  const row = stored ?? (await storedSource(tx, source.id));
   const toolContexts = row?.contexts ?? [];
   const self = await principalOf(tx, reporter);
   const named = OF_SOMEBODY.exec(source.name)?.[1];
@@ -43,6 +48,12 @@ export async function knownSource(
   if (holder === undefined) return keep(self, named === undefined ? [TAKEN_OVER] : []);
   if (reporter.mayWrite ?? true) return keep(holder);
   throw new Problem('forbidden', 'source.owned', OWNED, { scope: 'inventory:write' });
+}
+
+async function storedSource(tx: EntityManager, id: string): Promise<StoredSource | undefined> {
+  const text = 'SELECT owner, tool_contexts AS contexts FROM inventory_source WHERE id = $1';
+  const [row] = (await tx.query(text, [id])) as StoredSource[];
+  return row;
 }
 
 const OWNED =

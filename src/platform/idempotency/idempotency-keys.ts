@@ -82,7 +82,8 @@ export class IdempotencyKeys {
 
   /**
    * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
-   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key.
+   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key. Keys of earlier calls are locked, so
+   * that the commit waits until a standby has what they made, where commits wait for one: only what writes waits.
    */
   async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
     if (uses.length === 0) return [];
@@ -106,7 +107,12 @@ export class IdempotencyKeys {
       values,
     );
     const claimed = new Map(rows.map((row) => [placeOf(row), row]));
-    return uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
+    const resources = uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
+    await lock(
+      tx,
+      uses.filter(({ resource }, index) => resource !== resources[index]),
+    );
+    return resources;
   }
 
   /**
@@ -127,8 +133,10 @@ export class IdempotencyKeys {
       `SELECT resource FROM idempotency_key WHERE principal = $1 AND operation = $2 AND key = $3`,
       [use.principal, use.operation, use.key],
     );
-    if (row !== undefined) await this.assertSameBody(use);
-    return row?.resource;
+    if (row === undefined) return undefined;
+    await this.assertSameBody(use);
+    await lock(this.db.manager, [use]);
+    return row.resource;
   }
 
   /**
@@ -168,6 +176,17 @@ export class OldIdempotencyKeys {
     const key = ['principal', 'operation', 'key'];
     old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
   }
+}
+
+/** A share, since two calls may repeat the same ones: neither waits for the other. */
+async function lock(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<void> {
+  if (uses.length === 0) return;
+  const places = uses.map(({ principal, operation, key }) => ({ principal, operation, key }));
+  const { from, values } = columns(places, { principal: 'text', operation: 'text', key: 'text' });
+  await tx.query(
+    `SELECT FROM idempotency_key k JOIN ${from} ON k.principal = item.principal AND k.operation = item.operation AND k.key = item.key FOR SHARE OF k`,
+    values,
+  );
 }
 
 function placeOf({ principal, operation, key }: IdempotentUse): string {

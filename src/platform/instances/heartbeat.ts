@@ -31,6 +31,7 @@ export class Heartbeat implements BeforeApplicationShutdown {
   private readonly row: Omit<InstanceRow, 'seenAt'>;
   private timer: NodeJS.Timeout | undefined;
   private committedAt = -Infinity;
+  private confirmed: Date | undefined;
   private fault: string | undefined = 'nothing was written yet';
   private schemaFault: string | undefined;
   private known: readonly InstanceRow[] = [];
@@ -98,6 +99,14 @@ export class Heartbeat implements BeforeApplicationShutdown {
     return this.lookedAt === -Infinity ? NaN : this.databaseTime + (performance.now() - this.lookedAt);
   }
 
+  /**
+   * The clock of the database before the last write of this process that it has confirmed; undefined before the first. What was committed before that is
+   * as safe as the database makes it: where commits wait for a standby, this one waited for all that was logged before it.
+   */
+  get confirmedUntil(): Date | undefined {
+    return this.confirmed;
+  }
+
   /** The processes that the last look found, each with how long ago it was seen, in milliseconds. */
   seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
     const now = this.databaseNow();
@@ -141,6 +150,7 @@ export class Heartbeat implements BeforeApplicationShutdown {
         const began = performance.now();
         await this.instances.write(on, this.row);
         this.committedAt = performance.now();
+        this.confirmed = look.now;
         this.metrics.databaseCommit.observe((this.committedAt - began) / 1000);
         this.known = await this.instances.list(on);
         this.lookedAt = performance.now();
