@@ -62,7 +62,7 @@ export const NEEDS = {
   etcd: command('etcd', 'etcd-server', 'etcd'),
   prometheus: command('prometheus'),
   promtool: command('promtool', 'prometheus', 'prometheus'),
-  chromium: { ...command('chromium', 'chromium-headless-shell', 'chromium'), present: () => hasChromium() },
+  chromium: { ...command('chromium', 'chromium-headless-shell chromium', 'chromium'), present: () => hasChromium() },
 };
 
 /** Debian keeps the libraries of each architecture in a folder of its own. */

@@ -9,7 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
-import { columns } from '../../platform/database/statements.js';
+import { columns, confirmRead } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
@@ -130,6 +130,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date() });
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
+    else await confirmRead(tx);
     return row;
   }
 

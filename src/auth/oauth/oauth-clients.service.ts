@@ -15,6 +15,7 @@ import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
 import { type KeyAuthMethod, OAuthClient } from './oauth.entity.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -170,6 +171,7 @@ export class OAuthClientsService {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { revokedAt: () => 'now()' });
       if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', id, { name, permissions });
+      else await confirmRead(tx);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { advisoryLock } from '../../platform/database/statements.js';
+import { advisoryLock, confirmRead } from '../../platform/database/statements.js';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
 import { instant } from '../model/date-time.js';
@@ -19,16 +19,17 @@ export async function lockSource(tx: EntityManager, { source }: Arrival): Promis
 }
 
 /**
- * The document of the same bytes from the same source, locked as by `lockDocument`, and whether it is the newest of that: then the source is
- * marked as seen.
+ * The document of the same bytes from the same source, and whether it is the newest of that: then the source is marked as seen. The commit waits until
+ * a standby has the document.
  */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
     `SELECT d.id, d.outcome, s.document_id = d.id AS newest FROM inventory_document d JOIN inventory_source s ON s.id = d.source_id
-     WHERE d.source_id = $1 AND d.digest = $2 FOR SHARE OF d`,
+     WHERE d.source_id = $1 AND d.digest = $2`,
     [source.id, digest],
   )) as { id: string; outcome: IngestOutcome; newest: boolean | null }[];
   if (row === undefined) return undefined;
+  await confirmRead(tx);
   if (row.newest === true) await markSeen(tx, source.id, row.id);
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
@@ -67,17 +68,6 @@ export async function newestOfSameBytes(
     [source.id, digest, confirmedUntil ?? null],
   )) as SameDocument[];
   return row;
-}
-
-/**
- * Has the commit of this transaction, or statement, wait until a standby has the document, where commits wait for one: only what writes waits, and a
- * lock is written. Without it a document could be acknowledged that only this machine has, since a commit is seen by others before it is confirmed.
- *
- * @returns whether the document is there.
- */
-export async function lockDocument(tx: EntityManager, id: string): Promise<boolean> {
-  const rows = (await tx.query('SELECT FROM inventory_document WHERE id = $1 FOR SHARE', [id])) as unknown[];
-  return rows.length > 0;
 }
 
 /**

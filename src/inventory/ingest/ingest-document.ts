@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/entries/audit.service.js';
-import { advisoryLock } from '../../platform/database/statements.js';
+import { advisoryLock, confirmRead } from '../../platform/database/statements.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import {
   type IdempotencyKeys,
@@ -34,7 +34,6 @@ import {
   isSettled,
   isSuperseded,
   knownAssets,
-  lockDocument,
   lockSource,
   markSeen,
   newestOfSameBytes,
@@ -173,7 +172,7 @@ export class DocumentIngest {
     if (!same.isSettled || !isGoodEnough(same.outcome, arrival)) return undefined;
     await knownSource(manager, arrival.source, arrival.order.caller, same);
     if (same.isDue) await markSeen(manager, arrival.source.id, same.id);
-    if (!same.isConfirmed && !(await lockDocument(manager, same.id))) return undefined;
+    if (!same.isConfirmed) await confirmRead(manager);
     return nothingNew(same.outcome, same.id, arrival);
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { columns } from '../database/statements.js';
+import { columns, confirmRead } from '../database/statements.js';
 import { OldRows } from '../database/old-rows.js';
 import { Problem } from '../errors/problem.js';
 
@@ -82,8 +82,8 @@ export class IdempotencyKeys {
 
   /**
    * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
-   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key. Keys of earlier calls are locked, so
-   * that the commit waits until a standby has what they made, where commits wait for one: only what writes waits.
+   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key. With keys of earlier calls the
+   * commit waits until a standby has what these made, where commits wait for one.
    */
   async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
     if (uses.length === 0) return [];
@@ -108,10 +108,7 @@ export class IdempotencyKeys {
     );
     const claimed = new Map(rows.map((row) => [placeOf(row), row]));
     const resources = uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
-    await lock(
-      tx,
-      uses.filter(({ resource }, index) => resource !== resources[index]),
-    );
+    if (uses.some(({ resource }, index) => resource !== resources[index])) await confirmRead(tx);
     return resources;
   }
 
@@ -135,7 +132,7 @@ export class IdempotencyKeys {
     );
     if (row === undefined) return undefined;
     await this.assertSameBody(use);
-    await lock(this.db.manager, [use]);
+    await confirmRead(this.db);
     return row.resource;
   }
 
@@ -176,17 +173,6 @@ export class OldIdempotencyKeys {
     const key = ['principal', 'operation', 'key'];
     old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
   }
-}
-
-/** A share, since two calls may repeat the same ones: neither waits for the other. */
-async function lock(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<void> {
-  if (uses.length === 0) return;
-  const places = uses.map(({ principal, operation, key }) => ({ principal, operation, key }));
-  const { from, values } = columns(places, { principal: 'text', operation: 'text', key: 'text' });
-  await tx.query(
-    `SELECT FROM idempotency_key k JOIN ${from} ON k.principal = item.principal AND k.operation = item.operation AND k.key = item.key FOR SHARE OF k`,
-    values,
-  );
 }
 
 function placeOf({ principal, operation, key }: IdempotentUse): string {

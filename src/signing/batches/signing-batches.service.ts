@@ -11,6 +11,7 @@ import { type RefusedItem, SigningBatch } from '../model/signing-request.entity.
 import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
 import { isMlDsa } from '../../hsm/key-vault.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 export interface BatchOrder {
   /** The orders of the call, without idempotency key and place. */
@@ -38,7 +39,11 @@ export class SigningBatchesService {
   /** A repeated call goes on where the first one was cut off: accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const batch = await this.reserve(caller, order);
-    if (batch.refused !== null) return this.reader.find(caller, batch.id, order.background ? 0 : REPEAT_WAIT_S);
+    if (batch.refused !== null) {
+      const shown = await this.reader.find(caller, batch.id, order.background ? 0 : REPEAT_WAIT_S);
+      await confirmRead(this.db);
+      return shown;
+    }
     const orders = order.orders.map((one, index) => ({
       ...one,
       batch: { id: batch.id, index },

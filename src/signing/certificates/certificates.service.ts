@@ -20,6 +20,7 @@ import {
   assertFits,
 } from './certificate-chain.js';
 import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 /** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
 @Injectable()
@@ -52,7 +53,9 @@ export class CertificatesService {
   async importOnce(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
     const fingerprint = fingerprintOf(leafCertificateOf(readCertificateChain(pem)));
     const known = await this.db.manager.findOneBy(Certificate, { fingerprint });
-    return known ?? this.importForKey(caller, keyId, pem);
+    if (known === null) return this.importForKey(caller, keyId, pem);
+    await confirmRead(this.db);
+    return known;
   }
 
   /** Onboards a certificate that is not of our keys, so that its dates are watched. */

@@ -8,6 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 /** A version that is made for so long belongs to a process that died on the way. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
@@ -144,7 +145,8 @@ export class SigningKeyLifeService {
         [to, id, from],
       );
       if (moved === 1) await this.record(tx, caller, action, id, { from, to });
-      else if (key.state !== to) throw inactive();
+      else if (key.state === to) await confirmRead(tx);
+      else throw inactive();
     });
     this.reader.forget(key);
     return this.reader.get(id);

@@ -12,6 +12,7 @@ import type { KeyConstraints } from './key-constraints.js';
 import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, SigningKey, statesBefore } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 export interface NewSigningKey {
   readonly name: string;
@@ -44,7 +45,11 @@ export class SigningKeysService {
     const id = use?.resource ?? newId();
     const ckaId = randomBytes(16);
     const resource = await this.reserve(caller, { ...order, id, ckaId }, use);
-    if (resource !== id) return this.reader.get(resource);
+    if (resource !== id) {
+      const key = await this.reader.get(resource);
+      await confirmRead(this.db);
+      return key;
+    }
     try {
       const { name, type, purpose = 'signing' } = order;
       const identity = identityOf(purpose, { keyId: id, name, version: 1 });

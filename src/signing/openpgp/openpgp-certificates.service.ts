@@ -122,7 +122,7 @@ export class OpenPgpCertificatesService {
   ): Promise<void> {
     const { known, columns, metadata, compose } = order;
     const same = known.findLast((one) => saysTheSame(one, columns));
-    if (same !== undefined && same.status !== null && same.status !== 'FAILED') return;
+    if (same !== undefined && same.status !== null && same.status !== 'FAILED') return this.statements.confirm();
     const [algorithm = 'sha256'] = digestsForOpenPgp(key.type);
     const composed = same?.status === null ? same : compose(algorithm);
     if (same?.status !== null) {

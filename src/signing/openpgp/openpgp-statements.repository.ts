@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import type { SigningStatus } from '../model/signing-request.entity.js';
 import { OpenPgpStatement } from './openpgp-statement.entity.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 /** A statement with the newest request for its signature; `status` is null until there is one. */
 export interface RequestedStatement extends OpenPgpStatement {
@@ -37,6 +38,11 @@ export class OpenPgpStatementsRepository {
       const target = { kind: 'signing-key', id };
       await this.audit.appendBy(tx, caller, { action: 'signing-key.openpgp-statement', target, detail });
     });
+  }
+
+  /** To be called before an answer that confirms statements of earlier calls. */
+  confirm(): Promise<void> {
+    return confirmRead(this.db);
   }
 
   /** The statements of these versions, oldest first. */

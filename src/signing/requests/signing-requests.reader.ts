@@ -17,6 +17,7 @@ import {
 } from '../model/signing-request.entity.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 /** A request with the parts of its answer that are kept in other tables. */
 export interface ShownRequest extends SigningRequest {
@@ -97,7 +98,10 @@ export class SigningRequestsReader {
     { use, seconds }: { readonly use: IdempotentUse | undefined; readonly seconds: number },
   ): Promise<ShownRequest> {
     if (use !== undefined) await this.idempotency.assertSameBody(use);
-    return this.find(caller, id, seconds);
+    const request = await this.find(caller, id, seconds);
+    // The outcome may have been stored after the key was claimed.
+    await confirmRead(this.db);
+    return request;
   }
 
   /** The request about this digest by this version of a key, whoever made it: the one that is signed, or else the newest that has not failed. */

@@ -11,6 +11,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import type { AuthorityKeyType } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';
+import { confirmRead } from '../../platform/database/statements.js';
 
 export interface AuthorityOrder {
   readonly name: string;
@@ -63,7 +64,7 @@ export class SshAuthoritiesService {
       );
       if (moved !== 1) {
         // A caller that missed the answer repeats the call.
-        if (await tx.existsBy(SshAuthority, { id, state })) return;
+        if (await tx.existsBy(SshAuthority, { id, state })) return confirmRead(tx);
         throw await refusalOf(tx, id);
       }
       await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
