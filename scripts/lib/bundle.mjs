@@ -4,7 +4,7 @@ import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
 const INTERPRETER = '#!/usr/bin/env node\n';
-/** What V8 compiled of modules is in a folder beside the programs. The environment tells threads and the key process so. */
+/** What V8 compiled of modules is in a folder beside the programs. The environment names it to threads and the key process. */
 const NAME_CACHE = `import { fileURLToPath } from 'node:url';
 const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= directory;

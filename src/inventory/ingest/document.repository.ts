@@ -8,7 +8,7 @@ import { anyOf, bitOf } from '../model/asset-relationship.entity.js';
 import { READING_EDITION } from '../risk/reading-edition.js';
 import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
-import type { KnownSource } from './source-owner.js';
+import type { KnownSource, StoredSource } from './source-owner.js';
 
 /** SQL for the beginning of this hour. */
 const THIS_HOUR = `date_trunc('hour', now())`;
@@ -35,7 +35,7 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
 }
 
 /** The newest document of a source, of the bytes that have come again. */
-interface SameDocument {
+interface SameDocument extends StoredSource {
   readonly id: string;
   readonly outcome: IngestOutcome;
   /** The source is to be marked as seen. */
@@ -44,8 +44,6 @@ interface SameDocument {
   readonly isSettled: boolean;
   /** Its transaction was confirmed long ago. */
   readonly isConfirmed: boolean;
-  readonly owner: string | null;
-  readonly contexts: string[] | null;
 }
 
 /** Longer than any transaction that stores a document, which begins at `received_at`. */

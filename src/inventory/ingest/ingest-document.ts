@@ -160,7 +160,7 @@ export class DocumentIngest {
   /**
    * A scan of a sensor that found what its last one did: the source is marked as seen, and nothing else is written, not even its
    * Idempotency-Key, since a repeated call comes here again. Undefined for everything else. Without a transaction: a document that is stored at the same
-   * time comes after it. One that was stored lately may be on this machine alone, when nobody was told that it was stored: then the answer waits.
+   * time comes after it. One that was stored within the hour may be on this machine alone, acknowledged to nobody: then the answer waits.
    */
   private async seeAgain(arrival: Arrival, confirmedUntil: Date | undefined): Promise<IngestOutcome | undefined> {
     if (!isWholeScan(arrival)) return undefined;

@@ -14,7 +14,8 @@ export interface KnownSource {
   readonly notes: readonly Remark[];
 }
 
-interface StoredSource {
+/** What is stored of a source, as far as it says whose it is. */
+export interface StoredSource {
   readonly owner: string | null;
   readonly contexts: string[] | null;
 }
