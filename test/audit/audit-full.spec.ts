@@ -65,7 +65,7 @@ it('queued requests wait unsigned, and are signed when there is space again', as
 
 it('a caller whose outcome cannot be stored does not get the signature', async () => {
   const digest = freshDigest();
-  stage.shim?.fault('slow 1500 1');
+  stage.shim?.fault(`slow 1500 only ${Buffer.from(digest, 'base64').toString('hex')}`);
   const calling = sign(service, { key: apiKey, body: { digest } });
   await until('the intent is committed', 30, async () => {
     const rows = await stage.sql(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [digest]);
@@ -74,6 +74,7 @@ it('a caller whose outcome cannot be stored does not get the signature', async (
   await full();
   const answer = await calling;
   await roomAgain();
+  stage.shim?.fault('');
   expect(answer.status).toBe(503);
   expect(answer.body).not.toHaveProperty('signature');
   const [row] = await stage.sql<{ id: string }>(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [

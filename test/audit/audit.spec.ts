@@ -74,8 +74,10 @@ describe('an entry for every change, under the X-Request-Id of its caller', () =
 
   it('a signing that fails', async () => {
     const id = randomUUID();
-    stage.shim?.fault('err 0x20 1'); // CKR_DATA_INVALID
-    expect((await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest() })).status).toBe(422);
+    const digest = freshDigest();
+    // CKR_DATA_INVALID
+    stage.shim?.fault(`err 0x20 1 only ${Buffer.from(digest, 'base64').toString('hex')}`);
+    expect((await call('POST', '/api/v1/sign/digest', id, { digest })).status).toBe(422);
     const actions = (await entriesOf(id)).map(({ action, outcome }) => `${action} ${outcome}`);
     expect(actions).toEqual(['signing.accepted done', 'signing.failed failed', 'request.refused refused']);
   });

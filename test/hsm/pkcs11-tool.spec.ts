@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
 import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
-import { answered, createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
+import { answered, createToken, newIdentity, newKey, objectsIn, openVault, pkcs11Tool } from '../support/hsm.js';
 import { has } from '../support/peers.js';
 
-const SOFTHSM = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
 const token = createToken();
 let vault: KeyProcessVault;
 
@@ -19,20 +16,7 @@ afterAll(async () => {
   token.remove();
 });
 
-/** How pkcs11-tool is told of the token. */
-function where(): string[] {
-  const pin = readFileSync(token.pinFile, 'utf8').trim();
-  return ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
-}
-
-/** What pkcs11-tool, which shares nothing with this service, sees in the token: one text per object. */
-function objects(...filter: string[]): string[] {
-  const text = execFileSync('pkcs11-tool', [...where(), '--list-objects', ...filter], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  });
-  return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));
-}
+const objects = (...filter: string[]): string[] => objectsIn(token, ...filter);
 
 /** Values of a field, of every object of a kind. */
 const fields = (kind: string, name: string): string[] =>
@@ -77,21 +61,9 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
   it('makes a pair of the same CKA_ID under another label: ours signs; under the same label too: neither does', async () => {
     const key = await newKey(vault, 'ec-p256');
     const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    const id = key.ckaId.toString('hex');
     const make = (label: string) =>
-      execFileSync(
-        'pkcs11-tool',
-        [
-          ...where(),
-          '--keypairgen',
-          '--key-type',
-          'EC:prime256v1',
-          '--id',
-          key.ckaId.toString('hex'),
-          '--label',
-          label,
-        ],
-        { env: { ...process.env, ...token.environment }, stdio: 'pipe' },
-      );
+      pkcs11Tool(token, '--keypairgen', '--key-type', 'EC:prime256v1', '--id', id, '--label', label);
     make('of somebody else');
     // A process that knows no handle of it yet.
     const fresh = await openVault(token);

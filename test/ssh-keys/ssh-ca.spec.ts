@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { objectsIn } from '../support/hsm.js';
+import { has } from '../support/peers.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
@@ -145,20 +147,22 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     for (const { file } of revoked) expect(await logIn(at, file)).toBe('denied');
   });
 
-  it('an authority is made once for one Idempotency-Key, and nothing is left in the HSM of what was not', async () => {
-    const objects = () =>
-      readdirSync(stage.token.tokens, { recursive: true }).filter((file) => String(file).endsWith('.object'));
-    const order = { name: `made-once-${randomUUID()}`, kind: 'user' };
-    const make = (key: string) =>
-      field.call('POST', '/v1/ssh-ca', order, { 'idempotency-key': `${key}-${order.name}` });
-    const before = objects().length;
-    const atOnce = await Promise.all(Array.from({ length: 4 }, () => make('one')));
-    const again = await make('one');
-    expect([...atOnce, again].filter(({ body }) => body.id === undefined)).toEqual([]);
-    expect(new Set([...atOnce, again].map(({ body }) => body.id)).size).toBe(1);
-    expect((await make('another')).body.code).toBe('ssh-ca.name-taken');
-    expect(objects().length - before).toBe(2); // a private key and its public half
-  });
+  it.skipIf(!has('pkcs11-tool'))(
+    'an authority is made once for one Idempotency-Key, and nothing is left in the HSM of what was not',
+    async () => {
+      const keys = () => ['privkey', 'pubkey'].map((kind) => objectsIn(stage.token, '--type', kind).length);
+      const order = { name: `made-once-${randomUUID()}`, kind: 'user' };
+      const make = (key: string) =>
+        field.call('POST', '/v1/ssh-ca', order, { 'idempotency-key': `${key}-${order.name}` });
+      const [privateKeys = 0, publicKeys = 0] = keys();
+      const atOnce = await Promise.all(Array.from({ length: 4 }, () => make('one')));
+      const again = await make('one');
+      expect([...atOnce, again].filter(({ body }) => body.id === undefined)).toEqual([]);
+      expect(new Set([...atOnce, again].map(({ body }) => body.id)).size).toBe(1);
+      expect((await make('another')).body.code).toBe('ssh-ca.name-taken');
+      expect(keys()).toEqual([privateKeys + 1, publicKeys + 1]);
+    },
+  );
 
   it('a certificate that was recorded when its process died is signed when the call is repeated', async () => {
     const order = {

@@ -61,6 +61,20 @@ export function createToken(parent?: string): TestToken {
   };
 }
 
+/** Runs pkcs11-tool, which shares nothing with this service, as the token's user. Answers what it prints. */
+export function pkcs11Tool({ environment, label }: TestToken, ...args: string[]): string {
+  const module = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
+  const where = ['--module', module, '--token-label', label, '--login', '--pin', PIN];
+  const env = { ...process.env, ...environment };
+  return execFileSync('pkcs11-tool', [...where, ...args], { encoding: 'utf8', stdio: 'pipe', env });
+}
+
+/** What pkcs11-tool sees in the token: one text per object. */
+export function objectsIn(token: TestToken, ...filter: string[]): string[] {
+  const text = pkcs11Tool(token, '--list-objects', ...filter);
+  return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));
+}
+
 /** Sets the token's environment in this process, whose children inherit it. */
 export function useToken(token: TestToken): void {
   Object.assign(process.env, token.environment);
