@@ -56,6 +56,8 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
+const generated = () => vault.generate({ ckaId: randomBytes(16), identity: newIdentity('beside'), type: 'ec-p256' });
+
 /** Waits until a signature comes; gives the milliseconds it took. */
 async function serving(): Promise<number> {
   const start = performance.now();
@@ -206,6 +208,33 @@ describe('an error code of the HSM', () => {
     expect(code).toBe('hsm.unavailable');
     await serving();
   });
+});
+
+it('a process that cannot see the key of another one is replaced, and no order that it held is lost', async () => {
+  const other = await openVault(token);
+  // What SoftHSM creates while another process does the same keeps it from looking for what that one created.
+  const slow = newKey(vault, 'rsa-4096');
+  const theirs = await newKey(other, 'ec-p256');
+  await slow;
+  const { respawns } = vault.health();
+  const many = () => Array.from({ length: 100 }, () => codeOf(signChecked(ec)));
+  const codes = await Promise.all([...many(), codeOf(signChecked(theirs)), codeOf(generated()), ...many()]);
+  await other.onApplicationShutdown();
+  expect(new Set(codes)).toEqual(new Set(['done']));
+  expect(vault.health().respawns).toBe(respawns + 1);
+});
+
+it('keys that are made and destroyed at once do not disturb each other', async () => {
+  const { respawns } = vault.health();
+  const codes = new Set<string>();
+  const both = async () => {
+    const key = { ckaId: randomBytes(16), identity: newIdentity('brief') };
+    codes.add(await codeOf(vault.generate({ ...key, type: 'ec-p256' })));
+    codes.add(await codeOf(vault.destroy(key)));
+  };
+  for (let round = 0; round < 40; round += 1) await Promise.all([both(), both(), both(), both()]);
+  expect([...codes]).toEqual(['done']);
+  expect(vault.health().respawns).toBe(respawns);
 });
 
 it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {

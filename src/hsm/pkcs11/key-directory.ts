@@ -95,7 +95,7 @@ export class KeyDirectory {
 
   private missing(): KeyProcessFault {
     return this.created
-      ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another', true)
+      ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another')
       : new KeyProcessFault('key-missing', 'the token holds no such key');
   }
 

@@ -1,6 +1,9 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-codes.js';
 
-/** How an order ended, as the key process reports it. `unseen`: it was not begun, and the next process may see its key. */
+/**
+ * How an order ended, as the key process reports it. `unseen`: it was not begun, and the next process may see its key; this one gives back
+ * every order that follows, and ends when it is told to leave.
+ */
 export const OUTCOMES = [
   'done',
   'unavailable',

@@ -57,8 +57,13 @@ interface CallOf<Name extends CallName> {
 }
 export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
+/** No order follows. A process that gives orders back as `unseen` ends as soon as those that it has begun are done. */
+export interface LeaveMessage {
+  readonly kind: 'leave';
+}
+
 /** Blocks of orders travel as bare bytes, see order-codec. */
-export type ToKeyProcess = StartMessage | CallMessage | Uint8Array;
+export type ToKeyProcess = StartMessage | CallMessage | LeaveMessage | Uint8Array;
 
 /** The token is open, logged in and has signed with the canary key. */
 export interface ReadyMessage {

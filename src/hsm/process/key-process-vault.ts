@@ -58,6 +58,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly inFlight = new Map<number, Pending>();
   /** Orders for the next process. */
   private readonly unseen: Pending[] = [];
+  /** The process cannot see a key that another one made: it is told to leave, and given no more orders. */
+  private leaving = false;
   private lastId = 0;
   private flushing = false;
   private started = false;
@@ -214,7 +216,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private flush(): void {
     const free = this.window - this.inFlight.size;
-    if (free <= 0 || this.queue.length === 0 || !this.supervisor.up) return;
+    if (free <= 0 || this.queue.length === 0 || this.leaving || !this.supervisor.up) return;
     const now = performance.now();
     const orders: { id: number; order: SignOrder }[] = [];
     for (const pending of this.queue.splice(0, free)) {
@@ -254,6 +256,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   /** Only an order that was not begun is given to another process, and once. */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
+    if (!this.leaving) this.supervisor.send({ kind: 'leave' });
+    this.leaving = true;
     if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
     pending.wasUnseen = true;
     this.unseen.push(pending);
@@ -266,6 +270,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private onLost(why: LastMessage['why'], wasUp: boolean): void {
+    this.leaving = false;
     const lost = [...this.inFlight.values()];
     this.inFlight.clear();
     const overdue = performance.now() - this.deadlineMs;

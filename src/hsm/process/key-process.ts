@@ -1,7 +1,7 @@
 import { Canary } from '../pkcs11/canary.js';
 import { isFatal } from '../pkcs11/pkcs11-codes.js';
 import { KeyDirectory, labelsOf } from '../pkcs11/key-directory.js';
-import { faultOf } from '../pkcs11/key-process-fault.js';
+import { faultOf, type KeyProcessFault } from '../pkcs11/key-process-fault.js';
 import type {
   CallHandlers,
   ReplyMessage,
@@ -47,6 +47,12 @@ class KeyProcess {
   private results: OrderResult[] = [];
   private lastGood = 0;
   private ended = false;
+  /** Orders that are being worked on. */
+  private underWay = 0;
+  /** Why every further order is given back to the parent as not begun. */
+  private unseen?: KeyProcessFault;
+  /** The parent sends no further orders. */
+  private leaving = false;
   private lingering?: NodeJS.Timeout;
 
   async receive(message: ToKeyProcess): Promise<void> {
@@ -54,7 +60,11 @@ class KeyProcess {
     if (message instanceof Uint8Array)
       this.signAll(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
     else if (message.kind === 'start') await this.start(message);
-    else await this.run(message);
+    else if (message.kind === 'call') await this.run(message);
+    else {
+      this.leaving = true;
+      this.leaveWhenDone();
+    }
   }
 
   private async start({ library, tokenLabel, pin, sessions, deadlineMs }: StartMessage): Promise<void> {
@@ -85,9 +95,9 @@ class KeyProcess {
   }
 
   private async sign({ id, order }: NumberedOrder): Promise<void> {
+    this.underWay += 1;
     try {
-      if (!this.running) throw new Error('the token is not open yet');
-      const bytes = await this.running.signer.sign(order);
+      const bytes = await this.parts().signer.sign(order);
       this.lastGood = performance.now();
       this.report({ id, outcome: 'done', bytes });
     } catch (error) {
@@ -95,12 +105,14 @@ class KeyProcess {
       this.report({ id, outcome: fault.outcome, bytes: Buffer.from(fault.message) });
       if (fault.fatal) this.end('fatal', fault.message);
     }
+    this.underWay -= 1;
+    this.leaveWhenDone();
   }
 
   private async run({ id, name, order }: CallMessage): Promise<void> {
+    this.underWay += 1;
     try {
-      if (!this.running) throw new Error('the token is not open yet');
-      const handler = this.running.handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
+      const handler = this.parts().handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
       send({ kind: 'reply', id, outcome: 'done', detail: '', answer: await handler(order) });
     } catch (error) {
       const { outcome, message: detail, fatal } = await this.settle(error);
@@ -108,11 +120,26 @@ class KeyProcess {
       if (fatal) this.end('fatal', detail, failure);
       else send(failure);
     }
+    this.underWay -= 1;
+    this.leaveWhenDone();
+  }
+
+  /** Throws when the token is not open, or this process is about to be replaced by one that sees all keys. */
+  private parts(): Running {
+    if (this.unseen) throw this.unseen;
+    if (!this.running) throw new Error('the token is not open yet');
+    return this.running;
+  }
+
+  /** Orders that others have begun are not lost because this process cannot see one key. */
+  private leaveWhenDone(): void {
+    if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to leave');
   }
 
   /** A token that was taken away looks like one without the key, or one that opens nothing; a probe of the canary key distinguishes them. */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
+    if (fault.outcome === 'unseen') this.unseen ??= fault;
     const doubtful = fault.outcome === 'key-missing' || fault.outcome === 'not-authentic';
     if (!doubtful || !this.running) return fault;
     try {
@@ -171,22 +198,36 @@ function callHandlers(parts: SigningParts, signer: TokenSigner): CallHandlers {
   const sealer = new TokenSealer(parts);
   const software = new SoftwareKeys(parts.token, sealer);
   const log = new TokenLog(parts, signer, generator);
+  const change = oneAtATime();
   return {
-    generate: async ({ type, identity, ...order }) => {
+    generate: ({ type, identity, ...order }) => {
       const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
-      return isMlDsa(type) ? await software.generate({ ...key, type }) : await generator.generate({ ...key, type });
+      return change(() => (isMlDsa(type) ? software.generate({ ...key, type }) : generator.generate({ ...key, type })));
     },
-    destroy: async ({ ckaId, identity }) =>
-      destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) }),
+    destroy: ({ ckaId, identity }) =>
+      change(async () => destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) })),
     signSealed: (order) => software.sign(order),
     seal: (order) => sealer.seal(order),
     unseal: (order) => sealer.unseal(order),
-    newSealingKey: async () => ({ ckaId: await sealer.newKey() }),
+    newSealingKey: () => change(async () => ({ ckaId: await sealer.newKey() })),
     holdings: ({ label }) => Promise.resolve({ keys: parts.directory.holdings(label) }),
-    generateLogKey: (order) => log.generateKey(order),
+    generateLogKey: (order) => change(() => log.generateKey(order)),
     logAnchor: (order) => log.anchor(order),
-    signCheckpoint: (order) => log.sign(order),
-    acceptLog: (order) => log.accept(order),
+    signCheckpoint: (order) => change(() => log.sign(order)),
+    acceptLog: (order) => change(() => log.accept(order)),
+  };
+}
+
+/**
+ * Runs what creates or destroys token objects one after another. SoftHSM answers CKR_GENERAL_ERROR when a thread reads the file of an object
+ * that another one is writing or removing, and with that error the process is replaced.
+ */
+function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const run = last.then(work);
+    last = run.catch(() => undefined);
+    return run;
   };
 }
 
