@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
-import { lockDue } from '../../platform/jobs/claim.js';
+import { lockDue, whenDue } from '../../platform/jobs/claim.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
 
 const BATCH_SIZE = 20;
+const DUE = { table: 'alert', where: 'notify_at <= now()' };
 
 /** Decides who is to be told of which alert now. That it was told commits together with the mails and messages that tell it. */
 @Injectable()
@@ -20,10 +21,9 @@ export class AlertNotifier {
 
   /** Answers how many alerts were due. */
   async notify(): Promise<number> {
-    return this.db.transaction(async (tx) => {
+    const notified = await whenDue(this.db, DUE, async (tx) => {
       const due = await lockDue<Pick<Alert, 'id'>>(tx, {
-        table: 'alert',
-        where: 'notify_at <= now()',
+        ...DUE,
         order: 'notify_at',
         limit: BATCH_SIZE,
       });
@@ -36,6 +36,7 @@ export class AlertNotifier {
       }
       return due.length;
     });
+    return notified ?? 0;
   }
 
   private async settle(tx: EntityManager, alert: Alert, rule: AlertRule | undefined): Promise<void> {

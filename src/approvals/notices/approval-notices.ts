@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
-import { claimDue } from '../../platform/jobs/claim.js';
+import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
@@ -12,6 +12,8 @@ import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
 const BATCH_SIZE = 200;
+const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL' };
+const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()` };
 
 /** A mail that somebody is to get. */
 interface Due {
@@ -56,16 +58,14 @@ export class ApprovalNotices {
 
   /** Works through what waits. */
   async send(): Promise<void> {
-    let sent = BATCH_SIZE;
-    while (sent === BATCH_SIZE) sent = await this.db.transaction((tx) => this.sendSome(tx));
+    while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
   async remind(): Promise<void> {
-    await this.db.transaction(async (tx) => {
+    await whenDue(this.db, HALF_OVER, async (tx) => {
       const due = await claimDue<Asked>(tx, {
-        table: 'approval',
-        where: `status = 'PENDING' AND remind_at <= now()`,
+        ...HALF_OVER,
         order: 'remind_at',
         limit: 100,
         set: 'remind_at = NULL',
@@ -78,8 +78,7 @@ export class ApprovalNotices {
 
   private async sendSome(tx: EntityManager): Promise<number> {
     const waiting = await claimDue<Waiting>(tx, {
-      table: 'approval_notice',
-      where: 'told_at IS NULL',
+      ...UNSENT,
       order: 'id',
       limit: BATCH_SIZE,
       set: 'told_at = now()',

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Column, Entity, Index, PrimaryColumn, DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
-import { claimDue, backOff } from '../jobs/claim.js';
+import { claimDue, backOff, topicsWaiting } from '../jobs/claim.js';
 import { TopicRunners } from '../jobs/runners.js';
 import { resumed, traceParent } from '../tracing/tracing.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
@@ -55,7 +55,9 @@ const LONGEST_PAUSE_SECONDS = 3600;
 @Injectable()
 export class Inbox implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Inbox.name);
-  private readonly topics = new TopicRunners<InboxTopic>(LOOK_EVERY_MS);
+  private readonly topics = new TopicRunners<InboxTopic>(LOOK_EVERY_MS, (topics) =>
+    topicsWaiting(this.db, 'handover', topics, 'due_at <= now()'),
+  );
 
   constructor(private readonly db: DataSource) {}
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { backOff, type Claim, claimDue, claimStatement, dueRows, lockDue, underLease } from './claim.js';
+import { backOff, type Claim, claimDue, claimStatement, dueRows, lockDue, underLease, whenDue } from './claim.js';
 
 const MAILS: Claim = {
   table: 'mail',
@@ -46,6 +46,19 @@ describe('due rows', () => {
     const tx = answering([{ id: 'a' }]);
     expect(await lockDue(tx as never, MAILS, ['x'])).toEqual([{ id: 'a' }]);
     expect(tx.asked).toEqual([[dueRows(MAILS), ['x']]]);
+  });
+});
+
+describe('a look for due rows', () => {
+  it.each([
+    ['begins a transaction when there are any', [{}], 'done'],
+    ['begins none when there are none', [], undefined],
+  ])('%s', async (_, found, answer) => {
+    const transaction = vi.fn((work: (tx: unknown) => unknown) => work('tx'));
+    const db = { ...answering(found), transaction };
+    expect(await whenDue(db as never, MAILS, () => Promise.resolve('done'), ['x'])).toBe(answer);
+    expect(db.asked).toEqual([[`SELECT 1 FROM mail t WHERE ${MAILS.where} LIMIT 1`, ['x']]]);
+    expect(transaction).toHaveBeenCalledTimes(found.length);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { randomUUID } from 'node:crypto';
 
 /** Rows that wait for work, in SQL. The table that is claimed is called `t`. */
@@ -29,8 +29,42 @@ type Queries = Pick<EntityManager, 'query'>;
  * any number of processes share a table without waiting for each other, and no row is claimed twice at once.
  */
 export function dueRows({ table, join, columns = 't.id', where, order, limit, locks = 't' }: DueRows): string {
-  const from = join === undefined ? `${table} t` : `${table} t ${join}`;
-  return `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
+  return `SELECT ${columns} FROM ${fromOf({ table, join })} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
+}
+
+function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string {
+  return join === undefined ? `${table} t` : `${table} t ${join}`;
+}
+
+/**
+ * Does `work` in a transaction when rows are due, else answers undefined: most looks of a process find nothing, and one statement costs a
+ * third of a transaction. `work` must expect to find no rows, since another process may have taken them meanwhile.
+ *
+ * @param parameters of `where` alone
+ */
+export async function whenDue<T>(
+  db: DataSource,
+  { where, ...from }: Pick<DueRows, 'table' | 'join' | 'where'>,
+  work: (tx: EntityManager) => Promise<T>,
+  parameters: unknown[] = [],
+): Promise<T | undefined> {
+  const rows = await db.query<unknown[]>(`SELECT 1 FROM ${fromOf(from)} WHERE ${where} LIMIT 1`, parameters);
+  return rows.length === 0 ? undefined : db.transaction(work);
+}
+
+/** Of these topics those of which rows wait in a table with a column `topic`, by a probe of its index for each. */
+export async function topicsWaiting<Topic extends string>(
+  db: Queries,
+  table: string,
+  topics: readonly Topic[],
+  condition = 'true',
+): Promise<Topic[]> {
+  const rows = await db.query<{ topic: Topic }[]>(
+    `SELECT one.topic FROM unnest($1::text[]) AS one (topic)
+     CROSS JOIN LATERAL (SELECT FROM ${table} t WHERE t.topic = one.topic AND ${condition} LIMIT 1) AS waiting`,
+    [topics],
+  );
+  return rows.map(({ topic }) => topic);
 }
 
 /** Locks due rows in the transaction that does their work, or that changes them by a statement of its own. */

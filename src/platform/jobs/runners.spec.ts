@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CoalescingRunner, SingleFlight, TopicRunners } from './runners.js';
 
@@ -92,9 +92,10 @@ describe('a coalescing runner', () => {
 });
 
 describe('runners of topics', () => {
-  it('wake only the topic that is named, and all of them by time', async () => {
+  it('wake only the topic that is named, and by time each of which something waits', async () => {
     const rounds: string[] = [];
-    const topics = new TopicRunners<'a' | 'b'>(5);
+    const waiting = new Set<'a' | 'b'>();
+    const topics = new TopicRunners<'a' | 'b'>(5, (all) => Promise.resolve(all.filter((one) => waiting.has(one))));
     const round = (name: string) => async () => {
       rounds.push(name);
       return false;
@@ -103,10 +104,27 @@ describe('runners of topics', () => {
     topics.serve('b', round('b'), () => undefined);
     topics.wake('b');
     expect(rounds).toEqual(['b']);
+    await sleep(30);
+    expect(rounds).toEqual(['b']);
+    waiting.add('a');
     while (!rounds.includes('a')) await nextTick();
     await topics.stop();
+    expect(rounds.filter((name) => name === 'b')).toHaveLength(1);
     const atEnd = rounds.length;
     topics.wake('a');
     expect(rounds).toHaveLength(atEnd);
+  });
+
+  it('wake all of them when it cannot be seen of which something waits', async () => {
+    const rounds = new Set<string>();
+    const topics = new TopicRunners<'a' | 'b'>(5, () => Promise.reject(new Error('the database is away')));
+    const round = (name: string) => async () => {
+      rounds.add(name);
+      return false;
+    };
+    topics.serve('a', round('a'), () => undefined);
+    topics.serve('b', round('b'), () => undefined);
+    while (rounds.size < 2) await nextTick();
+    await topics.stop();
   });
 });

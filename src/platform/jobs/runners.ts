@@ -90,16 +90,21 @@ export class CoalescingRunner {
   }
 }
 
-/** Rounds of several topics: each topic's are begun after a commit of this process, and all of them every `everyMs`. */
+/** Rounds of several topics: each topic's are begun after a commit of this process, and every `everyMs` when something waits. */
 export class TopicRunners<Topic extends string> {
   private readonly runners = new Map<Topic, CoalescingRunner>();
+  private readonly looks = new SingleFlight(() => this.wakeAll([...this.runners.keys()]));
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly everyMs: number) {}
+  /** @param waiting answers of which of the topics something waits: one look for all of them, which mostly finds nothing. */
+  constructor(
+    private readonly everyMs: number,
+    private readonly waiting: (topics: Topic[]) => Promise<Topic[]>,
+  ) {}
 
   serve(topic: Topic, round: () => Promise<boolean>, failed: (error: unknown) => void): void {
     this.runners.set(topic, new CoalescingRunner(round, failed));
-    this.timer ??= setInterval(() => this.wakeAll(), this.everyMs);
+    this.timer ??= setInterval(() => void this.looks.run(() => this.look()), this.everyMs);
   }
 
   wake(topic: Topic): void {
@@ -108,10 +113,16 @@ export class TopicRunners<Topic extends string> {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    await this.looks.stop();
     await Promise.all([...this.runners.values()].map((runner) => runner.stop()));
   }
 
-  private wakeAll(): void {
-    for (const runner of this.runners.values()) runner.wake();
+  /** When it fails, every topic is woken: its round fails as well, and says so. */
+  private async look(): Promise<void> {
+    this.wakeAll(await this.waiting([...this.runners.keys()]));
+  }
+
+  private wakeAll(topics: readonly Topic[]): void {
+    for (const topic of topics) this.wake(topic);
   }
 }

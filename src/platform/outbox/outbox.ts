@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
-import { lockDue } from '../jobs/claim.js';
+import { lockDue, topicsWaiting } from '../jobs/claim.js';
 import { TopicRunners } from '../jobs/runners.js';
 
 /** A hint that must follow a change: written in the change's transaction, deleted when the queue has it. */
@@ -42,7 +42,9 @@ const BATCH_SIZE = 500;
 @Injectable()
 export class Outbox implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Outbox.name);
-  private readonly relays = new TopicRunners<string>(LOOK_EVERY_MS);
+  private readonly relays = new TopicRunners<string>(LOOK_EVERY_MS, (topics) =>
+    topicsWaiting(this.db, 'outbox_message', topics),
+  );
   private readonly failing = new Set<string>();
 
   constructor(private readonly db: DataSource) {}

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import type { Scope } from '../../access/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
-import { claimDue } from '../../platform/jobs/claim.js';
+import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
 
@@ -12,6 +12,12 @@ interface DueRun extends StartingRun {
   readonly target: string;
   readonly byHand: boolean;
 }
+
+const DUE = {
+  table: 'schedule_run',
+  join: 'JOIN schedule s ON s.id = t.schedule_id',
+  where: `t.status = 'DUE' AND s.target = ANY($1::text[])`,
+};
 
 /** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
 @Injectable()
@@ -28,10 +34,12 @@ export class ScheduleStarter {
   async startOne(): Promise<boolean> {
     let started: DueRun | undefined;
     try {
-      await this.db.transaction(async (tx) => {
-        started = await take(tx, this.targets.kinds);
+      const { kinds } = this.targets;
+      const takeAndStart = async (tx: EntityManager) => {
+        started = await take(tx, kinds);
         if (started !== undefined) await this.start(tx, started);
-      });
+      };
+      await whenDue(this.db, DUE, takeAndStart, [kinds]);
     } catch (error) {
       const failed = started;
       // Whether the start was committed is not known then: the run is started at the next look, or is under way.
@@ -91,10 +99,8 @@ async function take(tx: EntityManager, targets: readonly string[]): Promise<DueR
   const [run] = await claimDue<DueRun>(
     tx,
     {
-      table: 'schedule_run',
-      join: 'JOIN schedule s ON s.id = t.schedule_id',
+      ...DUE,
       columns: 't.id, s.name, s.settings, s.made_by, s.target',
-      where: `t.status = 'DUE' AND s.target = ANY($1::text[])`,
       order: 't.id',
       limit: 1,
       set: `status = 'RUNNING', started_at = now()`,

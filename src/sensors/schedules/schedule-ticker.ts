@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { lockDue } from '../../platform/jobs/claim.js';
+import { lockDue, whenDue } from '../../platform/jobs/claim.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { RunTrigger } from '../../platform/schedules/schedule-run.entity.js';
 import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
+const DUE = { table: 'schedule', where: 'enabled AND next_due_at <= now()' };
 /** A run that is later than this was missed: the worker was away, not just busy. */
 const ON_TIME_MS = 60_000;
 
@@ -20,11 +21,10 @@ export class ScheduleTicker {
 
   /** Answers how many schedules were due. */
   async tick(): Promise<number> {
-    return this.db.transaction(async (tx) => {
+    const ticked = await whenDue(this.db, DUE, async (tx) => {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
-        table: 'schedule',
+        ...DUE,
         columns: 't.id, now() AS now',
-        where: 'enabled AND next_due_at <= now()',
         order: 'next_due_at',
         limit: BATCH_SIZE,
       });
@@ -34,6 +34,7 @@ export class ScheduleTicker {
       for (const schedule of schedules) await advance(tx, schedule, first.now);
       return due.length;
     });
+    return ticked ?? 0;
   }
 }
 

@@ -5,7 +5,7 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID, backOff, lockDue } from '../../platform/jobs/claim.js';
+import { WORKER_ID, backOff, lockDue, whenDue } from '../../platform/jobs/claim.js';
 import type { KeyPurpose } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 import { Interval } from '@nestjs/schedule';
@@ -25,6 +25,11 @@ interface LivingVersion {
   readonly sealed: boolean;
 }
 
+const DUE = {
+  table: 'signing_key_destruction',
+  join: 'JOIN signing_key k ON k.id = t.key_id',
+  where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
+};
 const FIRST_PAUSE_SECONDS = 2;
 const LONGEST_PAUSE_SECONDS = 3600;
 
@@ -56,12 +61,10 @@ export class SigningKeyDestroyer {
   }
 
   private claim(): Promise<Claim | undefined> {
-    return this.db.transaction(async (tx) => {
+    return whenDue(this.db, DUE, async (tx) => {
       const [due] = await lockDue<Omit<Claim, 'attempt'>>(tx, {
-        table: 'signing_key_destruction',
-        join: 'JOIN signing_key k ON k.id = t.key_id',
+        ...DUE,
         columns: 't.key_id AS "keyId", k.name, k.purpose',
-        where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
         order: 't.destroy_at',
         limit: 1,
         locks: 't, k',

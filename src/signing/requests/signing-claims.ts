@@ -4,7 +4,7 @@ import { hasApproval, POLICY_REVISION } from '../../approvals/subjects/approval-
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { WORKER_ID, claimDue } from '../../platform/jobs/claim.js';
+import { type Claim, WORKER_ID, claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { ApprovalCheck } from './approval-check.js';
 import { ClaimCheck, type ClaimedRow } from './claim-check.js';
 import { SigningEnvelope, signingStatusesBefore } from '../model/signing-request.entity.js';
@@ -29,6 +29,8 @@ const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
+const LEASE_IS_OVER = { table: 'signing_request', where: `status = 'PROCESSING' AND lease_until < now()` };
+
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
 export class SigningClaims {
@@ -42,13 +44,16 @@ export class SigningClaims {
 
   /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
-    return this.take('id = ANY($3::uuid[])', 'id', [requestIds]);
+    const which = { where: 'id = ANY($3::uuid[])', order: 'id', limit: 1000 };
+    return this.db.transaction((tx) => this.take(tx, which, [requestIds]));
   }
 
   /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
-  claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
-    const due = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
-    return this.take(due, 'sweep_at', [], most);
+  async claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
+    const where = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
+    const due = { table: 'signing_request', where: `${IS_CLAIMABLE} AND ${where}` };
+    const claimed = await whenDue(this.db, due, (tx) => this.take(tx, { where, order: 'sweep_at', limit: most }));
+    return claimed ?? [];
   }
 
   /**
@@ -56,12 +61,11 @@ export class SigningClaims {
    * so the entry says just that; should the late process return, its outcome is fenced off.
    */
   async reclaim(): Promise<number> {
-    return this.db.transaction(async (tx) => {
+    const reclaimed = await whenDue(this.db, LEASE_IS_OVER, async (tx) => {
       const rows = await claimDue<Reclaimed>(
         tx,
         {
-          table: 'signing_request',
-          where: `status = 'PROCESSING' AND lease_until < now()`,
+          ...LEASE_IS_OVER,
           order: 'id',
           limit: BATCH_SIZE,
           set: `strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
@@ -86,6 +90,7 @@ export class SigningClaims {
       );
       return rows.length;
     });
+    return reclaimed ?? 0;
   }
 
   /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
@@ -118,24 +123,25 @@ export class SigningClaims {
     });
   }
 
-  private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
-    return this.db.transaction(async (tx) => {
-      const claimed = await claimDue<ClaimedRow & { readonly enveloped: boolean }>(
-        tx,
-        {
-          table: 'signing_request',
-          where: `${IS_CLAIMABLE} AND ${which}`,
-          order,
-          limit: most,
-          set: `status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'`,
-          returning: CLAIMED,
-        },
-        [WORKER_ID, leaseMs(this.config), ...parameters],
-      );
-      const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
-      await this.recordIntents(tx, rows);
-      return rows;
-    });
+  private async take(
+    tx: EntityManager,
+    { where, ...which }: Pick<Claim, 'where' | 'order' | 'limit'>,
+    parameters: unknown[] = [],
+  ): Promise<Claimed[]> {
+    const claimed = await claimDue<ClaimedRow & { readonly enveloped: boolean }>(
+      tx,
+      {
+        ...which,
+        table: 'signing_request',
+        where: `${IS_CLAIMABLE} AND ${where}`,
+        set: `status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'`,
+        returning: CLAIMED,
+      },
+      [WORKER_ID, leaseMs(this.config), ...parameters],
+    );
+    const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
+    await this.recordIntents(tx, rows);
+    return rows;
   }
 
   private recordIntents(tx: EntityManager, rows: Claimed[]): Promise<void> {

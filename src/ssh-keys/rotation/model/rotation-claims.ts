@@ -3,10 +3,18 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../../platform/config/config.js';
 import { advisoryLock } from '../../../platform/database/statements.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
-import { WORKER_ID, claimDue } from '../../../platform/jobs/claim.js';
+import { WORKER_ID, claimDue, whenDue } from '../../../platform/jobs/claim.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
+
+const DUE = {
+  table: 'ssh_rotation_target',
+  join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',
+  where: `t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
+    AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
+    AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())`,
+};
 
 /** Claims, leases and releases of targets by workers. All times are the database's. */
 @Injectable()
@@ -21,17 +29,13 @@ export class RotationClaims {
    * come back within its lease is claimed like any other: the next step finds out from the host how far it came.
    */
   async claim(): Promise<Work | undefined> {
-    const id = await this.db.transaction(async (tx) => {
+    const id = await whenDue(this.db, DUE, async (tx) => {
       // Claims go one by one, or two could take two targets of one host at once.
       await advisoryLock(tx, 'ssh rotation claims');
       const [claimed] = await claimDue<Pick<RotationTarget, 'id'>>(
         tx,
         {
-          table: 'ssh_rotation_target',
-          join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',
-          where: `t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
-            AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
-            AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())`,
+          ...DUE,
           order: 't.due_at',
           limit: 1,
           set: `fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'`,
