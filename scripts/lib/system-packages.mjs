@@ -101,10 +101,11 @@ export async function install(needs, note) {
   if (manager === undefined) return wanted;
   const names = packageNames(wanted, manager.kind);
   if (names.length === 0) return wanted;
-  const { code, output } = await manager.install(names);
+  const { code, output, unknown = [] } = await manager.install(names);
   const left = missing(wanted);
   if (left.length > 0) note(`${manager.kind} could not install them (${code}): ${output.trim().split('\n').at(-1)}`);
-  else note(`installed: ${names.join(', ')}`);
+  else note(`installed: ${names.filter((name) => !unknown.includes(name)).join(', ')}`);
+  if (unknown.length > 0) note(`not in this release: ${unknown.join(', ')}`);
   return left;
 }
 
@@ -158,7 +159,9 @@ async function aptInstall([program, ...prefix], names) {
   }
   const update = await apt('update', '-q');
   // One name that this release does not have would keep all others from being installed.
-  const available = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
-  const second = await attempt(names.filter((_, index) => available[index]));
-  return second.code === 0 ? second : { code: second.code, output: `${update.output}\n${second.output}` };
+  const isKnown = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
+  const unknown = names.filter((_, index) => !isKnown[index]);
+  const second = await attempt(names.filter((_, index) => isKnown[index]));
+  const output = second.code === 0 ? second.output : `${update.output}\n${second.output}`;
+  return { code: second.code, output, unknown };
 }
