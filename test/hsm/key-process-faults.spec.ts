@@ -210,33 +210,6 @@ describe('an error code of the HSM', () => {
   });
 });
 
-it('a process that cannot see the key of another one is replaced, and no order that it held is lost', async () => {
-  const other = await openVault(token);
-  // What SoftHSM creates while another process does the same keeps it from looking for what that one created.
-  const slow = newKey(vault, 'rsa-4096');
-  const theirs = await newKey(other, 'ec-p256');
-  await slow;
-  const { respawns } = vault.health();
-  const many = () => Array.from({ length: 100 }, () => codeOf(signChecked(ec)));
-  const codes = await Promise.all([...many(), codeOf(signChecked(theirs)), codeOf(generated()), ...many()]);
-  await other.onApplicationShutdown();
-  expect(new Set(codes)).toEqual(new Set(['done']));
-  expect(vault.health().respawns).toBe(respawns + 1);
-});
-
-it('keys that are made and destroyed at once do not disturb each other', async () => {
-  const { respawns } = vault.health();
-  const codes = new Set<string>();
-  const both = async () => {
-    const key = { ckaId: randomBytes(16), identity: newIdentity('brief') };
-    codes.add(await codeOf(vault.generate({ ...key, type: 'ec-p256' })));
-    codes.add(await codeOf(vault.destroy(key)));
-  };
-  for (let round = 0; round < 40; round += 1) await Promise.all([both(), both(), both(), both()]);
-  expect([...codes]).toEqual(['done']);
-  expect(vault.health().respawns).toBe(respawns);
-});
-
 it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {
   const order = { ckaId: randomBytes(16), identity: newIdentity('doubtful'), type: 'ec-p256' } as const;
   shim.fault('lie 1');
