@@ -56,8 +56,6 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
-const generated = () => vault.generate({ ckaId: randomBytes(16), identity: newIdentity('beside'), type: 'ec-p256' });
-
 /** Waits until a signature comes; gives the milliseconds it took. */
 async function serving(): Promise<number> {
   const start = performance.now();

@@ -6,6 +6,7 @@ import {
   rowsIn,
   uuidAt,
   uuidField,
+  writeUuid,
 } from '../../platform/database/copy/copy-rows.js';
 import { canonicalJson, inCanonicalOrder, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -332,7 +333,6 @@ export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id:
 
 /** Changes the id of an asset in its rows. */
 export function renameRows({ bytes, start, end, placesEnd }: AssetRow, id: string): void {
-  const digits = id.replaceAll('-', '');
-  bytes.write(digits, start + ASSET_ID_AT, 'hex');
-  for (const row of rowsIn({ bytes, start: end, end: placesEnd })) bytes.write(digits, row.start + ASSET_ID_AT, 'hex');
+  writeUuid(bytes, id, start + ASSET_ID_AT);
+  for (const row of rowsIn({ bytes, start: end, end: placesEnd })) writeUuid(bytes, id, row.start + ASSET_ID_AT);
 }

@@ -50,7 +50,7 @@ export class ProvisionalAssets {
   private algorithms: ReferringAsset[] = [];
   /** What identifies a key without an identity of its own, apart from its place. */
   private readonly looks = new Map<IdentifiedAsset, string>();
-  /** The ids before they were changed. */
+  /** The ids before they were changed, of a document that is compared with assets of the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
   private readonly referring = new Set<IdentifiedAsset>();
 
@@ -100,9 +100,14 @@ export class ProvisionalAssets {
 
   /** Keys and algorithms first: the others refer to them. */
   private rename(known: Known): void {
+    const give = (asset: IdentifiedAsset, id: string) => {
+      if (id === asset.id) return;
+      if (known.size > 0) this.former.set(asset, asset.id);
+      asset.rename(id);
+    };
     for (const { asset, own } of this.keys.splice(0)) {
       const before = known.get(asset.id);
-      if (before === undefined || keyId(before.component) !== own) this.give(asset, own);
+      if (before === undefined || keyId(before.component) !== own) give(asset, own);
     }
     const certificates = this.certificates.splice(0);
     const bare = certificates.filter(isBare).map((one) => ({ ...one, base: this.namedId(one) }));
@@ -111,20 +116,14 @@ export class ProvisionalAssets {
     for (const one of referring) {
       const before = known.get(one.asset.id);
       this.referring.add(one.asset);
-      if (before === undefined || !this.usesSame(one, before)) this.give(one.asset, ids.get(one.asset) ?? one.base);
+      if (before === undefined || !this.usesSame(one, before)) give(one.asset, ids.get(one.asset) ?? one.base);
     }
     for (const one of certificates) {
       const before = known.get(one.asset.id);
       if (one.own === undefined) this.referring.add(one.asset);
       if (before === undefined || !this.isSame(one, before))
-        this.give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
+        give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
     }
-  }
-
-  private give(asset: IdentifiedAsset, id: string): void {
-    if (id === asset.id) return;
-    this.former.set(asset, asset.id);
-    asset.rename(id);
   }
 
   private addCertificate(asset: IdentifiedAsset, { ref: name, component }: DraftAsset): void {

@@ -40,7 +40,9 @@ export function furtherFacts(component: CdxComponent): string {
   const serial = memberOf(component, CERTIFICATE, 'serialNumber');
   const extensions = memberOf(component, CERTIFICATE, 'certificateExtensions');
   const stated = fingerprintIn(component, CERTIFICATE);
-  const others = [...(component.hashes ?? []), ...(stated === undefined ? [] : [stated])]
+  const { hashes } = component;
+  if (serial === undefined && extensions === undefined && stated === undefined && hashes === undefined) return '';
+  const others = [...(hashes ?? []), ...(stated === undefined ? [] : [stated])]
     .filter(({ alg }) => alg !== 'SHA-256')
     .map(({ alg, content }) => `${alg} ${content.toLowerCase()}`)
     .sort();
@@ -69,7 +71,7 @@ function fingerprintIn(component: CdxComponent, path: string): { alg: string; co
 function memberOf(component: CdxComponent, path: string, member: string): unknown {
   const { certificateProperties, relatedCryptoMaterialProperties } = component.cryptoProperties ?? {};
   const facts = path === CERTIFICATE ? certificateProperties : relatedCryptoMaterialProperties;
-  return facts?.[member] ?? keptMember(component, `${path}.${member}`);
+  return facts?.[member] ?? (component.properties && keptMember(component, `${path}.${member}`));
 }
 
 /** `0A:01`, `0x0a01` and `a01` are one number. */

@@ -1,7 +1,7 @@
 import type { CryptoProperties } from './document.js';
 
 const DATE_TIME =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** A date of RFC 3339 section 5.6: YYYY-MM-DD. */
@@ -11,9 +11,8 @@ export function isDate(text: string): boolean {
 
 /** RFC 3339 section 5.6; a leap second is the last of a day in UTC (section 5.7). */
 export function isDateTime(text: string): boolean {
-  const [, second] = DATE_TIME.exec(text) ?? [];
-  if (second === undefined || !startsWithDay(text)) return false;
-  return second !== '60' || new Date(withoutLeapSecond(text)).toISOString().slice(11, 19) === '23:59:59';
+  if (!DATE_TIME.test(text) || !startsWithDay(text)) return false;
+  return !text.startsWith('60', 17) || new Date(withoutLeapSecond(text)).toISOString().slice(11, 19) === '23:59:59';
 }
 
 /** One second earlier: no program that keeps Unix time knows a leap second. */

@@ -44,11 +44,8 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   const isTooLong = purposes.includes('serverAuth') && !purposes.includes('ca') && isLongerThanAllowed(facts);
   const { subjectName, issuerName } = facts;
   const isSelfSigned = typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName;
-  const enciphers = ENCIPHERING.test(
-    keyUsagesOf(component)
-      .toLowerCase()
-      .replaceAll(/[^a-z]/g, ''),
-  );
+  const usages = keyUsagesOf(component);
+  const enciphers = usages !== '' && ENCIPHERING.test(usages.toLowerCase().replaceAll(/[^a-z]/g, ''));
   const text = `${Number(enciphers)}${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
   return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }

@@ -87,13 +87,7 @@ export class CopyRows {
   uuid(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
-    const { buffer } = this;
-    const at = buffer.writeInt32BE(16, this.end);
-    for (let index = 0; index < 16; index += 1) {
-      const digit = UUID_DIGITS[index] ?? 0;
-      buffer[at + index] = ((NIBBLES[text.charCodeAt(digit)] ?? 0) << 4) | (NIBBLES[text.charCodeAt(digit + 1)] ?? 0);
-    }
-    this.end = at + 16;
+    this.end = writeUuid(this.buffer, text, this.buffer.writeInt32BE(16, this.end));
   }
 
   text(text: string | null): void {
@@ -175,6 +169,15 @@ export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
     yield { bytes, start: row, end: at };
     row = at;
   }
+}
+
+/** Writes the 16 bytes of a UUID at `at`, and answers where they end. @param text in lower case, as 8-4-4-4-12 hexadecimal digits. */
+export function writeUuid(bytes: Buffer, text: string, at: number): number {
+  for (let index = 0; index < 16; index += 1) {
+    const digit = UUID_DIGITS[index] ?? 0;
+    bytes[at + index] = ((NIBBLES[text.charCodeAt(digit)] ?? 0) << 4) | (NIBBLES[text.charCodeAt(digit + 1)] ?? 0);
+  }
+  return at + 16;
 }
 
 /** The text of the UUID whose 16 bytes begin at `at`. */
