@@ -8,7 +8,7 @@ import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
 
 const BATCH_SIZE = 20;
-const DUE = { table: 'alert', where: 'notify_at <= now()' };
+const DUE = { table: 'alert', where: 'notify_at <= now()', order: 'notify_at' };
 
 /** Decides who is to be told of which alert now. That it was told commits together with the mails and messages that tell it. */
 @Injectable()
@@ -24,7 +24,6 @@ export class AlertNotifier {
     const notified = await whenDue(this.db, DUE, async (tx) => {
       const due = await lockDue<Pick<Alert, 'id'>>(tx, {
         ...DUE,
-        order: 'notify_at',
         limit: BATCH_SIZE,
       });
       if (due.length === 0) return 0;

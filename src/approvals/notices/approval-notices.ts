@@ -12,8 +12,8 @@ import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
 const BATCH_SIZE = 200;
-const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL' };
-const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()` };
+const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL', order: 'id' };
+const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()`, order: 'remind_at' };
 
 /** A mail that somebody is to get. */
 interface Due {
@@ -66,7 +66,6 @@ export class ApprovalNotices {
     await whenDue(this.db, HALF_OVER, async (tx) => {
       const due = await claimDue<Asked>(tx, {
         ...HALF_OVER,
-        order: 'remind_at',
         limit: 100,
         set: 'remind_at = NULL',
         returning: 't.id, t.title, t.requester_name AS "requesterName", t.created_at AS "createdAt"',
@@ -79,7 +78,6 @@ export class ApprovalNotices {
   private async sendSome(tx: EntityManager): Promise<number> {
     const waiting = await claimDue<Waiting>(tx, {
       ...UNSENT,
-      order: 'id',
       limit: BATCH_SIZE,
       set: 'told_at = now()',
       returning: 't.id, t.approval_id AS "approvalId", t.kind, t.created_at AS at',

@@ -5,6 +5,7 @@ import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { allowedMechanisms } from './key-templates.js';
 import { gcmMechanism, type Template } from './pkcs11-token.js';
+import type { TokenChanges } from './token-changes.js';
 import type { SigningParts } from './token-signer.js';
 
 const LABEL = 'sealwright-sealing';
@@ -26,11 +27,13 @@ const LOOK_EVERY_MS = 60_000;
  */
 export class TokenSealer {
   private readonly parts: SigningParts;
+  private readonly changes: TokenChanges;
   /** CKA_ID of the key that seals; others only open what they sealed. */
   private readonly sealingId = new RecentValue(LOOK_EVERY_MS, () => this.findOrCreate());
 
-  constructor(parts: SigningParts) {
+  constructor(parts: SigningParts, changes: TokenChanges) {
     this.parts = parts;
+    this.changes = changes;
   }
 
   /** Throws KeyProcessFault, or the error of the HSM library. */
@@ -76,7 +79,11 @@ export class TokenSealer {
     return known ?? (await this.create());
   }
 
-  private async create(): Promise<Buffer> {
+  private create(): Promise<Buffer> {
+    return this.changes.run(() => this.generate());
+  }
+
+  private async generate(): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
     if (!token.mechanisms().has(CKM.aesGcm)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
     const id = newKeyId();

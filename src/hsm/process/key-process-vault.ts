@@ -45,7 +45,7 @@ type Pending = Work & {
   readonly id: number;
   readonly reject: (error: Error) => void;
   handedAt: number;
-  /** A process that could not see its key gave it back. */
+  /** A process that did not find its key gave it back. */
   wasUnseen: boolean;
 };
 
@@ -218,14 +218,17 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     const free = this.window - this.inFlight.size;
     if (free <= 0 || this.queue.length === 0 || this.leaving || !this.supervisor.up) return;
     const now = performance.now();
-    const orders: { id: number; order: SignOrder }[] = [];
-    for (const pending of this.queue.splice(0, free)) {
+    const handed = this.queue.splice(0, free);
+    for (const pending of handed) {
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
-      if (pending.kind === 'sign') orders.push(pending);
-      else this.supervisor.send({ kind: 'call', id: pending.id, ...pending.call } as CallMessage);
     }
+    // Signatures first: a process that was given a key to make says of a key that is not there that it may not see it.
+    const orders = handed.filter((pending) => pending.kind === 'sign');
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
+    for (const pending of handed)
+      if (pending.kind === 'call')
+        this.supervisor.send({ kind: 'call', id: pending.id, ...pending.call } as CallMessage);
   }
 
   private onReady(): void {
@@ -253,13 +256,17 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  /** Only an order that was not begun is given to another process, and once. */
+  /**
+   * Only an order that was not begun is given to another process. The first that a process gives back is the one whose key it did not find:
+   * twice is enough for that. Those behind it were given back because of it.
+   */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
-    if (!this.leaving) this.supervisor.send({ kind: 'leave' });
+    const isFirst = !this.leaving;
+    if (isFirst) this.supervisor.send({ kind: 'leave' });
     this.leaving = true;
-    if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
-    pending.wasUnseen = true;
+    if (isFirst && pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
+    pending.wasUnseen ||= isFirst;
     this.unseen.push(pending);
   }
 

@@ -15,6 +15,7 @@ import { isMlDsa } from '../key-vault.js';
 import { decodeOrders, encodeResults, type NumberedOrder, type OrderResult } from './order-codec.js';
 import { Pkcs11Token } from '../pkcs11/pkcs11-token.js';
 import { SessionPool } from '../pkcs11/session-pool.js';
+import { TokenChanges } from '../pkcs11/token-changes.js';
 import { TokenDestroyer } from '../pkcs11/token-destroyer.js';
 import { TokenGenerator } from '../pkcs11/token-generator.js';
 import { SoftwareKeys } from '../pkcs11/software-keys.js';
@@ -39,6 +40,7 @@ interface Running {
   readonly signer: TokenSigner;
   readonly handlers: CallHandlers;
   readonly canary: Canary;
+  readonly changes: TokenChanges;
 }
 
 /** The process that holds the HSM library. Its parent sends orders, learns of every end, and replaces it. */
@@ -53,6 +55,7 @@ class KeyProcess {
   private unseen?: KeyProcessFault;
   /** The parent sends no further orders. */
   private leaving = false;
+  private isProbing = false;
   private lingering?: NodeJS.Timeout;
 
   async receive(message: ToKeyProcess): Promise<void> {
@@ -81,12 +84,19 @@ class KeyProcess {
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
     const signer = new TokenSigner(parts);
-    const running = { pool, signer, handlers: callHandlers(parts, signer), canary: new Canary(parts) };
+    const changes = new TokenChanges(() => void this.parts());
+    const running = {
+      pool,
+      signer,
+      handlers: callHandlers(parts, signer, changes),
+      canary: new Canary(parts),
+      changes,
+    };
     setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
     await running.canary.prepare();
     await running.canary.probe();
     this.running = running;
-    setInterval(() => void this.probe(running.canary), CANARY_CHECK_MS);
+    setInterval(() => void this.probe(running), CANARY_CHECK_MS);
     send({ kind: 'ready', tokenLabel: token.identity.label, sessions: size });
   }
 
@@ -150,14 +160,18 @@ class KeyProcess {
     }
   }
 
-  private async probe(canary: Canary): Promise<void> {
-    if (performance.now() - this.lastGood < QUIET_MS) return;
+  /** Not beside a change: in SoftHSM the change may fail by it. */
+  private async probe({ canary, changes }: Running): Promise<void> {
+    if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
+    this.isProbing = true;
     try {
-      await canary.probe();
+      await changes.runNext(() => canary.probe());
       this.lastGood = performance.now();
     } catch (error) {
-      this.end('fatal', `canary: ${faultOf(error).message}`);
+      const { outcome, message } = faultOf(error);
+      if (outcome !== 'unseen') this.end('fatal', `canary: ${message}`);
     }
+    this.isProbing = false;
   }
 
   private tick(pool: SessionPool): void {
@@ -192,42 +206,31 @@ class KeyProcess {
   }
 }
 
-function callHandlers(parts: SigningParts, signer: TokenSigner): CallHandlers {
+function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenChanges): CallHandlers {
   const generator = new TokenGenerator(parts, signer);
   const destroyer = new TokenDestroyer(parts);
-  const sealer = new TokenSealer(parts);
+  const sealer = new TokenSealer(parts, changes);
   const software = new SoftwareKeys(parts.token, sealer);
   const log = new TokenLog(parts, signer, generator);
-  const change = oneAtATime();
   return {
-    generate: ({ type, identity, ...order }) => {
+    generate: async ({ type, identity, ...order }) => {
       const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
-      return change(() => (isMlDsa(type) ? software.generate({ ...key, type }) : generator.generate({ ...key, type })));
+      return isMlDsa(type)
+        ? software.generate({ ...key, type })
+        : changes.run(() => generator.generate({ ...key, type }));
     },
     destroy: ({ ckaId, identity }) =>
-      change(async () => destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) })),
+      changes.run(async () => destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) })),
     signSealed: (order) => software.sign(order),
     seal: (order) => sealer.seal(order),
     unseal: (order) => sealer.unseal(order),
-    newSealingKey: () => change(async () => ({ ckaId: await sealer.newKey() })),
+    newSealingKey: async () => ({ ckaId: await sealer.newKey() }),
     holdings: ({ label }) => Promise.resolve({ keys: parts.directory.holdings(label) }),
-    generateLogKey: (order) => change(() => log.generateKey(order)),
+    generateLogKey: (order) => changes.run(() => log.generateKey(order)),
     logAnchor: (order) => log.anchor(order),
-    signCheckpoint: (order) => change(() => log.sign(order)),
-    acceptLog: (order) => change(() => log.accept(order)),
-  };
-}
-
-/**
- * Runs what creates or destroys token objects one after another. SoftHSM answers CKR_GENERAL_ERROR when a thread reads the file of an object
- * that another one is writing or removing, and with that error the process is replaced.
- */
-function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const run = last.then(work);
-    last = run.catch(() => undefined);
-    return run;
+    // The service waits for it with a transaction open.
+    signCheckpoint: (order) => changes.runNext(() => log.sign(order)),
+    acceptLog: (order) => changes.run(() => log.accept(order)),
   };
 }
 

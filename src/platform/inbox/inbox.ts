@@ -56,7 +56,7 @@ const LONGEST_PAUSE_SECONDS = 3600;
 export class Inbox implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Inbox.name);
   private readonly topics = new TopicRunners<InboxTopic>(LOOK_EVERY_MS, (topics) =>
-    topicsWaiting(this.db, 'handover', topics, 'due_at <= now()'),
+    topicsWaiting(this.db, { table: 'handover', where: 'due_at <= now()', order: 'due_at, id' }, topics),
   );
 
   constructor(private readonly db: DataSource) {}

@@ -57,7 +57,7 @@ describe('a look for due rows', () => {
     const transaction = vi.fn((work: (tx: unknown) => unknown) => work('tx'));
     const db = { ...answering(found), transaction };
     expect(await whenDue(db as never, MAILS, () => Promise.resolve('done'), ['x'])).toBe(answer);
-    expect(db.asked).toEqual([[`SELECT 1 FROM mail t WHERE ${MAILS.where} LIMIT 1`, ['x']]]);
+    expect(db.asked).toEqual([[`SELECT 1 FROM mail t WHERE ${MAILS.where} ORDER BY due_at LIMIT 1`, ['x']]]);
     expect(transaction).toHaveBeenCalledTimes(found.length);
   });
 });

@@ -38,30 +38,32 @@ function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string {
 
 /**
  * Does `work` in a transaction when rows are due, else answers undefined: most looks of a process find nothing, and one statement costs a
- * third of a transaction. `work` must expect to find no rows, since another process may have taken them meanwhile.
+ * third of a transaction. The order holds PostgreSQL to the index that the claim reads. `work` must expect to find no rows, since another process may have taken them meanwhile.
  *
  * @param parameters of `where` alone
  */
 export async function whenDue<T>(
   db: DataSource,
-  { where, ...from }: Pick<DueRows, 'table' | 'join' | 'where'>,
+  { where, order, ...from }: Pick<DueRows, 'table' | 'join' | 'where' | 'order'>,
   work: (tx: EntityManager) => Promise<T>,
   parameters: unknown[] = [],
 ): Promise<T | undefined> {
-  const rows = await db.query<unknown[]>(`SELECT 1 FROM ${fromOf(from)} WHERE ${where} LIMIT 1`, parameters);
+  const rows = await db.query<unknown[]>(
+    `SELECT 1 FROM ${fromOf(from)} WHERE ${where} ORDER BY ${order} LIMIT 1`,
+    parameters,
+  );
   return rows.length === 0 ? undefined : db.transaction(work);
 }
 
-/** Of these topics those of which rows wait in a table with a column `topic`, by a probe of its index for each. */
+/** Of these topics those of which rows are due in a table with a column `topic`: for each the first row in their order is looked for. */
 export async function topicsWaiting<Topic extends string>(
   db: Queries,
-  table: string,
+  { table, where, order }: Pick<DueRows, 'table' | 'where' | 'order'>,
   topics: readonly Topic[],
-  condition = 'true',
 ): Promise<Topic[]> {
   const rows = await db.query<{ topic: Topic }[]>(
     `SELECT one.topic FROM unnest($1::text[]) AS one (topic)
-     CROSS JOIN LATERAL (SELECT FROM ${table} t WHERE t.topic = one.topic AND ${condition} LIMIT 1) AS waiting`,
+     CROSS JOIN LATERAL (SELECT FROM ${table} t WHERE t.topic = one.topic AND ${where} ORDER BY ${order} LIMIT 1) AS waiting`,
     [topics],
   );
   return rows.map(({ topic }) => topic);

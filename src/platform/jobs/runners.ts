@@ -113,11 +113,10 @@ export class TopicRunners<Topic extends string> {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.looks.stop();
-    await Promise.all([...this.runners.values()].map((runner) => runner.stop()));
+    await Promise.all([this.looks, ...this.runners.values()].map((one) => one.stop()));
   }
 
-  /** When it fails, every topic is woken: its round fails as well, and says so. */
+  /** When it fails, every topic is woken: where the reason is the database, their rounds fail as well and say so. */
   private async look(): Promise<void> {
     this.wakeAll(await this.waiting([...this.runners.keys()]));
   }

@@ -43,7 +43,7 @@ const BATCH_SIZE = 500;
 export class Outbox implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Outbox.name);
   private readonly relays = new TopicRunners<string>(LOOK_EVERY_MS, (topics) =>
-    topicsWaiting(this.db, 'outbox_message', topics),
+    topicsWaiting(this.db, { table: 'outbox_message', where: 'true', order: 'id' }, topics),
   );
   private readonly failing = new Set<string>();
 

@@ -17,6 +17,7 @@ const DUE = {
   table: 'schedule_run',
   join: 'JOIN schedule s ON s.id = t.schedule_id',
   where: `t.status = 'DUE' AND s.target = ANY($1::text[])`,
+  order: 't.id',
 };
 
 /** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
@@ -101,7 +102,6 @@ async function take(tx: EntityManager, targets: readonly string[]): Promise<DueR
     {
       ...DUE,
       columns: 't.id, s.name, s.settings, s.made_by, s.target',
-      order: 't.id',
       limit: 1,
       set: `status = 'RUNNING', started_at = now()`,
       returning: `t.id AS "runId", t.schedule_id AS "scheduleId", due.name AS "scheduleName", t.due_at AS "dueAt", due.settings,

@@ -7,7 +7,7 @@ import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
-const DUE = { table: 'schedule', where: 'enabled AND next_due_at <= now()' };
+const DUE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
 /** A run that is later than this was missed: the worker was away, not just busy. */
 const ON_TIME_MS = 60_000;
 
@@ -25,7 +25,6 @@ export class ScheduleTicker {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
         ...DUE,
         columns: 't.id, now() AS now',
-        order: 'next_due_at',
         limit: BATCH_SIZE,
       });
       const [first] = due;

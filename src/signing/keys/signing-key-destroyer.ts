@@ -29,6 +29,7 @@ const DUE = {
   table: 'signing_key_destruction',
   join: 'JOIN signing_key k ON k.id = t.key_id',
   where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
+  order: 't.destroy_at',
 };
 const FIRST_PAUSE_SECONDS = 2;
 const LONGEST_PAUSE_SECONDS = 3600;
@@ -65,7 +66,6 @@ export class SigningKeyDestroyer {
       const [due] = await lockDue<Omit<Claim, 'attempt'>>(tx, {
         ...DUE,
         columns: 't.key_id AS "keyId", k.name, k.purpose',
-        order: 't.destroy_at',
         limit: 1,
         locks: 't, k',
       });

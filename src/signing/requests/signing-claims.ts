@@ -29,7 +29,11 @@ const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-const LEASE_IS_OVER = { table: 'signing_request', where: `status = 'PROCESSING' AND lease_until < now()` };
+const LEASE_IS_OVER = {
+  table: 'signing_request',
+  where: `status = 'PROCESSING' AND lease_until < now()`,
+  order: 'lease_until',
+};
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
@@ -51,8 +55,9 @@ export class SigningClaims {
   /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
   async claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
     const where = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
-    const due = { table: 'signing_request', where: `${IS_CLAIMABLE} AND ${where}` };
-    const claimed = await whenDue(this.db, due, (tx) => this.take(tx, { where, order: 'sweep_at', limit: most }));
+    const order = 'sweep_at';
+    const due = { table: 'signing_request', where: `${IS_CLAIMABLE} AND ${where}`, order };
+    const claimed = await whenDue(this.db, due, (tx) => this.take(tx, { where, order, limit: most }));
     return claimed ?? [];
   }
 
@@ -66,7 +71,6 @@ export class SigningClaims {
         tx,
         {
           ...LEASE_IS_OVER,
-          order: 'id',
           limit: BATCH_SIZE,
           set: `strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
             status = CASE WHEN strikes + 1 >= $1 THEN 'FAILED' ELSE 'QUEUED' END,

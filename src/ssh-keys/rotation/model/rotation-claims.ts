@@ -14,6 +14,7 @@ const DUE = {
   where: `t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
     AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
     AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())`,
+  order: 't.due_at',
 };
 
 /** Claims, leases and releases of targets by workers. All times are the database's. */
@@ -36,7 +37,6 @@ export class RotationClaims {
         tx,
         {
           ...DUE,
-          order: 't.due_at',
           limit: 1,
           set: `fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'`,
           returning: 't.id',

@@ -1,0 +1,41 @@
+/**
+ * Runs what creates or destroys token objects one after another. SoftHSM answers CKR_GENERAL_ERROR when a thread reads the file of an object
+ * that another one is writing or removing, and with that error the process is replaced.
+ */
+export class TokenChanges {
+  private readonly assertMayBegin: () => void;
+  private readonly waiting: (() => Promise<void>)[] = [];
+  private isRunning = false;
+
+  /** @param assertMayBegin throws when this process begins nothing more: what waits then is not begun. */
+  constructor(assertMayBegin: () => void) {
+    this.assertMayBegin = assertMayBegin;
+  }
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push(() => this.begin(work).then(resolve, reject));
+      void this.work();
+    });
+  }
+
+  /** Before what waits already. */
+  runNext<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.waiting.unshift(() => this.begin(work).then(resolve, reject));
+      void this.work();
+    });
+  }
+
+  private async begin<T>(work: () => Promise<T>): Promise<T> {
+    this.assertMayBegin();
+    return work();
+  }
+
+  private async work(): Promise<void> {
+    if (this.isRunning) return;
+    this.isRunning = true;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) await next();
+    this.isRunning = false;
+  }
+}
