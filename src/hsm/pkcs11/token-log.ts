@@ -15,6 +15,7 @@ import type {
 import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
+import type { TokenChanges } from './token-changes.js';
 import type { TokenGenerator } from './token-generator.js';
 import type { SigningParts, TokenSigner } from './token-signer.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
@@ -38,18 +39,19 @@ export class TokenLog {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;
   private readonly generator: TokenGenerator;
-  /** One at a time: reading the anchor and writing the next one belong together. */
-  private last: Promise<unknown> = Promise.resolve();
+  /** Its calls are among the changes, so one at a time: reading the anchor and writing the next one belong together. */
+  private readonly changes: TokenChanges;
 
-  constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator) {
+  constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator, changes: TokenChanges) {
     this.parts = parts;
     this.signer = signer;
     this.generator = generator;
+    this.changes = changes;
   }
 
   /** Throws KeyProcessFault `refused` when something was signed over the log of this origin, by whichever key. */
   generateKey({ ckaId, origin }: NewLogOrder): Promise<GeneratedKey> {
-    return this.alone(async () => {
+    return this.changes.run(async () => {
       assertOrigin(origin);
       const there = this.newest(origin);
       if (there !== undefined && there.anchor.size > 0)
@@ -63,12 +65,15 @@ export class TokenLog {
   }
 
   anchor({ origin }: { readonly origin: string }): Promise<{ anchor?: LogAnchor }> {
-    return this.alone(() => Promise.resolve(answerOf(this.newest(origin))));
+    return this.changes.runNext(() => Promise.resolve(answerOf(this.newest(origin))));
   }
 
-  /** The signature leaves only after the anchor was written: after a crash in between the token is ahead, and signs the same again. */
+  /**
+   * Comes before keys that wait, since the service waits for it with a transaction open. The signature leaves only after the anchor was
+   * written: after a crash in between the token is ahead, and signs the same again.
+   */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
-    return this.alone(async () => {
+    return this.changes.runNext(async () => {
       assertOrigin(order.origin);
       const { origin, size } = order;
       const root = Buffer.from(order.root);
@@ -91,7 +96,7 @@ export class TokenLog {
   }
 
   accept({ origin, state }: AcceptedLog): Promise<{ anchor?: LogAnchor }> {
-    return this.alone(async () => {
+    return this.changes.run(async () => {
       assertOrigin(origin);
       const before = this.newest(origin);
       const { since = 0 } = before?.anchor ?? {};
@@ -152,12 +157,6 @@ export class TokenLog {
       const anchor = decodeAnchor(directory.attribute(object, CKA.value));
       return anchor?.origin === origin ? [{ object, anchor }] : [];
     });
-  }
-
-  private alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.last.then(work, work);
-    this.last = done.catch(() => undefined);
-    return done;
   }
 }
 

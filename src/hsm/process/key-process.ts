@@ -211,7 +211,7 @@ function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenCh
   const destroyer = new TokenDestroyer(parts);
   const sealer = new TokenSealer(parts, changes);
   const software = new SoftwareKeys(parts.token, sealer);
-  const log = new TokenLog(parts, signer, generator);
+  const log = new TokenLog(parts, signer, generator, changes);
   return {
     generate: async ({ type, identity, ...order }) => {
       const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
@@ -226,11 +226,10 @@ function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenCh
     unseal: (order) => sealer.unseal(order),
     newSealingKey: async () => ({ ckaId: await sealer.newKey() }),
     holdings: ({ label }) => Promise.resolve({ keys: parts.directory.holdings(label) }),
-    generateLogKey: (order) => changes.run(() => log.generateKey(order)),
+    generateLogKey: (order) => log.generateKey(order),
     logAnchor: (order) => log.anchor(order),
-    // The service waits for it with a transaction open.
-    signCheckpoint: (order) => changes.runNext(() => log.sign(order)),
-    acceptLog: (order) => changes.run(() => log.accept(order)),
+    signCheckpoint: (order) => log.sign(order),
+    acceptLog: (order) => log.accept(order),
   };
 }
 
