@@ -6,10 +6,10 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { KeyDocuments } from '../key-sets/key-documents.js';
+import { type DocumentReader, jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
+import { readKeySet } from '../key-sets/key-set.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { discoverKeys } from './issuer-discovery.js';
 import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
@@ -73,6 +73,21 @@ export class IssuerKeys {
     });
     return keys;
   }
+}
+
+/**
+ * Reads the keys of an issuer by its discovery document (OpenID Connect Discovery section 4). Build systems and clusters have no
+ * authorization endpoint, so nothing but `issuer` and `jwks_uri` is looked at.
+ *
+ * @throws Error with the reason if a document cannot be read, is of another issuer, or has no usable keys.
+ */
+export async function discoverKeys(issuer: string, read: DocumentReader): Promise<PublicJwk[]> {
+  const base = issuer.endsWith('/') ? issuer.slice(0, -1) : issuer;
+  const metadata = await jsonAt(`${base}/.well-known/openid-configuration`, read);
+  const { issuer: named, jwks_uri: keysAt } = (metadata ?? {}) as { issuer?: unknown; jwks_uri?: unknown };
+  if (named !== issuer) throw new Error('its discovery document is of another issuer');
+  if (typeof keysAt !== 'string') throw new Error('its discovery document has no jwks_uri');
+  return readKeySet(await jsonAt(keysAt, read));
 }
 
 function assertHeld(caller: Caller, given: ReadonlySet<Scope>): void {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { discoverKeys } from './issuer-discovery.js';
+import { discoverKeys } from './issuer-keys.js';
 import { hasSecretKey, readKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
 
