@@ -2,7 +2,7 @@ import { propertyOf, WITHHELD_PROPERTY } from '../model/asset-identity.js';
 import type { CdxComponent } from '../model/document.js';
 import type { AssetKind } from '../model/asset-kind.js';
 import { memberTextOf } from '../model/json.js';
-import { type CertificateTraits, certificateTraits } from './certificate-conditions.js';
+import { type CertificateTraits, certificateTraits } from './certificate-traits.js';
 import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 

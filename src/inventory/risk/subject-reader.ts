@@ -1,6 +1,6 @@
 import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import type { Traits } from './asset-traits.js';
-import { certificateConditions } from './certificate-conditions.js';
+import { certificateConditions } from './certificate-traits.js';
 import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
 import { memoize } from './memoize.js';
 import { namedAlgorithms, type DeclaredName } from './named-algorithms.js';
