@@ -4,12 +4,11 @@ import {
   bufferBehind,
   type RowBytes,
   rowsIn,
-  uuidAt,
   uuidField,
-  writeUuid,
 } from '../../platform/database/copy/copy-rows.js';
 import { canonicalJson, inCanonicalOrder, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { uuidAt, writeUuid } from '../../platform/text/uuid.js';
 import { isReference } from '../cyclonedx/component-reader.js';
 import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { validityOf } from '../model/date-time.js';
@@ -86,6 +85,8 @@ export interface IdentifiedAsset extends GraphAsset {
   morePlaces: RowBytes[];
   /** The first mention of the same asset; undefined for the first one itself. */
   first: IdentifiedAsset | undefined;
+  /** Whether it is identified with what it refers to: what is at a place may then be another asset with every change. */
+  isReferring: boolean;
 }
 
 /** Encodes the assets of one document while it is read. */

@@ -1,3 +1,5 @@
+import { writeUuid } from '../../text/uuid.js';
+
 /** 2000-01-01, from which PostgreSQL counts, in milliseconds of Unix time. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const WORD = 2 ** 32;
@@ -170,26 +172,6 @@ export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
     row = at;
   }
 }
-
-/** Writes the 16 bytes of a UUID at `at`, and answers where they end. @param text in lower case, as 8-4-4-4-12 hexadecimal digits. */
-export function writeUuid(bytes: Buffer, text: string, at: number): number {
-  for (let index = 0; index < 16; index += 1) {
-    const digit = UUID_DIGITS[index] ?? 0;
-    bytes[at + index] = ((NIBBLES[text.charCodeAt(digit)] ?? 0) << 4) | (NIBBLES[text.charCodeAt(digit + 1)] ?? 0);
-  }
-  return at + 16;
-}
-
-/** The text of the UUID whose 16 bytes begin at `at`. */
-export function uuidAt(bytes: Buffer, at: number): string {
-  return bytes.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
-
-/** Where in the text of a UUID the two digits of each byte begin. */
-const UUID_DIGITS = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
-/** Values of hexadecimal digits, by character code. */
-const NIBBLES = new Uint8Array(128);
-for (const digit of '0123456789abcdef') NIBBLES[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
 
 /** A UUID as an encoded field. */
 export function uuidField(id: string): Buffer {
