@@ -61,11 +61,6 @@ export class DocumentAssets {
     return this.sorted;
   }
 
-  /** Whether an asset is identified with what it refers to. */
-  isReferring(asset: IdentifiedAsset): boolean {
-    return this.provisional.isReferring(asset);
-  }
-
   idOf(ref: string): string | undefined {
     this.all();
     return this.refs.of(ref).asset?.id;
@@ -114,7 +109,19 @@ export class DocumentAssets {
     const row = this.encoder.encode(id, asset);
     const traits = traitsOf(kind, component);
     const { name } = component;
-    const made = { id, kind, name, traits, row, links, edges: NONE, morePlaces: NONE, first: undefined, rename };
+    const made: IdentifiedAsset = {
+      id,
+      kind,
+      name,
+      traits,
+      row,
+      links,
+      edges: NONE,
+      morePlaces: NONE,
+      first: undefined,
+      isReferring: false,
+      rename,
+    };
     this.refs.of(ref).asset = made;
     this.provisional.add(made, asset);
     return made;

@@ -52,7 +52,6 @@ export class ProvisionalAssets {
   private readonly looks = new Map<IdentifiedAsset, string>();
   /** The ids before they were changed, of a document that is compared with assets of the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
-  private readonly referring = new Set<IdentifiedAsset>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
 
@@ -88,11 +87,6 @@ export class ProvisionalAssets {
     if (this.provisional().length > 0) this.rename(NONE);
   }
 
-  /** Whether an asset is identified with what it refers to: what is at a place may then be another asset with every change. */
-  isReferring(asset: IdentifiedAsset): boolean {
-    return this.referring.has(asset);
-  }
-
   private provisional(): { readonly asset: IdentifiedAsset }[] {
     this.algorithms = this.algorithms.filter(isToldByReferences);
     return [...this.keys, ...this.algorithms, ...this.protocols, ...this.certificates];
@@ -115,12 +109,12 @@ export class ProvisionalAssets {
     const ids = idsWithReferences([...referring, ...bare], this.looks);
     for (const one of referring) {
       const before = known.get(one.asset.id);
-      this.referring.add(one.asset);
+      one.asset.isReferring = true;
       if (before === undefined || !this.usesSame(one, before)) give(one.asset, ids.get(one.asset) ?? one.base);
     }
     for (const one of certificates) {
       const before = known.get(one.asset.id);
-      if (one.own === undefined) this.referring.add(one.asset);
+      if (one.own === undefined) one.asset.isReferring = true;
       if (before === undefined || !this.isSame(one, before))
         give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
     }

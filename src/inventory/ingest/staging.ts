@@ -87,7 +87,7 @@ export class Staging {
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     let known: ReadonlySet<string> = new Set();
-    const assets = this.copyUnknown(async () => {
+    const assets = this.copyUnknown(NEVER, async () => {
       known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
       return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
     });
@@ -119,7 +119,7 @@ export class Staging {
       to.uuid(id);
       to.uuid(contents[index] ?? null);
     });
-    const created = await this.copyUnknown(async () => {
+    const created = await this.copyUnknown(maySucceed, async () => {
       const unknown = await this.ids(
         'SELECT s.id FROM stage_key s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id)',
       );
@@ -137,13 +137,18 @@ export class Staging {
   /**
    * Writes the assets that `find` answers. Transactions that insert the same asset at the same time meet in its primary key, in the order of
    * ids: one waits until the other ends, and after a violation finds again. Places and edges, written before the savepoint, stay.
+   *
+   * @param succeeds whether an asset may take the place of another one.
    */
-  private async copyUnknown(find: () => Promise<readonly IdentifiedAsset[]>): Promise<NewAssets> {
+  private async copyUnknown(
+    succeeds: (asset: IdentifiedAsset) => boolean,
+    find: () => Promise<readonly IdentifiedAsset[]>,
+  ): Promise<NewAssets> {
     await this.client.query('SAVEPOINT new_assets');
     for (;;) {
       const unknown = await find();
       try {
-        return await this.copyNew(unknown);
+        return await this.copyNew(unknown, succeeds);
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         await this.client.query('ROLLBACK TO SAVEPOINT new_assets');
@@ -180,15 +185,9 @@ export class Staging {
     await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { asset, place }) => {
       if (!unknown.has(`${asset.id} ${place.id}`)) return;
       to.encoded(place.bytes, place.start, place.end);
-      if (this.maySucceed(asset))
-        placed.push({ assetId: asset.id, placeId: place.id, isReferring: assets.isReferring(asset) });
+      if (maySucceed(asset)) placed.push({ assetId: asset.id, placeId: place.id, isReferring: asset.isReferring });
     });
     return placed;
-  }
-
-  /** A key and a certificate with a fingerprint are what they are: another one at the same place is something new. */
-  private maySucceed(asset: IdentifiedAsset): boolean {
-    return asset.kind === 'algorithm' || this.assets.isReferring(asset);
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<ReadonlySet<string>> {
@@ -196,11 +195,14 @@ export class Staging {
     return new Set(rows.map(([id]) => id));
   }
 
-  private async copyNew(assets: readonly IdentifiedAsset[]): Promise<NewAssets> {
+  private async copyNew(
+    assets: readonly IdentifiedAsset[],
+    succeeds: (asset: IdentifiedAsset) => boolean,
+  ): Promise<NewAssets> {
     const created = new NewAssets();
     const total = this.assets.all().length;
     await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, asset) => {
-      created.add(this.rows.write(to, asset), this.maySucceed(asset));
+      created.add(this.rows.write(to, asset), succeeds(asset));
       if (created.total % PROGRESS_EVERY_ASSETS === 0)
         this.onProgress({ phase: 'WRITING', done: created.total, total });
     });
@@ -241,6 +243,14 @@ export class Staging {
       await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
 }
+
+/** A key and a certificate with a fingerprint are what they are: another one at the same place is something new. */
+function maySucceed({ kind, isReferring }: IdentifiedAsset): boolean {
+  return kind === 'algorithm' || isReferring;
+}
+
+/** A source that reports for the first time shows nothing instead of something else. */
+const NEVER = () => false;
 
 interface EdgeRow {
   readonly fromId: string;
