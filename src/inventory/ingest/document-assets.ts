@@ -178,7 +178,7 @@ export class DocumentAssets {
       const joined = this.joinedLinks.get(asset);
       if (joined !== undefined) for (const link of links) joined.push(link);
       // An asset that is mentioned once has one name.
-      else asset.links = asset.links.length === 0 ? links : [...asset.links, ...links];
+      else asset.links = asset.links.length === 0 ? links : asset.links.concat(links);
     }
     for (const asset of assets) {
       asset.edges = edgesOf(asset);
@@ -205,10 +205,18 @@ function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
 }
 
 function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
-  const edges: GraphEdge[] = [];
-  for (const { kind, to } of asset.links)
-    if (to.asset !== undefined && to.asset !== asset) edges.push({ kind, to: to.asset });
+  const leadsAway = (link: RefLink<IdentifiedAsset>): link is LinkToAsset =>
+    link.to.asset !== undefined && link.to.asset !== asset;
+  // `map` reserves what the list needs; a list that grows would keep room for sixteen more.
+  const edges = asset.links.filter(leadsAway).map(edgeOf);
   return edges.length < 2 ? edges : eachOnce(edges);
+}
+
+type LinkToAsset = RefLink<IdentifiedAsset> & { readonly to: { readonly asset: IdentifiedAsset } };
+
+function edgeOf(link: LinkToAsset): GraphEdge {
+  link.edge ??= { kind: link.kind, to: link.to.asset };
+  return link.edge;
 }
 
 /** Sorted by kind and id, each once. */

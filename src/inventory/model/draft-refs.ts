@@ -22,6 +22,8 @@ export interface DraftRef<Asset = unknown> {
 export interface RefLink<Asset = unknown> {
   readonly kind: RelationshipKind;
   readonly to: DraftRef<Asset>;
+  /** The same to the asset of that name, one object for all that have this link; undefined until it is made. */
+  edge: { readonly kind: RelationshipKind; readonly to: Asset } | undefined;
 }
 
 const NONE: never[] = [];
@@ -52,7 +54,7 @@ export class DraftRefs<Asset = unknown> {
     const ref = this.of(name);
     ref.uses += 1;
     for (const link of ref.incoming) if (link.kind === kind) return link;
-    const link = { kind, to: ref };
+    const link: RefLink<Asset> = { kind, to: ref, edge: undefined };
     if (ref.incoming.length === 0) ref.incoming = [link];
     else ref.incoming.push(link);
     return link;
