@@ -203,9 +203,8 @@ describe('a file that was damaged on its way is told so, and what to do', () => 
   });
 
   it('and what is none of these is not said to have been one', () => {
-    for (const file of [Buffer.from('hello'), Buffer.from('30', 'hex')])
-      expect(() => read(file)).toThrow(/holds no certificate/);
-    for (const file of ['3003020101', Buffer.from('0123 of a text').toString('hex')])
-      expect(read(Buffer.from(file, 'hex')).rejected).toHaveLength(1);
+    expect(() => read(Buffer.from('hello'))).toThrow(/holds no certificate/);
+    for (const file of [Buffer.from('3003020101', 'hex'), '0123 of a text', '0'])
+      expect(read(file).rejected).toHaveLength(1);
   });
 });
