@@ -42,12 +42,15 @@ function bare(word: string): string {
   return word.replaceAll(/[ _-]/g, '').toLowerCase();
 }
 
-const OF_LICENSE = /^(.*\/licenses\/\d+)(?:\/(.*))?$/;
+const LICENSES = '/licenses/';
 
 /** Where an item of a list of licenses begins that a fault is about, and where within it the fault is. */
 export function licenseAt({ pointer }: Fault): { readonly pointer: string; readonly within: string } | undefined {
-  const [, item, within = ''] = OF_LICENSE.exec(pointer) ?? [];
-  return item === undefined ? undefined : { pointer: item, within };
+  const start = pointer.lastIndexOf(LICENSES) + LICENSES.length;
+  if (start < LICENSES.length) return undefined;
+  const end = pointer.indexOf('/', start);
+  const item = end === -1 ? pointer : pointer.slice(0, end);
+  return /^\d+$/.test(item.slice(start)) ? { pointer: item, within: pointer.slice(item.length + 1) } : undefined;
 }
 
 /**
