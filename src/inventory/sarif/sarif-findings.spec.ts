@@ -217,6 +217,7 @@ describe('a rule that names no weakness of the CWE', () => {
     ['by a title with a slash', { id: 'D1', shortDescription: { text: 'Weak/Broken Hash Algorithm' } }],
     ['by its name', { id: 'D2', name: 'WeakBrokenHashAlgorithm' }],
     ['by an identifier with underscores', { id: 'DES_USAGE' }],
+    ['by an identifier of its longer form', { id: 'TDES_USAGE' }],
     ['by the category of the weaknesses of cryptography', { id: 'O1', properties: { tags: ['CWE-310'] } }],
   ])('is about cryptography %s', (_, rule) => {
     expect(taken(rule)).toBe(true);

@@ -3,7 +3,7 @@ import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them. */
 const RULES =
-  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\bdes\b|ecb|pseudo-?random|weak-?random|insecure-?random|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$/i;
+  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|pseudo-?random|weak-?random|insecure-?random|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$/i;
 /** `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`. */
 const TITLE =
   /(?:broken|deprecated|insecure|obsolete|risky|unsafe|weak)[ /a-z-]{0,40}(?:cipher|crypto|digest|encryption|hash)/i;
