@@ -59,10 +59,10 @@ export function licenseAt({ pointer }: Fault): { readonly pointer: string; reado
  */
 export function repairedLicense(item: unknown, within: string): RepairedValue | undefined {
   if (!isMembers(item)) return undefined;
-  const { expression, license } = item;
+  const { expression, license, ...more } = item;
   if (typeof expression === 'string' && expression !== '' && license === undefined && !within.includes('/')) {
     const detail = 'was an expression among other licenses and is read as the name of a license';
-    return { value: { license: { name: expression } }, code: 'license.named', detail };
+    return { value: { license: { name: expression, ...more } }, code: 'license.named', detail };
   }
   if (within !== 'license/id' || !isMembers(license)) return undefined;
   const { id, name = id, ...rest } = license;

@@ -187,8 +187,8 @@ describe('licenses, which say nothing about cryptography, refuse no document', (
     ],
     [
       'an expression among licenses',
-      [{ license: { id: 'MIT' } }, { expression: 'MIT OR ISC' }],
-      [{ license: { id: 'MIT' } }, { license: { name: 'MIT OR ISC' } }],
+      [{ license: { id: 'MIT' } }, { expression: 'MIT OR ISC', acknowledgement: 'declared' }],
+      [{ license: { id: 'MIT' } }, { license: { name: 'MIT OR ISC', acknowledgement: 'declared' } }],
     ],
   ])('%s is read as a name', (_, given, expected) => {
     const { licenses, repairs } = licensed(...given);
