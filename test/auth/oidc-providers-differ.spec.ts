@@ -269,6 +269,49 @@ describe('claims', () => {
   });
 });
 
+describe('answers that are written otherwise', () => {
+  it.each<[string, Partial<Quirks>]>([
+    ['nulls in place of what is not there', { tokens: { refresh_token: null, scope: null, expires_in: null } }],
+    ['an empty refresh token', { tokens: { refresh_token: '' } }],
+    ['a list of scopes', { tokens: { scope: ['openid', 'email'] } }],
+    ['no type of the token', { tokens: { token_type: undefined } }],
+    ['a document with nulls', { document: { scopes_supported: null, token_endpoint_auth_methods_supported: null } }],
+    ['JSON that is called text', { contentType: 'text/plain; charset=utf-8' }],
+  ])('are read: %s', async (_, quirks) => {
+    expect(await works(quirks)).toEqual(GOOD);
+  });
+
+  it('of the token endpoint are read no further: without tokens there is nobody', async () => {
+    for (const tokens of [{ access_token: null }, { id_token: null }, { id_token: 'x' }]) {
+      provider.is({ tokens, claims: CLAIMS });
+      await put();
+      expect(await signIn()).toMatchObject({ status: 401, code: 'sso.refused' });
+    }
+  });
+
+  it('of userinfo may be signed, by a key of the provider, about this person', async () => {
+    const { key } = provider.quirks;
+    const claims = { email: undefined, groups: undefined, sub: 'u-2' };
+    const userinfo = { sub: 'u-2', email: 'signed@example.org', groups: ['release'] };
+    expect(await works({ claims, userinfo, userinfoKey: key })).toEqual(GOOD);
+    const stranger = await newKey('RS256', { kid: key.jwk.kid });
+    for (const [other, more] of [
+      [stranger, {}],
+      [key, { sub: 'somebody-else' }],
+      [key, { aud: 'somebody-else' }],
+      [key, { iss: 'https://elsewhere.example' }],
+    ] as const)
+      expect(await works({ claims, userinfo: { ...userinfo, ...more }, userinfoKey: other })).toMatchObject({
+        signIn: 401,
+      });
+  });
+
+  it('of userinfo that is refused are in the log with their status', async () => {
+    expect(await works({ userinfo: { sub: name }, userinfoStatus: 403 })).toMatchObject({ signIn: 401 });
+    expect(service.log()).toMatch(new RegExp(`the answer of ${name} was refused: .*its userinfo endpoint answers 403`));
+  });
+});
+
 describe('a refusal of the provider is shown in its words', () => {
   it('at the authorization endpoint, on one line', async () => {
     provider.is({ refusal: { error: 'invalid_scope', error_description: 'unknown\r\nscope: groups\u001b[31m' } });

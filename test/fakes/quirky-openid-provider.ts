@@ -48,6 +48,14 @@ export interface Quirks {
   /** Goes over the claims of the ID token. */
   claims: Record<string, unknown>;
   userinfo: Record<string, unknown> | undefined;
+  /** How it answers for userinfo. */
+  userinfoStatus: number;
+  /** Answers for userinfo with a JWT, signed with this key (OpenID Connect core section 5.3.2). */
+  userinfoKey: SignatureKey | undefined;
+  /** Goes over the answer of the token endpoint. */
+  tokens: Record<string, unknown>;
+  /** What it calls its JSON. */
+  contentType: string;
   /** Error of the authorization endpoint. */
   refusal: Record<string, string> | undefined;
   /** Names itself in the answer (RFC 9207). */
@@ -78,6 +86,10 @@ export class QuirkyProvider {
       namesKey: true,
       claims: {},
       userinfo: undefined,
+      userinfoStatus: 200,
+      userinfoKey: undefined,
+      tokens: {},
+      contentType: 'application/json',
       refusal: undefined,
       iss: undefined,
     };
@@ -115,12 +127,17 @@ export class QuirkyProvider {
     const body = new URLSearchParams(Buffer.concat(parts).toString());
     const url = new URL(request.url ?? '/', this.origin);
     const json = (status: number, value: unknown) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+      response.writeHead(status, { 'content-type': this.quirks.contentType }).end(JSON.stringify(value));
     if (url.pathname === this.quirks.wellKnown) json(200, this.document());
     else if (url.pathname === '/authorize')
       response.writeHead(302, { location: this.authorized(url.searchParams) }).end();
     else if (url.pathname === '/keys') json(200, { keys: this.quirks.published });
-    else if (url.pathname === '/userinfo') json(200, { sub: 'somebody', ...this.quirks.userinfo });
+    else if (url.pathname === '/userinfo' && this.quirks.userinfoKey !== undefined)
+      response
+        .writeHead(200, { 'content-type': 'application/jwt' })
+        .end(await this.signedUserinfo(this.quirks.userinfoKey));
+    else if (url.pathname === '/userinfo')
+      json(this.quirks.userinfoStatus, { sub: 'somebody', ...this.quirks.userinfo });
     else if (url.pathname === '/token') {
       const used = await this.clientBy(request.headers.authorization, body);
       this.seen.push(used);
@@ -129,7 +146,12 @@ export class QuirkyProvider {
         json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
       else if (code === undefined) json(400, { error: 'invalid_grant' });
       else
-        json(200, { access_token: 'an-access-token', token_type: 'Bearer', id_token: await this.idToken(code.nonce) });
+        json(200, {
+          access_token: 'an-access-token',
+          token_type: 'Bearer',
+          id_token: await this.idToken(code.nonce),
+          ...this.quirks.tokens,
+        });
     } else json(404, {});
   }
 
@@ -174,6 +196,11 @@ export class QuirkyProvider {
     const { alg, privateKey, jwk } = this.quirks.key;
     const kid = this.quirks.namesKey ? { kid: jwk.kid ?? 'unpublished' } : {};
     return new SignJWT(claims).setProtectedHeader({ alg, ...kid }).sign(privateKey);
+  }
+
+  private signedUserinfo({ alg, privateKey, jwk }: SignatureKey): Promise<string> {
+    const claims = { iss: this.issuer, aud: QUIRKY_CLIENT.id, sub: 'somebody', ...this.quirks.userinfo };
+    return new SignJWT(claims).setProtectedHeader({ alg, kid: jwk.kid ?? 'unpublished' }).sign(privateKey);
   }
 
   /** The way in which this client showed who it is, or why it did not. */

@@ -234,10 +234,10 @@ describe('the routes of Vault’s transit engine', () => {
 });
 
 describe('the route of SignServer', () => {
-  function process(worker: string, data: string, algorithm = 'SHA-256'): Promise<Answer> {
+  function process(worker: string, data: string, algorithm = 'SHA-256', under = ''): Promise<Answer> {
     const credentials = Buffer.from(`any:${certified.apiKey}`).toString('base64');
     const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: algorithm };
-    return certified.service.call('POST', `/rest/v1/workers/${worker}/process`, {
+    return certified.service.call('POST', `${under}/rest/v1/workers/${worker}/process`, {
       body: { data, encoding: 'BASE64', metaData },
       headers: { authorization: `Basic ${credentials}` },
     });
@@ -251,6 +251,16 @@ describe('the route of SignServer', () => {
     const certificate = Buffer.from(body.signerCertificate, 'base64');
     const spki = createPublicKey(key.publicKey).export({ type: 'spki', format: 'der' });
     expect(certificate.includes(spki)).toBe(true);
+  });
+
+  it('is below /signserver too, where clients have it from their own server', async () => {
+    const { status, body } = await process('ec-p256', digestOf(CONTENT), 'SHA-256', '/signserver');
+    expect(status).toBe(200);
+    expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(body.data, 'base64'))).toBe(true);
+    expect(await process('nobody', digestOf(CONTENT), 'SHA-256', '/signserver')).toMatchObject({
+      status: 404,
+      body: { error: expect.stringContaining('nobody') },
+    });
   });
 
   it('gives the certificate for the hash of nothing, and signs nothing', async () => {

@@ -200,6 +200,7 @@ describe('HTTP as timestamp clients speak it', () => {
     ['another case', { 'content-type': 'Application/Timestamp-Query' }],
     ['bytes of no type', { 'content-type': 'application/octet-stream' }],
     ['no type', {}],
+    ['what curl --data-binary says by itself', { 'content-type': 'application/x-www-form-urlencoded' }],
   ])('the media type: %s', async (_, headers) => {
     const { status, reply } = await post(open, '/tsa', headers, query());
     expect(status).toBe(200);

@@ -99,7 +99,7 @@ export class HostCredentials {
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
       return { login, fingerprint: fingerprintOf(key.publicKey.blob) };
     }
-    if (password !== undefined && privateKey === undefined && passphrase === undefined)
+    if (password !== undefined && privateKey === undefined && (passphrase ?? '') === '')
       return { login: { kind: 'password', user, password }, fingerprint: null };
     throw refusal('/credential', 'must have either privateKey (and its passphrase) or password');
   }

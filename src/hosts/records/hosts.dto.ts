@@ -47,10 +47,10 @@ export class CredentialBody {
   @Length(1, 16_384)
   privateKey?: string;
 
-  /** Opens the private key. Never shown again. @example "correct horse battery staple" */
+  /** Opens the private key; empty for one that is not encrypted. Never shown again. @example "correct horse battery staple" */
   @IsOptional()
   @IsString()
-  @Length(1, 1024)
+  @MaxLength(1024)
   passphrase?: string;
 
   /** Instead of a private key; only ever sent to a host whose key is pinned. Never shown again. @example "a long password" */

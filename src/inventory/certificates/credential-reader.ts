@@ -1,5 +1,6 @@
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Draft } from '../model/document.js';
 import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
@@ -24,8 +25,28 @@ export interface CredentialOptions {
  * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
  */
 export function readCredentialFile(body: Buffer, { source, password = '' }: CredentialOptions): Draft {
+  const file = unwrapped(body);
+  if (isMangled(file)) throw damaged(MANGLED);
+  const bytes = withDefiniteLengths(file);
   const reading = new CredentialReading(source);
-  const bytes = withDefiniteLengths(unwrapped(body));
+  try {
+    readInto(reading, bytes, password);
+    const draft = reading.draft();
+    return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'document.format') throw orDamaged(file, error);
+    throw error;
+  }
+}
+
+/** What came of a file of which nothing could be read. @throws Problem that says what happened to it, where that can be seen. */
+function orDamaged<Result>(file: Buffer, result: Result): Result {
+  const damage = damageOf(file);
+  if (damage !== undefined) throw damaged(damage);
+  return result;
+}
+
+function readInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   if (isJavaKeyStore(bytes)) readJavaStoreInto(reading, bytes, password);
   else if (isPkcs12Store(bytes)) readPkcs12Into(reading, bytes, password);
   else if (isKeybox(bytes)) readKeyboxInto(reading, bytes);
@@ -33,7 +54,6 @@ export function readCredentialFile(body: Buffer, { source, password = '' }: Cred
   else if (bytes[0] === 0x30) readDerInto(reading, bytes, password);
   else if (isPgpKeyring(bytes)) readKeyringInto(reading, bytes);
   else readTextInto(reading, bytes, password);
-  return reading.draft();
 }
 
 /** Longer than any file of keys and certificates that somebody would hold as Base64. */
@@ -49,4 +69,35 @@ function unwrapped(body: Buffer): Buffer {
 function isKnownFile(bytes: Buffer): boolean {
   if (isJavaKeyStore(bytes) || isKeybox(bytes)) return true;
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
+}
+
+/** U+FFFD in UTF-8: what a program leaves of octets that it took for text. */
+const REPLACEMENT = Buffer.from('\uFFFD');
+const MANGLED =
+  'was binary and went through a program that took it for text (filtering of resources by Maven, a terminal, FTP in text mode), which replaced its octets: take the original';
+
+/** Whether octets that are no text were replaced by U+FFFD. Binary files do not have four of them by chance. */
+function isMangled(bytes: Buffer): boolean {
+  let count = 0;
+  for (let at = bytes.indexOf(REPLACEMENT); at !== -1 && count < 4; at = bytes.indexOf(REPLACEMENT, at + 3)) count += 1;
+  return count === 4 && bytes.subarray(0, 1024).some((octet) => octet < 0x09);
+}
+
+/** What happened to a file that began as one that is read here; undefined when it is none. */
+function damageOf(bytes: Buffer): string | undefined {
+  if (isJavaKeyStore(bytes))
+    return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): take the original';
+  const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
+  if (length === undefined || length <= bytes.length) return undefined;
+  return `begins as DER, a key store or a certificate, and ends too early: it says that it has ${length} octets, and ${bytes.length} have come`;
+}
+
+/** Octets of a DER element with its head; undefined where it is shorter than any key, as a text may seem to be, or of no stated length. */
+function lengthStated(bytes: Buffer): number | undefined {
+  const octets = (bytes[1] ?? 0) - 0x80;
+  return octets < 1 || octets > 4 || bytes.length < 2 + octets ? undefined : 2 + octets + bytes.readUIntBE(2, octets);
+}
+
+function damaged(detail: string): Problem {
+  return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }

@@ -153,3 +153,58 @@ it('public and private half of a key are told apart whatever they look like', ()
   const { names } = read(`${String(publicKey.export({ type: 'pkcs1', format: 'pem' }))}\n${PKCS1}`);
   expect(names).toEqual([expect.stringContaining('private key'), expect.stringContaining('public key')]);
 });
+
+describe('a file that was damaged on its way is told so, and what to do', () => {
+  const der = Buffer.from(CERTIFICATE.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+  const counted = (bytes: Buffer, octets: 2 | 4) => {
+    const length = Buffer.alloc(octets);
+    length.writeUIntBE(bytes.length, 0, octets);
+    return Buffer.concat([length, bytes]);
+  };
+  const text = (words: string) => counted(Buffer.from(words), 2);
+  /** A JKS with one trusted certificate. */
+  const store = Buffer.concat([
+    Buffer.from('feedfeed000000020000000100000002', 'hex'),
+    text('alias'),
+    Buffer.from('0000018f0a1b0a2c', 'hex'),
+    text('X.509'),
+    counted(der, 4),
+    Buffer.alloc(20),
+  ]);
+  const asText = (bytes: Buffer) => Buffer.from(bytes.toString('utf8'));
+  /** As a program does that ends its lines for Windows. */
+  const withWindowsEnds = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\n', '\r\n'), 'latin1');
+
+  it('while whole ones are read', () => {
+    for (const file of [store, der]) expect(read(file).names).toContain('certificate files.example');
+  });
+
+  it.each<[string, Buffer, RegExp]>([
+    ['a Java key store cut short', store.subarray(0, 300), /Java key store, and ends too early/],
+    [
+      'a certificate cut short',
+      der.subarray(0, 200),
+      /ends too early: it says that it has 395 octets, and 200 have come/,
+    ],
+    ['a Java key store that Maven filtered', asText(store), /took it for text/],
+    ['a certificate from a terminal', asText(der), /took it for text/],
+    [
+      'PKCS #12 from a terminal',
+      asText(Buffer.concat([Buffer.from('308209f0020103', 'hex'), randomBytes(200)])),
+      /took it for text/,
+    ],
+    ['a Java key store with the line ends of Windows', withWindowsEnds(store), /was changed/],
+  ])('%s', (_, file, words) => {
+    expect(() => read(file)).toThrow(words);
+  });
+
+  it('but a text with such characters is read', () => {
+    expect(read(`# J\uFFFDrg\uFFFDs \uFFFD\uFFFD key\n${CERTIFICATE}`).names).toContain('certificate files.example');
+  });
+
+  it('and what is none of these is not said to have been one', () => {
+    expect(() => read(Buffer.from('hello'))).toThrow(/holds no certificate/);
+    for (const file of [Buffer.from('3003020101', 'hex'), '0123 of a text', '0'])
+      expect(read(file).rejected).toHaveLength(1);
+  });
+});

@@ -3,6 +3,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import type { Remark } from '../model/document.js';
 import { isDateTime } from '../model/date-time.js';
 import { stepsOf } from '../../platform/json/json-pointer.js';
+import { licenseAt, repairedLicense, repairedValue } from './repaired-values.js';
 
 const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/;
@@ -10,12 +11,12 @@ const MAX_REPAIRS = 1000;
 
 /**
  * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
- * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; OpenSSL's own way to print times is read.
+ * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; what OpenSSL and Java print is read.
  * Undefined for a text that is no time.
  */
 function repairedTime(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] =
-    ALMOST.exec(fromOpenssl(text) ?? text) ?? [];
+    ALMOST.exec(fromPrinted(text) ?? text) ?? [];
   if (date === undefined) return undefined;
   const time = `${date}T${minutes}:${seconds === '60' ? '59' : seconds}${fraction === undefined ? '' : `.${fraction}`}`;
   const [, sign, hours, offset = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
@@ -24,11 +25,13 @@ function repairedTime(text: string): string | undefined {
 }
 
 const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
+/** `Mon Jan 01 00:00:00 UTC 2024`, as Java and date(1) print times; the names of other zones are not unique. */
+const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates. */
-function fromOpenssl(text: string): string | undefined {
-  const [, month = '', day = '', time = '', year = ''] = PRINTED.exec(text) ?? [];
+/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates, and as Java prints them. */
+function fromPrinted(text: string): string | undefined {
+  const [, month = '', day = '', time = '', year = ''] = PRINTED.exec(text) ?? PRINTED_BY_JAVA.exec(text) ?? [];
   const number = MONTHS.indexOf(month) + 1;
   if (number === 0) return undefined;
   return `${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}T${time}Z`;
@@ -60,14 +63,17 @@ const TEXT_REPAIRS = [
 ] as const;
 
 /**
- * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, bare serial numbers, and members
- * that are null or empty, which say as much as members that are not there. Answers whether all faults were of these kinds: then they are gone,
+ * Repairs what `faults` point to, where it stands in `root`, if nothing is lost by it: incomplete times, references with blanks, bare serial numbers,
+ * values of another type or in other letters, licenses that SPDX does not list, and members that are null or empty, which say as much as members that
+ * are not there. Answers whether all faults were of these kinds: then they are gone,
  * or a required member is missing.
  *
  * @param depth steps of the pointers that lead to `root` itself.
  */
 export function repairTexts(root: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
-  const found = new Map(faults.map((fault) => [fault.pointer, repairOf(root, depth, fault)]));
+  const found = new Map(
+    faults.map((fault) => [licenseAt(fault)?.pointer ?? fault.pointer, repairOf(root, depth, fault)]),
+  );
   if (found.size === 0 || [...found.values()].includes(undefined)) return false;
   for (const [pointer, repair] of found) {
     if (repair === undefined) continue;
@@ -86,25 +92,45 @@ interface Place {
 
 interface Repair extends Place {
   /** Undefined when the member is removed. */
-  readonly value: string | undefined;
+  readonly value: unknown;
   readonly code: string;
   readonly detail: string;
 }
 
-function repairOf(root: unknown, depth: number, { pointer, detail }: Fault): Repair | undefined {
-  const place = placeOf(root, depth, pointer);
-  if (place === undefined) return undefined;
+/** Members whose type was changed: one that does not fit then either is not changed back. */
+const changed = new WeakMap<object, Set<string>>();
+
+function repairOf(root: unknown, depth: number, about: Fault): Repair | undefined {
+  const license = licenseAt(about);
+  const item = license === undefined ? undefined : placeOf(root, depth, license.pointer);
+  const named = item && repairedLicense(item.holder[item.member], license?.within ?? '');
+  if (item !== undefined && named !== undefined) return { ...item, ...named };
+  const place = placeOf(root, depth, about.pointer);
+  return place && repairAt(place, about.detail);
+}
+
+function repairAt(place: Place, detail: string): Repair | undefined {
   const value = place.holder[place.member];
   if ((value === null || value === '') && !Array.isArray(place.holder)) {
     const said = value === null ? 'was null' : 'was an empty text';
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
   }
+  const other = repairedValue(value, detail);
+  if (other !== undefined) return isChangedOnce(place) ? { ...place, ...other } : undefined;
   if (typeof value !== 'string') return undefined;
   const repair = TEXT_REPAIRS.find(({ fault }) => detail.startsWith(fault));
   const repaired = repair?.repaired(value);
   if (repair === undefined || repaired === undefined) return undefined;
   const { code, kind } = repair;
   return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
+}
+
+function isChangedOnce({ holder, member }: Place): boolean {
+  const members = changed.get(holder) ?? new Set();
+  changed.set(holder, members);
+  if (members.has(member)) return false;
+  members.add(member);
+  return true;
 }
 
 /** The object or list that holds what a pointer leads to; undefined where there is nothing. */

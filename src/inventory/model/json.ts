@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { assertNoWideEncoding } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { jsonFault } from '../../platform/json/json-fault.js';
 import { pointerStep } from '../../platform/json/json-pointer.js';
 
 /** An object of JSON.parse. */
@@ -57,17 +58,25 @@ export function parseJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): un
   try {
     value = JSON.parse(text);
   } catch {
-    throw malformed(pointerTo(''));
+    throw malformed(pointerTo(''), text);
   }
   if (text.includes(ESCAPE) && UNSTORABLE.test(text)) assertStorable(value, pointerTo);
   return value;
 }
 
-/** The message of the parser quotes the body, which may hold a secret. */
-export function malformed(pointer: string): Problem {
-  return new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', {
-    errors: [{ pointer, detail: 'is not valid JSON' }],
-  });
+/** A longer text takes seconds to be read by the finder of faults. */
+const MAX_SEARCHED = 16 * 1024 * 1024;
+
+/**
+ * What is wrong with a text that is no JSON, with its place as far as it is looked for. The message of the parser quotes the body, which may
+ * hold a secret.
+ */
+export function malformed(pointer: string, text = ''): Problem {
+  const found = text === '' || text.length > MAX_SEARCHED ? undefined : jsonFault(text);
+  const detail =
+    found === undefined ? 'is not valid JSON' : `line ${found.line}, column ${found.column}: ${found.detail}`;
+  const message = found === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON; ${detail}.`;
+  return new Problem('malformed', 'request.malformed', message, { errors: [{ pointer, detail }] });
 }
 
 /** NUL characters and halves of surrogate pairs; walks without recursion. */

@@ -52,3 +52,16 @@ describe('the digest of what a body says', () => {
     expect(digestOf(text)).toBe(plain(text));
   });
 });
+
+it.each([
+  ['{"bomFormat": "CycloneDX",\n "version": NaN}', /line 2, column 13: a value belongs here/],
+  ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: JSON has no comma/],
+  ['{"runs": []}\n\n}', /line 3, column 1: the value ended before this/],
+  ['{"runs": []}\u0000', /line 1, column 13: the value ended before this/],
+])('what is no JSON is told where: %j', (text, words) => {
+  const options = { kind: 'json', mode: 'repair', source: undefined, password: undefined } as const;
+  expect(() => readBody(Buffer.from(text), options)).toThrow(words);
+  expect(() => readBody(Buffer.from(`{"a": 1}\n${text}`), { ...options, kind: 'ndjson' })).toThrow(
+    /not valid JSON; line 1/,
+  );
+});

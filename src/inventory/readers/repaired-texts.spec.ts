@@ -57,6 +57,7 @@ describe('times of a document', () => {
     ['with a zone of hours alone', '2027-03-01T12:00:00-05', '2027-03-01T12:00:00-05:00'],
     ['as OpenSSL prints it', 'Mar  1 12:00:00 2027 GMT', '2027-03-01T12:00:00Z'],
     ['with a zone in words', '2027-03-01 12:00:00 UTC', '2027-03-01T12:00:00Z'],
+    ['as Java prints it', 'Mon Mar 01 12:00:00 UTC 2027', '2027-03-01T12:00:00Z'],
     ['with fractions and no zone', '2027-03-01T12:00:00.123456', '2027-03-01T12:00:00.123456Z'],
     ['with a comma before the fraction', '2027-03-01T12:00:00,5Z', '2027-03-01T12:00:00.5Z'],
     ['without seconds', '2027-03-01T12:00Z', '2027-03-01T12:00:00Z'],
@@ -89,12 +90,16 @@ describe('times of a document', () => {
     expect(instant(time)).not.toBeNull();
   });
 
-  it.each(['2027-02-30', 'tomorrow', '2027-13-01T00:00:00', '01/02/2027', '2027-03-01T25:00:00'])(
-    'that are no times are refused: %s',
-    (time) => {
-      expect(() => read({ until: time }, 'repair')).toThrow(Problem);
-    },
-  );
+  it.each([
+    '2027-02-30',
+    'tomorrow',
+    '2027-13-01T00:00:00',
+    '01/02/2027',
+    '2027-03-01T25:00:00',
+    'Mon Mar 01 12:00:00 CET 2027',
+  ])('that are no times are refused: %s', (time) => {
+    expect(() => read({ until: time }, 'repair')).toThrow(Problem);
+  });
 });
 
 /** What becomes of a document with these members, the first component among them. */
@@ -159,5 +164,81 @@ describe('a serial number that is a UUID alone', () => {
 
   it.each(['bom-17', 'urn:uuid:3e671687', '3e671687-395b-41f5-a30f-a58921a69b7'])('%s is none', (serialNumber) => {
     expect(() => readWith({ serialNumber })).toThrow(/not valid CycloneDX/);
+  });
+});
+
+describe('licenses, which say nothing about cryptography, refuse no document', () => {
+  const licensed = (...licenses: unknown[]) => {
+    const { assets, repairs } = readWith({}, { licenses });
+    const [asset] = assets as unknown as { component: { licenses: unknown } }[];
+    return { licenses: asset?.component.licenses, repairs };
+  };
+
+  it.each<[string, unknown[], unknown[]]>([
+    [
+      'an id that SPDX does not list',
+      [{ license: { id: 'Proprietary' } }, { license: { id: 'MIT' } }],
+      [{ license: { name: 'Proprietary' } }, { license: { id: 'MIT' } }],
+    ],
+    [
+      'an expression as an id, beside a text',
+      [{ license: { id: 'GPL-2.0 WITH Classpath-exception-2.0', url: 'https://a.example/' } }],
+      [{ license: { name: 'GPL-2.0 WITH Classpath-exception-2.0', url: 'https://a.example/' } }],
+    ],
+    [
+      'an expression among licenses',
+      [{ license: { id: 'MIT' } }, { expression: 'MIT OR ISC', acknowledgement: 'declared' }],
+      [{ license: { id: 'MIT' } }, { license: { name: 'MIT OR ISC', acknowledgement: 'declared' } }],
+    ],
+  ])('%s is read as a name', (_, given, expected) => {
+    const { licenses, repairs } = licensed(...given);
+    expect(licenses).toEqual(expected);
+    expect(repairs).toEqual([expect.stringMatching(/^license\.named \/components\/0\/licenses\/[01]$/)]);
+    expect(() => readWith({}, { licenses: given }, 'strict')).toThrow(Problem);
+  });
+
+  it('one in the head of the document as well', () => {
+    const metadata = { licenses: [{ license: { id: 'UNKNOWN' } }] };
+    expect(readWith({ metadata }).repairs).toEqual(['license.named /metadata/licenses/0']);
+  });
+
+  it('but what is wrong with one otherwise does', () => {
+    for (const license of [{}, { id: 'MIT', text: 'x' }, { id: 7.5 }, { id: ['MIT'] }, 'MIT'])
+      expect(() => licensed({ license })).toThrow(/not valid CycloneDX/);
+  });
+});
+
+describe('a value of another type, or in other letters', () => {
+  const algorithm = (algorithmProperties: object) => ({
+    cryptoProperties: { assetType: 'algorithm', algorithmProperties },
+  });
+
+  it.each<[object, object, string]>([
+    [{ parameterSetIdentifier: 2048 }, { parameterSetIdentifier: '2048' }, 'type.repaired'],
+    [{ nistQuantumSecurityLevel: '3' }, { nistQuantumSecurityLevel: 3 }, 'type.repaired'],
+    [{ mode: 'GCM' }, { mode: 'gcm' }, 'word.repaired'],
+    [{ padding: 'PKCS1_v15' }, { padding: 'pkcs1v15' }, 'word.repaired'],
+    [{ primitive: 'Block_Cipher' }, { primitive: 'block-cipher' }, 'word.repaired'],
+  ])('%j is read as %j', (given, expected, code) => {
+    const { assets, repairs } = readWith({}, algorithm(given));
+    const [asset] = assets as unknown as {
+      component: { cryptoProperties: { algorithmProperties: object } };
+    }[];
+    expect(asset?.component.cryptoProperties.algorithmProperties).toEqual(expected);
+    const [member] = Object.keys(given);
+    expect(repairs).toEqual([`${code} /components/0/cryptoProperties/algorithmProperties/${member}`]);
+    expect(() => readWith({}, algorithm(given), 'strict')).toThrow(Problem);
+  });
+
+  it.each<[string, object]>([
+    ['a number that is none', { nistQuantumSecurityLevel: 'three' }],
+    ['a number with a unit', { nistQuantumSecurityLevel: '3 bit' }],
+    ['a fraction where there are none', { nistQuantumSecurityLevel: '3.5' }],
+    ['a number out of bounds', { nistQuantumSecurityLevel: '7' }],
+    ['a word that means something else', { mode: 'galois' }],
+    ['a list in place of a text', { parameterSetIdentifier: [2048] }],
+    ['a number that was rounded already', { parameterSetIdentifier: 2 ** 60 }],
+  ])('is not guessed: %s', (_, given) => {
+    expect(() => readWith({}, algorithm(given))).toThrow(/not valid CycloneDX/);
   });
 });

@@ -135,3 +135,99 @@ describe('the message of a result', () => {
     expect(of({ results: [result({ message: { text: 'Weak.' }, locations: [location] })] }).names).toEqual(['MD5']);
   });
 });
+
+describe('the algorithm of a finding', () => {
+  const named = (text: string, more: Json = {}) => of({ results: [result({ message: { text }, ...more })] }).names[0];
+  const quoted = (text: string) => ({
+    locations: [{ physicalLocation: { artifactLocation: { uri: 'a' }, region: { startLine: 1, snippet: { text } } } }],
+  });
+
+  it.each([
+    ['Triple DES should not be used', '3DES'],
+    ['Triple-DES should not be used', '3DES'],
+    ['new TripleDESCryptoServiceProvider()', '3DES'],
+    ['kCCAlgorithm3DES', '3DES'],
+    ['DES_ede3_cbc_encrypt() is called', '3DES'],
+    ['Crypto.Cipher.DES3 is insecure. Replace it with AES.', '3DES'],
+    ['EVP_md5 is called', 'MD5'],
+    ['Uses CC_SHA1 of CommonCrypto', 'SHA-1'],
+    ['SHA1Managed', 'SHA-1'],
+    ['DES_ecb_encrypt', 'DES'],
+    ['DESCryptoServiceProvider', 'DES'],
+    ["createCipheriv('des-cbc', key, iv)", 'DES'],
+    ['Blocklisted import crypto/des: weak cryptographic primitive', 'DES'],
+    ['getInstance("MD5withRSA")', 'MD5'],
+    ['getInstance("SHA256withRSA")', 'RSA'],
+    ['Mac.getInstance("HmacMD5")', 'MD5'],
+    ['PBEWithMD5AndTripleDES', '3DES'],
+    ['DigestUtils.md5Hex(text)', 'MD5'],
+    ['cipher MODE_ECB', 'AES-ECB'],
+    ['IDEA has a block of 64 bits', 'IDEA'],
+  ])('%s is of %s', (text, expected) => {
+    expect(named(text)).toBe(expected);
+  });
+
+  it.each([
+    'Evitez des algorithmes anciens',
+    'the idea is bad',
+    'SecureRandom.getInstance("SHA1PRNG")',
+    'EdDSA is fine',
+    'SHA256withECDSA',
+    'provIDES nothing',
+  ])('%s names none', (text) => {
+    expect(named(text)).toBeUndefined();
+  });
+
+  const LIST = 'Use of insecure MD2, MD4, MD5, or SHA1 hash function.';
+  it.each([
+    [LIST, 'digest = hashlib.sha1(body)', 'SHA-1'],
+    [LIST, 'digest = hashlib.md5(body)', 'MD5'],
+    [LIST, 'digest = legacy(body)', 'MD2'],
+    [LIST, '{"md4": MD4, "md5": MD5}', 'MD2'],
+    ['AES in ECB mode', 'Cipher.getInstance("AES")', 'AES-ECB'],
+    ['MD5 is weak, use RSA or AES', 'rsa = RSA()', 'MD5'],
+    ['Weak: MD5', 'SHA1()', 'MD5'],
+  ])('of a list of those that a rule looks for is the one that the code names: %s, %s', (text, code, expected) => {
+    expect(named(text, quoted(code))).toBe(expected);
+  });
+
+  it('is read from the lines of the finding where only those around it are quoted', () => {
+    const around = (region: Json, contextRegion: Json) => ({
+      locations: [{ physicalLocation: { artifactLocation: { uri: 'a' }, region, contextRegion } }],
+    });
+    const code = { text: 'x = RC4()\r\ny = 1\r\nhashlib.md5(y)\r\nhashlib.sha1(y)\r\n' };
+    expect(named('Weak.', around({ startLine: 12 }, { startLine: 10, snippet: code }))).toBe('MD5');
+    expect(named('Weak.', around({ startLine: 11, endLine: 12 }, { startLine: 10, snippet: code }))).toBe('MD5');
+    expect(named('Weak.', around({ startLine: 11 }, { startLine: 10, snippet: code }))).toBeUndefined();
+    expect(named('Weak.', around({ startLine: 9 }, { startLine: 10, snippet: code }))).toBeUndefined();
+    expect(named('Weak.', around({ startLine: 12 }, { snippet: code }))).toBeUndefined();
+    expect(named('Weak.', around({}, { startLine: 10, snippet: code }))).toBeUndefined();
+  });
+});
+
+describe('a rule that names no weakness of the CWE', () => {
+  const taken = (rule: Json) => of({ results: [result({ ruleId: rule['id'] })] }, [rule]).names.length === 1;
+
+  it.each<[string, Json]>([
+    [
+      'by its short description',
+      { id: 'CA5350', shortDescription: { text: 'Do Not Use Weak Cryptographic Algorithms' } },
+    ],
+    ['by its full description', { id: 'S1', fullDescription: { text: 'Broken encryption algorithms are found.' } }],
+    ['by a title with a slash', { id: 'D1', shortDescription: { text: 'Weak/Broken Hash Algorithm' } }],
+    ['by its name', { id: 'D2', name: 'WeakBrokenHashAlgorithm' }],
+    ['by an identifier with underscores', { id: 'DES_USAGE' }],
+    ['by an identifier of its longer form', { id: 'TDES_USAGE' }],
+    ['by the category of the weaknesses of cryptography', { id: 'O1', properties: { tags: ['CWE-310'] } }],
+  ])('is about cryptography %s', (_, rule) => {
+    expect(taken(rule)).toBe(true);
+  });
+
+  it.each<[string, Json]>([
+    ['by a title about something else', { id: 'P1', shortDescription: { text: 'Weak password policy' } }],
+    ['by a title that praises', { id: 'P2', shortDescription: { text: 'Use strong cryptographic algorithms' } }],
+    ['by two sentences', { id: 'P3', fullDescription: { text: 'Weak reference. Hashing is fine.' } }],
+  ])('but not %s', (_, rule) => {
+    expect(taken(rule)).toBe(false);
+  });
+});

@@ -1,5 +1,12 @@
 import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
-import { algorithmIn, isCryptographicRule, isWeakness, type NamedAlgorithm, namesWeakness } from './sarif-names.js';
+import {
+  algorithmIn,
+  isCryptographicRule,
+  isCryptographicTitle,
+  isWeakness,
+  type NamedAlgorithm,
+  namesWeakness,
+} from './sarif-names.js';
 import type { SarifPlaces } from './sarif-places.js';
 import type { SarifRule, SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, textsOf } from './sarif-values.js';
@@ -10,6 +17,8 @@ const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|
 const CWE = /\bCWE\b|common weakness/i;
 /** Members of a property bag that scanners put the weakness into, without regard to case, `_` and `-`: `cweId`, `CWE_IDs`. */
 const BAG_MEMBERS = /^(?:tags|cwe[_-]?(?:ids?|s|numbers?)?)$/i;
+/** Descriptions of a rule that may say what it is about (sections 3.49.9 and 3.49.10). */
+const TITLES = ['shortDescription', 'fullDescription'] as const;
 
 export interface SarifFinding {
   readonly algorithm: NamedAlgorithm;
@@ -43,7 +52,9 @@ export function findingIn(result: JsonMembers, tool: SarifTool, places: SarifPla
 function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, tool: SarifTool): boolean {
   const known = memberTextOf(descriptor['id']);
   if ([id, known].some((one) => one !== '' && (isCryptographicRule(one) || namesWeakness(one)))) return true;
-  if (namesWeakness(memberTextOf(descriptor['name']))) return true;
+  const name = memberTextOf(descriptor['name']);
+  const titles = [name, ...TITLES.map((member) => memberTextOf(membersOf(descriptor[member])['text']))];
+  if (namesWeakness(name) || titles.some(isCryptographicTitle)) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
   // Some tools write a list where the standard has one.

@@ -3,9 +3,12 @@ import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them. */
 const RULES =
-  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\bdes\b|ecb|pseudo-?random|weak-?random|insecure-?random|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$/i;
-/** Weaknesses of cryptography in the Common Weakness Enumeration. */
-const CRYPTOGRAPHIC = new Set([326, 327, 328, 338, 780, 916, 1240]);
+  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|pseudo-?random|weak-?random|insecure-?random|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$/i;
+/** `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`. */
+const TITLE =
+  /(?:broken|deprecated|insecure|obsolete|risky|unsafe|weak)[ /a-z-]{0,40}(?:cipher|crypto|digest|encryption|hash)/i;
+/** Weaknesses of cryptography in the Common Weakness Enumeration; 310 is their category, which older tools give alone. */
+const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 338, 759, 760, 780, 916, 1240]);
 /** Names are read at the start of a text: what tools put there is a sentence. */
 const MAX_TEXT = 4000;
 
@@ -16,31 +19,46 @@ export interface NamedAlgorithm {
   readonly mode?: string;
 }
 
-/** The algorithms that a message names, most specific first. */
+/** The algorithms that a text names, most specific first. Words of identifiers stand apart here: `EVP md5` and `SHA1 with RSA`. */
 const NAMES: [RegExp, NamedAlgorithm][] = [
-  [/\b(?:3DES|DESede|TripleDES|des-ede3)\b/i, { name: '3DES', primitive: 'block-cipher' }],
-  [/\bDES\b/, { name: 'DES', primitive: 'block-cipher' }],
-  [/\b(?:RC4|ARCFOUR|ARC4)\b/i, { name: 'RC4', primitive: 'stream-cipher' }],
-  [/\bRC2\b/i, { name: 'RC2', primitive: 'block-cipher' }],
-  [/\bBlowfish\b/i, { name: 'Blowfish', primitive: 'block-cipher' }],
-  [/\bMD2\b/i, { name: 'MD2', primitive: 'hash' }],
-  [/\bMD4\b/i, { name: 'MD4', primitive: 'hash' }],
-  [/\bMD5\b/i, { name: 'MD5', primitive: 'hash' }],
-  [/\bSHA-?1\b/i, { name: 'SHA-1', primitive: 'hash' }],
-  [/\bECB\b/i, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
   [
-    /math\/rand|Math\.random|java\.util\.Random|weak random|pseudo-?random/i,
+    /(?<!\d)3 ?DES\b|\bDESede\b|\bTriple[ -]?DES\b|\bDES3\b|\bdes[ -]?ede3?\b|\bTDEA\b|\bTDES\b/gi,
+    { name: '3DES', primitive: 'block-cipher' },
+  ],
+  [
+    /\bDES\b|["'`/]des["'`]|\b(?:des)-(?:cbc|cfb|ecb|ofb)\b|\bcrypto\/des\b/g,
+    { name: 'DES', primitive: 'block-cipher' },
+  ],
+  [/\b(?:RC4|ARCFOUR|ARC4)\b/gi, { name: 'RC4', primitive: 'stream-cipher' }],
+  [/\bRC2\b/gi, { name: 'RC2', primitive: 'block-cipher' }],
+  [/\bBlowfish\b/gi, { name: 'Blowfish', primitive: 'block-cipher' }],
+  [/\bIDEA\b/g, { name: 'IDEA', primitive: 'block-cipher' }],
+  [/\bMD2\b/gi, { name: 'MD2', primitive: 'hash' }],
+  [/\bMD4\b/gi, { name: 'MD4', primitive: 'hash' }],
+  [/\bMD5\b/gi, { name: 'MD5', primitive: 'hash' }],
+  // SHA1PRNG of Java is no hash that somebody took.
+  [/\bSHA[ -]?1\b(?! ?PRNG)/gi, { name: 'SHA-1', primitive: 'hash' }],
+  [/\bECB\b/gi, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
+  [
+    /math\/rand|Math\.random|java\.util\.Random|weak random|pseudo-?random/gi,
     { name: 'Math.random', primitive: 'drbg' },
   ],
-  [/\bDSA\b/, { name: 'DSA', primitive: 'signature' }],
-  [/\bRSA\b/, { name: 'RSA', primitive: 'pke' }],
-  [/\bAES\b/, { name: 'AES', primitive: 'block-cipher' }],
+  [/(?<!\bEd )\bDSA\b/g, { name: 'DSA', primitive: 'signature' }],
+  [/\bRSA\b/g, { name: 'RSA', primitive: 'pke' }],
+  [/\bAES\b/g, { name: 'AES', primitive: 'block-cipher' }],
 ];
+/** Names that a text may list as the weak ones that a rule looks for; any other may be what it advises, or the cipher of a mode. */
+const WEAK = new Set(['3DES', 'DES', 'RC4', 'RC2', 'Blowfish', 'IDEA', 'MD2', 'MD4', 'MD5', 'SHA-1']);
 
 /** True for the identifier of a rule about cryptography, whatever stands before its last part. */
 export function isCryptographicRule(id: string): boolean {
   const bare = id.split(/[/.:]/).at(-1) ?? id;
-  return RULES.test(id) || RULES.test(bare);
+  return [id, bare, bare.replaceAll('_', '-')].some((text) => RULES.test(text));
+}
+
+/** True for a title that says that a rule is about weak cryptography, as tools have it that name no weakness of the CWE. */
+export function isCryptographicTitle(title: string): boolean {
+  return TITLE.test(truncate(title, MAX_TEXT));
 }
 
 /** True for `CWE-327`, `external/cwe/cwe-327` and the like, when the weakness is one of cryptography. */
@@ -55,14 +73,37 @@ export function isWeakness(id: string | number): boolean {
   return /^\d{1,6}$/.test(String(id)) ? CRYPTOGRAPHIC.has(Number(id)) : namesWeakness(String(id));
 }
 
-/** The algorithm that the first of these texts names that names one. */
+/**
+ * The algorithm that the first of these texts names that names one. A message that lists what its rule looks for (`MD2, MD4, MD5, or SHA1`) does
+ * not say which was found: of those, the one that a later text names alone, such as the quoted code.
+ */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
-  for (const text of texts) {
-    const start = truncate(text, MAX_TEXT);
-    const found = start === '' ? undefined : NAMES.find(([pattern]) => pattern.test(start))?.[1];
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const all = texts.map(namesIn);
+  const at = all.findIndex(({ length }) => length > 0);
+  const [first, ...others] = (all[at] ?? []).filter(({ name }, index) => index === 0 || WEAK.has(name));
+  if (first === undefined || !WEAK.has(first.name) || others.length === 0) return first;
+  const listed = [first, ...others];
+  const singled = all.slice(at + 1).map((names) => listed.filter((one) => names.includes(one)));
+  return singled.find(({ length }) => length === 1)?.[0] ?? first;
+}
+
+function namesIn(text: string): NamedAlgorithm[] {
+  let rest = apart(truncate(text, MAX_TEXT));
+  return NAMES.flatMap(([pattern, algorithm]) => {
+    const without = rest.replace(pattern, ' ');
+    if (without === rest) return [];
+    rest = without;
+    return [algorithm];
+  });
+}
+
+/** The text with the words of identifiers apart, behind itself where that makes a difference: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
+function apart(text: string): string {
+  const words = text
+    .replaceAll('_', ' ')
+    .replaceAll(/(?<=[\dA-Z])(with|With|and|And)(?=[\dA-Z])/g, ' $1 ')
+    .replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z\d])(?=[A-Z][a-z])|(?<=[A-Z]\d)(?=[A-Z])/g, ' ');
+  return words === text ? text : `${text}\n${words}`;
 }
 
 export function algorithmAsset({ name, primitive, mode }: NamedAlgorithm): DraftAsset {

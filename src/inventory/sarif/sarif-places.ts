@@ -19,6 +19,8 @@ export class SarifPlaces {
   private readonly requests: readonly JsonMembers[];
   private readonly bases: JsonMembers;
   private readonly checkouts: ReadonlySet<string>;
+  /** URIs of the folder of the checkout: where the run declares none, that in which the tool was started. */
+  private readonly roots: readonly string[];
 
   constructor(run: JsonMembers) {
     this.artifacts = objectsOf(run['artifacts']);
@@ -26,8 +28,12 @@ export class SarifPlaces {
     this.flows = objectsOf(run['threadFlowLocations']);
     this.requests = objectsOf(run['webRequests']);
     this.bases = membersOf(run['originalUriBaseIds']);
-    const mapped = objectsOf(run['versionControlProvenance']).map(({ mappedTo }) => membersOf(mappedTo)['uriBaseId']);
-    this.checkouts = new Set(mapped.map(memberTextOf));
+    const mapped = objectsOf(run['versionControlProvenance']).map(({ mappedTo }) => membersOf(mappedTo));
+    this.checkouts = new Set(mapped.map(({ uriBaseId }) => memberTextOf(uriBaseId)));
+    const bases = Object.keys(this.bases).filter((base) => this.isCheckout(base));
+    const declared = foldersOf([...bases.map((base) => membersOf(this.bases[base])), ...mapped]);
+    const started = objectsOf(run['invocations']).map(({ workingDirectory }) => membersOf(workingDirectory));
+    this.roots = declared.length > 0 ? declared : foldersOf(started);
   }
 
   /** The locations of a result, else where its flow ends, else the file or the request that was looked at. */
@@ -44,11 +50,11 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** The code at the places of a result, as far as the run quotes it. */
+  /** The code at the places of a result, as far as the run quotes it: by itself, or among the lines around it (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
-      const { region } = membersOf(location['physicalLocation']);
-      const snippet = memberTextOf(membersOf(membersOf(region)['snippet'])['text']);
+      const { region, contextRegion } = membersOf(location['physicalLocation']);
+      const snippet = snippetOf(region) || linesOf(membersOf(region), membersOf(contextRegion));
       return snippet === '' ? [] : [snippet];
     });
   }
@@ -79,7 +85,7 @@ export class SarifPlaces {
     return path.map((part, index) => (index === 0 ? part : `!/${part.replace(/^\/+/, '')}`)).join('');
   }
 
-  /** Relative to the checkout where it is given so; else as its base makes it. */
+  /** Relative to the checkout where it is given so, or lies under the folder that the run says it was; else as its base makes it. */
   private uri(location: JsonMembers): string {
     let uri = memberTextOf(location['uri']);
     let base = memberTextOf(location['uriBaseId']);
@@ -90,6 +96,8 @@ export class SarifPlaces {
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
       base = memberTextOf(above['uriBaseId']);
     }
+    const root = this.roots.find((one) => uri.length > one.length && uri.startsWith(one));
+    if (root !== undefined) return plain(withoutDots(uri.slice(root.length)));
     return isAbsolute(uri) ? uri : plain(withoutDots(uri));
   }
 
@@ -119,6 +127,30 @@ export class SarifPlaces {
     const target = memberTextOf(request['target']);
     return target === '' ? undefined : target;
   }
+}
+
+function snippetOf(region: unknown): string {
+  return memberTextOf(membersOf(membersOf(region)['snippet'])['text']);
+}
+
+/** The lines of a region out of those that another region quotes. */
+function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMembers): string {
+  const from = around['startLine'];
+  if (typeof from !== 'number' || typeof startLine !== 'number' || typeof endLine !== 'number' || startLine < from)
+    return '';
+  return snippetOf(around)
+    .split(/\r?\n/)
+    .slice(startLine - from, Math.max(endLine, startLine) - from + 1)
+    .join('\n');
+}
+
+/** The URIs of folders, with a slash at the end, the longest first. The root of a file system or of a host is no checkout. */
+function foldersOf(locations: readonly JsonMembers[]): string[] {
+  return locations
+    .map(({ uri }) => memberTextOf(uri))
+    .filter((uri) => /^(?:file:\/{0,3}|(?!file:)[a-z][a-z0-9+.-]*:\/\/[^/]+\/|\/)[^/]/i.test(uri))
+    .map((uri) => (uri.endsWith('/') ? uri : `${uri}/`))
+    .sort((a, b) => b.length - a.length);
 }
 
 function isAbsolute(uri: string): boolean {

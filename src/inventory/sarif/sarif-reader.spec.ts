@@ -108,6 +108,32 @@ describe('the place of a result', () => {
     ]);
   });
 
+  it('by an absolute URI, relative to the checkout that the run tells of', () => {
+    const uri = 'file:///build/481/shop/src/a%20b.c';
+    const place = (more: Json, other = uri) => artifact({ uri: other }, more)[0]?.[0];
+    const root = { uri: 'file:///build/481/shop/' };
+    expect(place({ originalUriBaseIds: { '%SRCROOT%': root } })).toBe('src/a b.c');
+    expect(place({ versionControlProvenance: [{ repositoryUri: 'https://git.example/r', mappedTo: root }] })).toBe(
+      'src/a b.c',
+    );
+    const invocation = (workingDirectory: Json) => ({ invocations: [{ executionSuccessful: true, workingDirectory }] });
+    expect(place(invocation({ uri: 'file:///build/481/shop' }))).toBe('src/a b.c');
+    const hosted = 'https://git.example/shop/blob/';
+    expect(place(invocation({ uri: hosted }), `${hosted}src/a.c`)).toBe('src/a.c');
+    // What the run declares comes before where the tool was started.
+    const both = { ...invocation({ uri: 'file:///build/481/shop/src' }), originalUriBaseIds: { SRCROOT: root } };
+    expect(place(both)).toBe('src/a b.c');
+    for (const more of [
+      {},
+      { originalUriBaseIds: { OUT: root } },
+      invocation({ uri: 'file:///' }),
+      invocation({ uri: 'file:///build/481/sho' }),
+      invocation({ uri: 'shop/' }),
+      invocation({ uri: uri }),
+    ])
+      expect([more, place(more)]).toEqual([more, uri]);
+  });
+
   it.each([
     ['./src/a.c', 'src/a.c'],
     ['././src/./a.c', 'src/a.c'],

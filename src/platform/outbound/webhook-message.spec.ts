@@ -78,3 +78,16 @@ describe.each(WEBHOOK_FORMATS)('a text that is cut in a message of the format %s
     expect(webhookBody(message('a\ud83d b'), format)).not.toMatch(/\\ud83d/i);
   });
 });
+
+it.each(['slack', 'teams'] as const)(
+  '%s is sent no controls and nothing that turns the direction of text round',
+  (format) => {
+    const title = 'db1\r\n\u0007is\u0000 \u202efine';
+    const facts = [{ name: 'Wh\u001b[31my', value: 'first\n\u2066second\u2028third' }];
+    const body = webhookBody({ ...message('x'), title, facts }, format);
+    const shown = JSON.stringify(JSON.parse(body));
+    expect(shown).not.toMatch(/\\u00|\\r|[\u2028\u202e\u2066]/);
+    expect(shown).toContain('"text":"db1 is fine"');
+    expect(shown).toContain(String.raw`first\n second third`);
+  },
+);

@@ -47,7 +47,21 @@ function cutTo<Value>(length: number, value: Value): Value {
   ) as Value;
 }
 
-const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = { standard, slack, teams };
+const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = {
+  standard,
+  slack: (message) => slack(visible(message)),
+  teams: (message) => teams(visible(message)),
+};
+
+/** Controls other than ends of lines, and overrides of the direction of writing (UAX #9): what they hide or turn round is not what was said. */
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** The message as people may be shown it, its title on one line, as in mails. */
+function visible(message: WebhookMessage): WebhookMessage {
+  const shown = (text: string) => text.replaceAll(HIDDEN, ' ');
+  const facts = message.facts.map(({ name, value }) => ({ name: shown(name), value: shown(value) }));
+  return { ...message, title: shown(message.title).replaceAll(/\s+/g, ' '), facts };
+}
 
 function standard({ type, at, data }: WebhookMessage): object {
   return { type, timestamp: at.toISOString(), data };

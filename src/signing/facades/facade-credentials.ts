@@ -56,8 +56,9 @@ export class FacadeCredentials implements OnModuleInit {
   }
 }
 
-function isVault({ routeOptions }: FastifyRequest): boolean {
-  return VAULT.some((prefix) => routeOptions.url?.startsWith(prefix) === true);
+/** Also where there is no such route: who calls one is told that, whatever the body was called. */
+function isVault({ routeOptions, url }: FastifyRequest): boolean {
+  return VAULT.some((prefix) => (routeOptions.url ?? url).startsWith(prefix));
 }
 
 /** A form as Vault reads it: the values of a repeated name are joined by commas. */

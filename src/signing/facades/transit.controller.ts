@@ -9,6 +9,7 @@ import { eachOf } from './transit-batch.js';
 import { transitOptions } from './transit-order.js';
 import {
   TransitExportParam,
+  TransitExportVersionParam,
   TransitExportView,
   TransitHashParam,
   TransitKeyData,
@@ -87,10 +88,17 @@ export class TransitController {
     @Req() { id }: FastifyRequest,
     @Param() { type, name }: TransitExportParam,
   ): Promise<TransitExportView> {
-    if (type !== 'public-key') throw notExportable();
-    const { versions, type: keyType } = await this.transit.key(name);
-    const keys = Object.fromEntries(versions.map(({ version, publicKey }) => [String(version), publicKey]));
-    return vaultAnswer(id, { name, type: keyType, keys });
+    return this.exported(id, type, name);
+  }
+
+  /** Gives one version of the public keys of a signing key, as Vault exports it. */
+  @Get('export/:type/:name/:version')
+  @Needs('signing-keys:read')
+  async exportTransitKeyVersion(
+    @Req() { id }: FastifyRequest,
+    @Param() { type, name, version }: TransitExportVersionParam,
+  ): Promise<TransitExportView> {
+    return this.exported(id, type, name, version);
   }
 
   /** Signs as Vault does. */
@@ -201,6 +209,17 @@ export class TransitController {
     return this.verify(caller, name, body, hash);
   }
 
+  /** @param wanted a version, `latest`, or all */
+  private async exported(id: string, type: string, name: string, wanted?: string): Promise<TransitExportView> {
+    if (type !== 'public-key') throw notExportable();
+    const { versions, latest, type: keyType } = await this.transit.key(name);
+    const number = wanted === 'latest' ? latest : Number(wanted);
+    const shown = versions.filter(({ version }) => wanted === undefined || version === number);
+    if (shown.length === 0) throw refusal('/version', 'version does not exist or cannot be found');
+    const keys = Object.fromEntries(shown.map(({ version, publicKey }) => [String(version), publicKey]));
+    return vaultAnswer(id, { name, type: keyType, keys });
+  }
+
   private async create(caller: Caller, name: string, body: unknown): Promise<TransitKeyView> {
     const type = WeakValues.of(body).text('type') ?? '';
     return vaultAnswer(caller.origin.requestId, TransitKeyData.of(await this.transit.create(caller, name, type)));
@@ -231,6 +250,9 @@ export class TransitController {
 }
 
 function notExportable(): Problem {
-  const detail = 'private key material is not exportable';
-  return new Problem('malformed', 'request.invalid', detail, { errors: [{ pointer: '/type', detail }] });
+  return refusal('/type', 'private key material is not exportable');
+}
+
+function refusal(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', detail, { errors: [{ pointer, detail }] });
 }

@@ -187,6 +187,12 @@ export class TransitExportParam extends TransitKeyParam {
   type: string;
 }
 
+export class TransitExportVersionParam extends TransitExportParam {
+  /** A number, or `latest`. @example latest */
+  @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be the number of a version, or latest' })
+  version: string;
+}
+
 export class TransitExportData {
   /** @example release-2027 */
   name: string;

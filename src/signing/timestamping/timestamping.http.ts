@@ -18,8 +18,8 @@ export const MAX_QUERY_BYTES = 16 * 1024;
 
 const PATH = '/tsa';
 const PATH_WITH_KEY = '/tsa/:key';
-/** Content types that clients send with a query in place of the right one. */
-const UNSPECIFIC = new Set(['', 'application/octet-stream']);
+/** Content types that clients send with a query in place of the right one; the last is what curl says of `--data-binary` by itself. */
+const UNSPECIFIC = new Set(['', 'application/octet-stream', 'application/x-www-form-urlencoded']);
 
 /** The credential in an address: an API key. */
 function isKeyInPath(text: string): boolean {

@@ -1,5 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
+import { withoutNulls } from './oidc-answers.js';
 import { issuerKey } from '../providers/identity-provider.entity.js';
 
 /** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */
@@ -82,7 +83,7 @@ function objectIn(body: string, url: string): Record<string, unknown> {
     throw new Error(`${url} is no JSON`);
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read)) throw new Error(`${url} is no JSON object`);
-  return read as Record<string, unknown>;
+  return withoutNulls(read as Record<string, unknown>);
 }
 
 /** Browsers are redirected and secrets are sent to these addresses, so only http(s) is accepted. */

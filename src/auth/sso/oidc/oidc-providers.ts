@@ -7,6 +7,7 @@ import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
 import { issuerKey, type IdentityProvider, type OidcSettings } from '../providers/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
+import { type ProviderAnswer, tokenAnswer, userinfoAnswer } from './oidc-answers.js';
 import { readMetadata } from './oidc-discovery.js';
 import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/token-signature.js';
 
@@ -55,7 +56,15 @@ export class OidcProviders {
     const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
     const configuration = new oidc.Configuration(metadata, settings.clientId, client, authentication);
     configuration.timeout = TIMEOUT_SECONDS;
-    const send = (url: string, options: oidc.CustomFetchOptions) => this.fetch(url, options);
+    const readable = (url: string, answer: ProviderAnswer): ProviderAnswer | Promise<ProviderAnswer> => {
+      if (url === metadata.token_endpoint) return tokenAnswer(answer);
+      if (url !== metadata.userinfo_endpoint) return answer;
+      return userinfoAnswer(answer, async (token) => (await this.verified(provider, token)).payload);
+    };
+    const send = async (url: string, options: oidc.CustomFetchOptions) => {
+      const { status, contentType, body } = await readable(url, await this.fetch(url, options));
+      return new Response(body, { status, headers: contentType === undefined ? {} : { 'content-type': contentType } });
+    };
     const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
     configuration[oidc.customFetch] =
       isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
@@ -119,7 +128,7 @@ export class OidcProviders {
   }
 
   /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), to whatever address the provider names. */
-  private async fetch(url: string, { method, headers, body }: oidc.CustomFetchOptions): Promise<Response> {
+  private async fetch(url: string, { method, headers, body }: oidc.CustomFetchOptions): Promise<ProviderAnswer> {
     if (method !== 'GET' && method !== 'POST') throw new Error(`openid-client does not use ${method}`);
     const answer = await this.outbound.send({
       method,
@@ -128,11 +137,7 @@ export class OidcProviders {
       timeoutMs: TIMEOUT_SECONDS * 1000,
       ...(typeof body === 'string' || body instanceof URLSearchParams ? { body: body.toString() } : {}),
     });
-    const contentType = answer.headers['content-type'];
-    return new Response(answer.body, {
-      status: answer.status,
-      headers: contentType === undefined ? {} : { 'content-type': contentType },
-    });
+    return { status: answer.status, contentType: answer.headers['content-type'], body: answer.body };
   }
 }
 

@@ -1,6 +1,9 @@
+import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { assertAddressedTo, isSameAddress, readSamlResponse } from './saml-response.js';
+import { assertAddressedTo, attributesOf, isSameAddress, readSamlResponse } from './saml-response.js';
+import { profileIn } from './saml-strategy.js';
 
 it.each<[unknown, boolean]>([
   ['https://sw.example/acs', true],
@@ -50,5 +53,72 @@ describe('a response', () => {
 
   it('without a Destination is still for the Recipient alone', () => {
     expect(judged('', ['a'], elsewhere)).toThrow('our address as Recipient');
+  });
+});
+
+describe('the attributes of a signed assertion', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const pem = { type: 'pkcs8', format: 'pem' } as const;
+
+  /** What node-saml takes for verified, read by us. */
+  async function attributesIn(...statements: string[]): Promise<Record<string, unknown>> {
+    const assertion =
+      `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" IssueInstant="${new Date().toISOString()}">` +
+      `<saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID>ann</saml:NameID></saml:Subject>` +
+      `${statements.map((text) => `<saml:AttributeStatement>${text}</saml:AttributeStatement>`).join('')}</saml:Assertion>`;
+    const xml = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0">${assertion}</samlp:Response>`;
+    const signed = signXml(
+      xml,
+      "//*[local-name(.)='Assertion']",
+      { reference: "//*[local-name(.)='Issuer']", action: 'after' },
+      { privateKey: privateKey.export(pem).toString(), signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' },
+    );
+    const profile = await profileIn(
+      {
+        issuer: 'sw',
+        audience: false,
+        callbackUrl: 'https://sw.example/acs',
+        idpCert: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        wantAssertionsSigned: true,
+        wantAuthnResponseSigned: false,
+      },
+      Buffer.from(signed).toString('base64'),
+    );
+    return attributesOf(profile);
+  }
+  const attribute = (name: string, ...values: string[]) =>
+    `<saml:Attribute Name="${name}">${values.map((text) => `<saml:AttributeValue>${text}</saml:AttributeValue>`).join('')}</saml:Attribute>`;
+
+  it('are all there, in one element or in an element for each value', async () => {
+    const expected = { Role: ['staff', 'release', 'audit'], mail: 'ann@example.org' };
+    const mail = attribute('mail', 'ann@example.org');
+    expect(await attributesIn(attribute('Role', 'staff', 'release', 'audit') + mail)).toEqual(expected);
+    expect(
+      await attributesIn(attribute('Role', 'staff') + mail + attribute('Role', 'release') + attribute('Role', 'audit')),
+    ).toEqual(expected);
+    expect(await attributesIn(attribute('Role', 'staff', 'release'), mail + attribute('Role', 'audit'))).toEqual(
+      expected,
+    );
+  });
+
+  it('are their texts, whatever stands around them', async () => {
+    const typed = '<saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">';
+    expect(
+      await attributesIn(
+        attribute('indented', '\n      release\n    ') +
+          `<saml:Attribute Name="typed">${typed}release</saml:AttributeValue></saml:Attribute>` +
+          attribute('nested', '<saml:NameID>x</saml:NameID>') +
+          attribute('none') +
+          attribute('__proto__', 'x'),
+      ),
+    ).toEqual(
+      Object.fromEntries([
+        ['indented', 'release'],
+        ['typed', 'release'],
+        ['nested', undefined],
+        ['__proto__', 'x'],
+      ]),
+    );
+    expect(await attributesIn()).toEqual({});
   });
 });

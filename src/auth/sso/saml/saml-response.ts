@@ -79,6 +79,33 @@ export function authenticatedAt(profile: Profile): Date | null {
   return Number.isNaN(time) ? null : new Date(time);
 }
 
+/**
+ * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
+ * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks around a text come from indentation.
+ */
+export function attributesOf(profile: Profile): Record<string, unknown> {
+  const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
+  const byName = new Map<string, unknown[]>();
+  for (const statement of listOf(assertion['AttributeStatement']))
+    for (const attribute of listOf(statement['Attribute'])) {
+      const name = (attribute['$'] as Element | undefined)?.['Name'];
+      const values = [attribute['AttributeValue'] ?? []].flat().map(textIn);
+      if (typeof name === 'string') byName.set(name, [...(byName.get(name) ?? []), ...values]);
+    }
+  const found = Array.from(byName, ([name, values]) => [name, values.length === 1 ? values[0] : values] as const);
+  return Object.fromEntries(found.filter(([, value]) => !Array.isArray(value) || value.length > 0));
+}
+
+/** The text of an AttributeValue, which has attributes of its own or none; undefined where it holds elements. */
+function textIn(value: unknown): string | undefined {
+  const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
+  return typeof text === 'string' ? text.trim() : undefined;
+}
+
+function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
+  return Object.keys(elements).length === 0 ? text : undefined;
+}
+
 type Element = Record<string, unknown>;
 
 /** Attributes of every SubjectConfirmationData of the signed assertion, as node-saml parsed it. */

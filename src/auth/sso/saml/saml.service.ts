@@ -13,7 +13,13 @@ import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-trans
 import { ourSamlAddresses, metadataOf } from './saml-metadata.js';
 import { usableCertificates } from '../providers/saml-certificates.js';
 import type { SamlLogoutHint } from './saml-logout.js';
-import { assertAddressedTo, authenticatedAt, readSamlResponse, type SamlResponse } from './saml-response.js';
+import {
+  assertAddressedTo,
+  attributesOf,
+  authenticatedAt,
+  readSamlResponse,
+  type SamlResponse,
+} from './saml-response.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
@@ -162,6 +168,5 @@ function logoutHintOf(profile: Profile): SamlLogoutHint {
 }
 
 function claimsOf(profile: Profile): Claims {
-  const attributes: unknown = profile['attributes'];
-  return { ...(typeof attributes === 'object' ? attributes : {}), nameID: profile.nameID };
+  return { ...attributesOf(profile), nameID: profile.nameID };
 }

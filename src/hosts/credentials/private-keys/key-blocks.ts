@@ -1,6 +1,6 @@
 import { unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
+import { fromBase64, fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
 /** A textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
 export interface KeyBlock {
@@ -14,10 +14,30 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 const PUTTY = 'PuTTY-User-Key-File-';
 
-/** The text with one kind of line end, and without a byte order mark. Text in one line with `\n` written out gets its lines back. */
+/** Characters that no one sees and that copies of web pages and chats bring along. */
+const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu;
+/** Ends of lines that were escaped, once or more often. */
+const ESCAPED_END = /\\{1,4}(?:r\\{1,4})?n/g;
+/** The Base64 of a whole file, as variables of pipelines and secrets of Kubernetes hold it; no file of a key is shorter. */
+const WRAPPED = /^[A-Za-z0-9+/]{100,}={0,2}$/;
+
+/**
+ * The text with one kind of line end, and without what cannot be seen. Text in one line with `\n` written out gets its lines back, and the Base64
+ * of a whole file is opened.
+ */
 export function plainText(text: string): string {
-  const plain = text.replaceAll('\uFEFF', '').replaceAll('\r\n', '\n').replaceAll('\r', '\n');
-  return plain.trim().includes('\n') ? plain : plain.replaceAll(String.raw`\r`, '').replaceAll(String.raw`\n`, '\n');
+  const plain = inLines(unwrapped(text).replaceAll(INVISIBLE, ''));
+  return plain.trim().includes('\n') ? plain : plain.replaceAll(ESCAPED_END, '\n');
+}
+
+function inLines(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+}
+
+function unwrapped(text: string): string {
+  const bare = text.replaceAll(/\s/g, '');
+  const inner = WRAPPED.test(bare) ? (fromBase64(bare)?.toString('utf8') ?? '') : '';
+  return inner.includes(BEGIN) || inner.startsWith(PUTTY) ? inner : text;
 }
 
 /** Where a PuTTY private key begins; -1 when the text has none. */

@@ -100,11 +100,29 @@ describe('a private key of ssh-keygen', () => {
         `\n \n${text}\n\n`,
         indented,
         oneLine,
+        text.replaceAll('\n', String.raw`\r\n`),
+        text.replaceAll('\n', String.raw`\\n`),
         spaces,
         around,
+        text.replaceAll('\n', '\u200B\n'),
+        Buffer.from(text).toString('base64'),
+        `${(
+          Buffer.from(text)
+            .toString('base64')
+            .match(/.{1,76}/g) ?? []
+        ).join('\n')}\n`,
+        Buffer.from(around.replaceAll('\n', '\r\n')).toString('base64'),
       ])
         expect(await ours(variant)).toBe(byOpenSsh(file));
+      expect(await ours(text, '')).toBe(byOpenSsh(file));
     }
+  });
+
+  it('is missing its passphrase where that is empty, and is none where it is the Base64 of something else', async () => {
+    const file = sshKeygen(ED25519, PASSPHRASE, ['-a', '1']);
+    expect(await reasonFor(readFileSync(file, 'utf8'), '')).toBe('passphrase-missing');
+    for (const inner of ['no key, but long enough to be one'.repeat(9), readFileSync(`${file}.pub`, 'utf8').repeat(2)])
+      expect(await reasonFor(Buffer.from(inner).toString('base64'))).toBe('unreadable');
   });
 
   it('that asks for more rounds than are done is refused before any of them', async () => {

@@ -22,7 +22,8 @@ const PROBE = Buffer.from('do the halves belong together?');
  */
 export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {
-    const { key, publicBlob } = await readAny(plainText(text), passphrase);
+    // A form with nothing in it sends an empty text, and no key is encrypted with that.
+    const { key, publicBlob } = await readAny(plainText(text), passphrase || undefined);
     assertUsableKey(key);
     const publicKey = sshPublicKeyOf(createPublicKey(key));
     const isWhole =

@@ -34,9 +34,13 @@ const BODY_LIMIT = 64 * 1024;
 const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
+/** Where SignServer has its REST interface under its own path, which its clients are set up with (jsign's documentation, `--keystore`). */
+const SIGN_SERVER = ['/signserver/rest/', '/rest/'] as const;
+
 /** The HTTP server with limits that a slow or endless client cannot stretch. */
 export function httpAdapter(config: Config): FastifyAdapter {
-  const path = new TolerantPath(new Map(config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'])));
+  const mounts = config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'] as const);
+  const path = new TolerantPath(new Map([...mounts, SIGN_SERVER]));
   return new FastifyAdapter({
     rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
     bodyLimit: BODY_LIMIT,

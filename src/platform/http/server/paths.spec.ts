@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { TolerantPath } from './paths.js';
 
-const path = new TolerantPath(new Map([['/v1/kms/', '/v1/transit/']]));
+const path = new TolerantPath(
+  new Map([
+    ['/v1/kms/', '/v1/transit/'],
+    ['/signserver/rest/', '/rest/'],
+  ]),
+);
 const of = (url: string, method = 'POST') => path.of({ url, method });
 
 describe('the path that the router gets', () => {
@@ -12,6 +17,9 @@ describe('the path that the router gets', () => {
     ['/v1/kms/sign/release', '/v1/transit/sign/release'],
     ['/v1/kms/verify/release//sha2-256', '/v1/transit/verify/release/sha2-256'],
     ['/v1/kmsx/sign/release', '/v1/kmsx/sign/release'],
+    ['/signserver/rest/v1/workers/release/process', '/rest/v1/workers/release/process'],
+    ['//signserver//rest/v1/workers/release/process/', '/rest/v1/workers/release/process'],
+    ['/signserver/adminweb', '/signserver/adminweb'],
     ['/tsa/', '/tsa'],
     ['/static/a//b/', '/static/a//b/'],
     ['/', '/'],

@@ -26,7 +26,7 @@ export class TolerantPath {
 }
 
 const TRIMMED = new Set(['GET', 'HEAD', 'POST', 'PUT']);
-const FOR_PROGRAMS = /^\/+(?:api|v1|rest|tsa|oauth|actuator)\//;
+const FOR_PROGRAMS = /^\/+(?:api|v1|rest|signserver|tsa|oauth|actuator)\//;
 
 interface KnownRoute {
   readonly segments: readonly string[];

@@ -1,0 +1,72 @@
+import type { Fault } from '../../platform/errors/problem.js';
+import { isMembers } from '../model/json.js';
+
+/** What stands in place of a value that does not fit the schema, and what is said of it. */
+export interface RepairedValue {
+  readonly value: unknown;
+  readonly code: string;
+  readonly detail: string;
+}
+
+const LISTED = 'must be one of ';
+const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
+
+/**
+ * The value that a generator meant which writes numbers as texts or texts as numbers, or a word of the schema in other letters (`GCM`,
+ * `privateKey`). Undefined for anything else: nothing is guessed.
+ *
+ * @param detail of the fault
+ */
+export function repairedValue(value: unknown, detail: string): RepairedValue | undefined {
+  const [, type] = /^must be of type (string|integer|number)$/.exec(detail) ?? [];
+  if (type !== undefined) return ofType(value, type);
+  if (typeof value !== 'string' || !detail.startsWith(LISTED)) return undefined;
+  const fitting = detail
+    .slice(LISTED.length)
+    .split(', ')
+    .filter((word) => bare(word) === bare(value));
+  const [word] = fitting;
+  if (word === undefined || fitting.length > 1) return undefined;
+  return { value: word, code: 'word.repaired', detail: `was in other letters and is read as ${word}` };
+}
+
+function ofType(value: unknown, type: string): RepairedValue | undefined {
+  const said = { code: 'type.repaired', detail: `was of another type and is read as the ${type} of the same value` };
+  if (type === 'string') return Number.isSafeInteger(value) ? { value: String(value), ...said } : undefined;
+  if (typeof value !== 'string' || !NUMBER.test(value)) return undefined;
+  const number = Number(value);
+  return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
+}
+
+function bare(word: string): string {
+  return word.replaceAll(/[ _-]/g, '').toLowerCase();
+}
+
+const LICENSES = '/licenses/';
+
+/** Where an item of a list of licenses begins that a fault is about, and where within it the fault is. */
+export function licenseAt({ pointer }: Fault): { readonly pointer: string; readonly within: string } | undefined {
+  const start = pointer.lastIndexOf(LICENSES) + LICENSES.length;
+  if (start < LICENSES.length) return undefined;
+  const end = pointer.indexOf('/', start);
+  const item = end === -1 ? pointer : pointer.slice(0, end);
+  return /^\d+$/.test(item.slice(start)) ? { pointer: item, within: pointer.slice(item.length + 1) } : undefined;
+}
+
+/**
+ * The license by its name where its id is on no list of SPDX that this schema knows, which grows from month to month, or where an expression
+ * stands among other licenses, which only CycloneDX 1.7 allows. Undefined for anything else.
+ */
+export function repairedLicense(item: unknown, within: string): RepairedValue | undefined {
+  if (!isMembers(item)) return undefined;
+  const { expression, license, ...more } = item;
+  if (typeof expression === 'string' && expression !== '' && license === undefined && !within.includes('/')) {
+    const detail = 'was an expression among other licenses and is read as the name of a license';
+    return { value: { license: { name: expression, ...more } }, code: 'license.named', detail };
+  }
+  if (within !== 'license/id' || !isMembers(license)) return undefined;
+  const { id, name = id, ...rest } = license;
+  if (typeof id !== 'string' || id === '') return undefined;
+  const detail = 'its id is none of SPDX that is known here, and is read as its name';
+  return { value: { ...item, license: { ...rest, name } }, code: 'license.named', detail };
+}
