@@ -6,6 +6,7 @@ import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
+import { operatorsWords } from '../../platform/database/database-error.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
@@ -80,6 +81,7 @@ type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>
 
 /** Everything that can be asked once database and schema are there; each by itself, so that one that fails hides no other. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
+  room: examineRoom,
   token: examineToken,
   restore: async (app) => {
     const fault = await app.get(LogRestore).fault();
@@ -118,6 +120,20 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   search: examineSearch,
   disk: examineDisk,
 };
+
+/** What the database refuses first when its disk is full: to read and to write rows that are there goes on for a while. */
+async function examineRoom(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const instances = app.get(InstanceRepository);
+  const fault = await instances
+    .onOneConnection((on) => instances.assertRoom(on))
+    .then(
+      () => undefined,
+      (error: unknown) => operatorsWords(error),
+    );
+  return [
+    fault === undefined ? ok('room', 'the disk of the database takes files') : bad('room', fault, 'runbook: database'),
+  ];
+}
 
 async function examineToken(app: INestApplicationContext): Promise<readonly Finding[]> {
   const vault = app.get(KeyVault);
