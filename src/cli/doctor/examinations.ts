@@ -56,6 +56,8 @@ const MAX_CLOCK_OFFSET_MS = 1000;
 const MAX_CHECKPOINT_AGE_SECONDS = 300;
 const MIN_CERTIFICATE_DAYS = 14;
 const MAX_TRANSACTION_SECONDS = 600;
+/** As long as a statement of the service waits for a lock. */
+const MAX_LOCK_SECONDS = 5;
 const MIN_DISK_SHARE = 0.2;
 /** Seconds after which work that waits is late; what people or hosts are waited for has no limit. */
 const LATE_SECONDS: Readonly<Record<string, number>> = {
@@ -82,6 +84,7 @@ type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>
 /** Everything that can be asked once database and schema are there; each by itself, so that one that fails hides no other. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   room: examineRoom,
+  locks: examineLocks,
   token: examineToken,
   restore: async (app) => {
     const fault = await app.get(LogRestore).fault();
@@ -133,6 +136,25 @@ async function examineRoom(app: INestApplicationContext): Promise<readonly Findi
   return [
     fault === undefined ? ok('room', 'the disk of the database takes files') : bad('room', fault, 'runbook: database'),
   ];
+}
+
+/** Who keeps others waiting for a lock. Calls that need it are answered `row.busy`, and what is looked at below may fail for it as well. */
+async function examineLocks(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const holders: { pid: number; who: string; seconds: number; waiting: number }[] = await app.get(DataSource).query(
+    `SELECT h.pid, concat_ws(' ', h.usename, nullif(h.application_name, '')) AS who, count(*)::int AS waiting,
+       coalesce(extract(epoch FROM clock_timestamp() - min(h.xact_start)), 0)::float8 AS seconds
+     FROM pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) blocker (pid) JOIN pg_stat_activity h ON h.pid = blocker.pid
+     WHERE w.datname = current_database() AND w.wait_event_type = 'Lock' GROUP BY h.pid, who ORDER BY seconds DESC LIMIT 5`,
+  );
+  const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
+  if (late.length === 0) return [ok('locks', 'nobody keeps others waiting for long')];
+  return late.map(({ pid, who, seconds, waiting }) =>
+    bad(
+      'locks',
+      `${who} (pid ${pid}) keeps ${waiting} waiting; its transaction is open for ${spanOf(seconds)}`,
+      'runbook: transactions',
+    ),
+  );
 }
 
 async function examineToken(app: INestApplicationContext): Promise<readonly Finding[]> {
