@@ -83,7 +83,7 @@ describe('doctor', () => {
     const [holder, waiter] = await Promise.all([connected('a forgotten session'), connected('one that waits for it')]);
     await holder.query('SET idle_in_transaction_session_timeout = 0; BEGIN; SELECT 1 FROM api_key FOR UPDATE');
     const waiting = waiter.query('SELECT 1 FROM api_key FOR UPDATE');
-    await sleep(5500);
+    await sleep(3000);
     const { code, findings } = await doctor();
     await holder.query('ROLLBACK');
     await waiting;
