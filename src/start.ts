@@ -25,7 +25,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
   await app.init();
   await announce(app, management);
   await app.listen(config.port, config.host);
-  new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}`);
+  new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}, version ${PRODUCT_VERSION}`);
   return app;
 }
 
@@ -35,11 +35,12 @@ export async function startWorker(config: Config): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
   stopOnSignals(app, config);
   await announce(app, management);
-  new Logger('Start').log('working in the background');
+  new Logger('Start').log(`working in the background, version ${PRODUCT_VERSION}`);
 }
 
 async function waitForSchema(config: Config): Promise<Management> {
   Logger.overrideLogger(new StructuredLogger(config));
+  for (const signal of SIGNALS) process.once(signal, endAtOnce);
   const management = new Management(config);
   await management.open();
   await management.untilSchemaFits();
@@ -65,23 +66,54 @@ export async function start(entry: (config: Config) => Promise<unknown>): Promis
   try {
     await entry(new Config());
   } catch (error) {
-    const reason = error instanceof ConfigError ? error.message : error;
+    const reason = error instanceof ConfigError ? error.message : (listenFault(error) ?? error);
     new Logger('Start').fatal(reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));
     process.exit(1);
   }
 }
 
-const SIGNALS = ['SIGTERM', 'SIGINT'];
+/** What a port or an address that cannot be taken means; undefined for another error. */
+function listenFault(error: unknown): string | undefined {
+  const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
+  if (syscall !== 'listen' && !(syscall === 'getaddrinfo' && code === 'ENOTFOUND')) return undefined;
+  const meaning: Record<string, string> = {
+    EADDRINUSE: 'another process listens there',
+    EADDRNOTAVAIL: 'this machine does not have the address',
+    EACCES: 'the account of this process may not take the port',
+    ENOTFOUND: 'the name has no address',
+  };
+  const settings = 'SVC_HOST and SVC_PORT, or SVC_MANAGEMENT_HOST and SVC_MANAGEMENT_PORT';
+  return `${message}: ${meaning[code] ?? 'it cannot be listened on'}; correct ${settings}`;
+}
+
+/** SIGHUP, by which others read their settings again, is a stop as well: it would end the process in the middle of its work otherwise. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** The kernel keeps from the first process of a container every signal that it does not handle, its own to itself included. */
+const IS_FIRST = process.pid === 1;
+
+/** Nothing is in hand yet: the process waits for its stores. */
+function endAtOnce(signal: NodeJS.Signals): void {
+  new Logger('Stop').log(`told to stop by ${signal} before the service was up`);
+  if (IS_FIRST) process.exit(0);
+  process.kill(process.pid, signal);
+}
 
 /**
- * A process that is told to stop finishes what it has in hand, and then ends by the signal. Whatever it waits for, a database or a
- * library, it ends within SVC_STOP_SECONDS: what is left then stands in rows with a lease, like the work of a process that died.
+ * A process that is told to stop finishes what it has in hand, and then ends by the signal; with 0 as the first process of a container.
+ * Whatever it waits for, a database or a library, it ends within SVC_STOP_SECONDS: what is left then stands in rows with a lease, like the
+ * work of a process that died.
  */
 function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
   const giveUp = () => {
     new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: what is in hand is left to its lease`);
     process.exit(1);
   };
-  app.enableShutdownHooks(SIGNALS);
-  for (const signal of SIGNALS) process.once(signal, () => setTimeout(giveUp, stopSeconds * 1000));
+  for (const signal of SIGNALS) {
+    process.off(signal, endAtOnce);
+    process.once(signal, () => {
+      new Logger('Stop').log(`told to stop by ${signal}: what is in hand is finished first`);
+      setTimeout(giveUp, stopSeconds * 1000);
+    });
+  }
+  app.enableShutdownHooks([...SIGNALS], { useProcessExit: IS_FIRST });
 }

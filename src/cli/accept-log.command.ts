@@ -3,33 +3,52 @@ import { parseArgs } from 'node:util';
 import { AdministrationModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
-import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, EXIT, print } from './command.js';
 
 /** Accepts the audit log in the database although the HSM has signed another. */
 export const acceptLog: AdminCommand = {
   name: 'accept-log',
-  usage: ['', '--leaves N'],
+  usage: ['', '--leaves N [--damaged-in-place]'],
   summary: 'Accepts an audit log that was damaged in place; after a restore use `restore`',
   details: [
     'Without --leaves it prints both states of the log and changes nothing. With the number of leaves that it',
     'printed, it accepts them: auditors who kept a checkpoint will find that the log was replaced.',
+    '',
+    'A database that is a copy (log.rolled-back, log.forked) is accepted by `restore accept`: sessions end, and who was',
+    'revoked since is revoked again. Here nothing of that happens, so it has to be said that it is no copy.',
+    '',
+    '  --damaged-in-place   no backup was restored, by whatever means: rows of the log are gone or changed in this very database',
   ],
   codes: ['Ends with 1 when the number is not the one in the database.'],
   run: accept,
 };
 
+/** What a database that came out of a backup looks like, as well as one that was damaged. */
+const MAY_BE_RESTORED = new Set(['log.rolled-back', 'log.forked']);
+
+const OPTIONS = {
+  leaves: { type: 'string' },
+  'damaged-in-place': { type: 'boolean', default: false },
+} as const;
+
 async function accept(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { leaves: { type: 'string' } } });
+  const { values } = parseArgs({ args, options: OPTIONS });
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new StructuredLogger(new Config()),
+    logger: new CommandLogger(new Config()),
   });
   try {
     const acceptance = app.get(LogAcceptance);
     const standing = await acceptance.standing();
     say(standing);
     if (standing.fault === undefined) return;
-    if (values.leaves === undefined) {
+    if (MAY_BE_RESTORED.has(standing.fault.code) && !values['damaged-in-place']) {
+      print(
+        'If a backup was restored, by whatever means, use: sealwright-admin restore status',
+        `If rows of the log are gone or changed in this very database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
+      );
+      if (values.leaves !== undefined) process.exitCode = EXIT.failed;
+    } else if (values.leaves === undefined) {
       print(`To accept the log in the database: sealwright-admin accept-log --leaves ${standing.size}`);
     } else if (values.leaves === String(standing.size)) {
       await acceptance.accept();

@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { ApiModule } from '../app/app.module.js';
 import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
 import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.js';
-import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
 
 /** Brings the database to the schema of this version. */
 export const migrate: AdminCommand = {
@@ -42,7 +42,7 @@ export const reconcileCounts: AdminCommand = {
 
 async function reconcile(args: string[]): Promise<void> {
   parseArgs({ args });
-  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(new Config()) });
+  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new CommandLogger(new Config()) });
   try {
     const counts = await app.get(CountReconciler).now();
     const findings = await app.get(FindingReconciler).now();

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
 import { AdministrationModule } from '../app/app.module.js';
 import { Config } from '../platform/config/config.js';
-import { operatorsWords } from '../platform/database/database-error.js';
+import { operatorsWords, sqlState } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
 import { type AdminCommand, EXIT, print } from './command.js';
@@ -32,6 +32,9 @@ export const doctor: AdminCommand = {
   },
 };
 
+/** A lock was not got in time, a statement was not done in time. */
+const LATE = new Set(['55P03', '57014']);
+
 /** Without database and schema nothing else can be asked. */
 async function examine(config: Config): Promise<Finding[]> {
   const fault = await schemaFaultOf(config).then(
@@ -43,13 +46,18 @@ async function examine(config: Config): Promise<Finding[]> {
   try {
     const findings: Finding[] = [ok('database', 'answers, with the schema of this version')];
     for (const [what, look] of Object.entries(EXAMINATIONS)) {
-      const found = await look(app).catch((error: unknown) => [bad(what, operatorsWords(error), 'see the log')]);
+      const found = await look(app).catch((error: unknown) => [bad(what, operatorsWords(error), nextAfter(error))]);
       findings.push(...found);
     }
     return findings;
   } finally {
     await app.close();
   }
+}
+
+/** Whoever holds a lock or keeps the server busy stands in the finding `locks`, or is found as its page says. */
+function nextAfter(error: unknown): string {
+  return LATE.has(sqlState(error) ?? '') ? 'runbook: transactions' : 'see the log';
 }
 
 function linesOf(findings: readonly Finding[], all: boolean): string[] {

@@ -7,7 +7,7 @@ import { LogKeys } from '../audit/log/log-keys.js';
 import { LogRestore } from '../audit/log/log-restore.js';
 import { type HeldKey, KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
-import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
 import { newestWitnessed, readWitness } from './backup/witness.js';
 import { type AdminCommand, AdminError, EXIT, interruption, note, print } from './command.js';
 import { NOTHING_KNOWN, readNewerLog, type RevokedSince } from './restore/newer-log.js';
@@ -67,7 +67,7 @@ async function runRestore(args: string[]): Promise<void> {
     );
   if (what === 'run') return fromBackup(directory ?? '', values['postgres-bin'], values.json);
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new StructuredLogger(new Config()),
+    logger: new CommandLogger(new Config()),
   });
   try {
     if (what === 'hold') return await hold(app, values.backup, values['made-at']);

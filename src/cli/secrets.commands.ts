@@ -8,7 +8,7 @@ import { KeyVault } from '../hsm/key-vault.js';
 import type { Actor } from '../access/caller.js';
 import { Config } from '../platform/config/config.js';
 import { newId } from '../platform/database/new-id.js';
-import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, EXIT, print } from './command.js';
@@ -97,7 +97,7 @@ async function record(app: INestApplicationContext, action: string, detail: Reco
 async function inService(args: string[], work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
   parseArgs({ args });
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new StructuredLogger(new Config()),
+    logger: new CommandLogger(new Config()),
   });
   try {
     await work(app);

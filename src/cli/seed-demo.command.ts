@@ -9,7 +9,7 @@ import type { Caller } from '../access/caller.js';
 import { UsersService } from '../auth/model/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
 import { Config, ConfigError } from '../platform/config/config.js';
-import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
 import { type AdminCommand, print } from './command.js';
 import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 
@@ -43,7 +43,7 @@ async function seed(args: string[]): Promise<void> {
   const config = new Config();
   if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
-    logger: new StructuredLogger(config),
+    logger: new CommandLogger(config),
   });
   try {
     const known = await readFacts(values.out);

@@ -138,7 +138,13 @@ describe('the log', () => {
     it('is signed again when an operator accepts it, and the log has an entry about that', async () => {
       const said = await runToEnd(['accept-log'], stage.settings);
       expect(said).toMatch(/log\.(forked|rolled-back): /);
-      expect(await runToEnd(['accept-log', '--leaves', '1'], stage.settings).catch(String)).not.toContain('Accepted.');
+      expect(said).toContain('If a backup was restored, by whatever means, use: sealwright-admin restore status');
+      const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
+      // A copy looks the same, and accepted here it would be served with everything that was revoked since.
+      await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
+      expect(
+        await runToEnd(['accept-log', '--leaves', '1', '--damaged-in-place'], stage.settings).catch(String),
+      ).not.toContain('Accepted.');
       expect(await accepted(stage.settings)).toContain('Accepted.');
       await settled();
       await until('health is well', 30, async () => !/log\.(forked|rolled-back)/.test(await health()));

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { digestOf, sign, until } from '../support/signing.js';
@@ -32,6 +34,13 @@ async function doctor(settings: Record<string, string> = {}): Promise<{ code: nu
     (error: { code: number; stdout: string }) => error,
   );
   return { code, findings: JSON.parse(stdout) as Finding[] };
+}
+
+/** A session of the database that shows this name. */
+async function connected(name: string): Promise<Client> {
+  const client = new Client({ connectionString: stage.databaseUrl, application_name: name });
+  await client.connect();
+  return client;
 }
 
 const states = (findings: readonly Finding[]) => Object.fromEntries(findings.map(({ what, state }) => [what, state]));
@@ -68,6 +77,24 @@ describe('doctor', () => {
     const bad = findings.filter(({ state }) => state === 'bad');
     expect(bad.map(({ what }) => what)).toEqual(['workers', 'api']);
     expect(bad.every(({ next }) => next?.startsWith('runbook: ') === true)).toBe(true);
+  });
+
+  it('names who keeps others waiting for a lock', async () => {
+    const [holder, waiter] = await Promise.all([connected('a forgotten session'), connected('one that waits for it')]);
+    await holder.query('SET idle_in_transaction_session_timeout = 0; BEGIN; SELECT 1 FROM api_key FOR UPDATE');
+    const waiting = waiter.query('SELECT 1 FROM api_key FOR UPDATE');
+    await sleep(3000);
+    const { code, findings } = await doctor();
+    await holder.query('ROLLBACK');
+    await waiting;
+    await Promise.all([holder.end(), waiter.end()]);
+    expect(code).toBe(1);
+    expect(findings.find(({ what }) => what === 'locks')).toMatchObject({
+      state: 'bad',
+      detail: expect.stringMatching(/a forgotten session \(pid \d+\) keeps \d+ waiting/),
+      next: 'runbook: transactions',
+    });
+    expect((await doctor()).findings.find(({ what }) => what === 'locks')?.state).toBe('ok');
   });
 
   it('says one thing where the database does not answer', async () => {

@@ -22,6 +22,8 @@ interface Container {
   readonly args: string[];
   readonly securityContext: object;
   readonly resources: { readonly limits: object };
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly livenessProbe?: { readonly httpGet: { readonly path: string } };
   readonly readinessProbe?: { readonly httpGet: { readonly path: string } };
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } };
 }
@@ -81,6 +83,7 @@ describe('the manifests for Kubernetes', () => {
       'NetworkPolicy',
       'NetworkPolicy',
       'NetworkPolicy',
+      'NetworkPolicy',
       'PodDisruptionBudget',
       'PodDisruptionBudget',
       'Service',
@@ -97,6 +100,15 @@ describe('the manifests for Kubernetes', () => {
     });
     expect(container.resources.limits).toMatchObject({ memory: expect.stringMatching(/Mi$/) as string });
     expect(pod).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false });
+  });
+
+  it('open the port that monitoring reads in every process that stays, which is asked whether it lives', () => {
+    const [, port] = /SVC_MANAGEMENT_PORT=(\d+)/.exec(read('deploy/kubernetes/kustomization.yaml')) ?? [];
+    for (const { pod } of pods.filter(({ name }) => name !== 'migrate')) {
+      const [{ ports, livenessProbe }] = pod.containers;
+      expect(ports).toContainEqual({ name: 'management', containerPort: Number(port) });
+      expect(livenessProbe?.httpGet.path).toBe('/actuator/health/liveness');
+    }
   });
 
   it('give a process longer to stop than it takes', () => {

@@ -40,6 +40,7 @@ const RULES: readonly {
     why: 'it shows this node only, and hides what other roles do: it may be shown, and nothing may depend on it',
     but: [
       'src/system/operations/operations.reader.ts', // shown as a metric
+      'src/cli/doctor/examinations.ts', // shown: who holds a lock
       'src/inventory/ingest/document.repository.ts', // only whether a document is read again for nothing
     ],
   },

@@ -6,7 +6,7 @@ export async function accepted(settings: Record<string, string>): Promise<string
     const [, leaves] = /--leaves (\d+)/.exec(await runToEnd(['accept-log'], settings)) ?? [];
     if (leaves === undefined) throw new Error('there is nothing to accept');
     try {
-      return await runToEnd(['accept-log', '--leaves', leaves], settings);
+      return await runToEnd(['accept-log', '--leaves', leaves, '--damaged-in-place'], settings);
     } catch (error) {
       if (attempt === 5) throw error;
     }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { renameSync } from 'node:fs';
+import { chmodSync, renameSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FaultyDatabase } from '../fakes/faulty-database.js';
 import type { Answer, Service } from '../support/service.js';
@@ -72,6 +74,31 @@ it('Redis is away: DEGRADED, but 200, for everything still ends', async () => {
   expect(body.components).toMatchObject({ db: { status: 'UP' }, redis: { status: 'DOWN' }, hsm: { status: 'UP' } });
   expect((await sign(service, { key: apiKey, body: { digest: digestOf('redis') } })).status).toBe(200);
   await stage.restartRedis();
+  await becomes('UP');
+});
+
+it('Redis has another password: its own word is in the detail, which an operator looks for', async () => {
+  const [client, known] = [new Redis(stage.redis.url), new URL(stage.redis.url).password];
+  await client.config('SET', 'requirepass', 'changed');
+  await client.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  const { detail } = await until('it is refused', 30, async () => {
+    const { details } = (await health(apiKey)).body.components.redis;
+    return details.detail.includes('WRONGPASS') && details;
+  });
+  expect(detail).toContain('refuses the user or the password of SVC_REDIS_URL');
+  await client.config('SET', 'requirepass', known);
+  client.disconnect();
+  await becomes('UP');
+});
+
+it('the disk of the database has no room for files: DOWN, although rows that are there are still written', async () => {
+  const snapshots = join(stage.postgres?.directory ?? '', 'data/pg_snapshots');
+  chmodSync(snapshots, 0o500);
+  const { status } = await becomes('DOWN');
+  expect(status).toBe(503);
+  const seen = await stage.sql(`UPDATE service_instance SET seen_at = now() RETURNING id`);
+  expect(seen).toHaveLength(1);
+  chmodSync(snapshots, 0o700);
   await becomes('UP');
 });
 

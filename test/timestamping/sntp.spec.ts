@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clockOffset } from '../../src/signing/timestamping/sntp.js';
 import { timeServer } from '../support/time-server.js';
 
@@ -14,4 +15,24 @@ it.each([
   const found = await clockOffset(server.address);
   server.close();
   expect(Math.abs(found - offBy)).toBeLessThan(SECOND);
+});
+
+describe('a server that is not there', () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  beforeEach(() => process.on('unhandledRejection', note));
+  afterEach(() => process.off('unhandledRejection', note));
+
+  it.each([
+    'http://time.example.com',
+    'time.example.com:',
+    '2001:db8::1:http',
+    '127.0.0.1:1',
+    '[::1]:1',
+    'no-such-name.invalid',
+  ])('%s is told to who asked, and nobody else: an unhandled rejection would end the process', async (server) => {
+    await expect(clockOffset(server, 200)).rejects.toBeInstanceOf(Error);
+    await sleep(400);
+    expect(unhandled).toEqual([]);
+  });
 });

@@ -68,8 +68,8 @@ export class LogKeys {
   }
 }
 
-const ACCEPT =
-  'if that is meant, for example after a restore, an operator accepts it with: sealwright-admin accept-log';
+/** Not `accept-log`: after a restore it would let everything work again that was revoked since. */
+const ACCEPT = 'after a restore, go on with: sealwright-admin restore status (docs/restore.md)';
 
 /** The reason why no checkpoint is signed, with what to do. `size`: number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {

@@ -6,6 +6,7 @@ import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
+import { operatorsWords } from '../../platform/database/database-error.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
@@ -55,6 +56,8 @@ const MAX_CLOCK_OFFSET_MS = 1000;
 const MAX_CHECKPOINT_AGE_SECONDS = 300;
 const MIN_CERTIFICATE_DAYS = 14;
 const MAX_TRANSACTION_SECONDS = 600;
+/** Statements of the service wait for five seconds, and are given up. */
+const MAX_LOCK_SECONDS = 2;
 const MIN_DISK_SHARE = 0.2;
 /** Seconds after which work that waits is late; what people or hosts are waited for has no limit. */
 const LATE_SECONDS: Readonly<Record<string, number>> = {
@@ -80,6 +83,8 @@ type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>
 
 /** Everything that can be asked once database and schema are there; each by itself, so that one that fails hides no other. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
+  room: examineRoom,
+  locks: examineLocks,
   token: examineToken,
   restore: async (app) => {
     const fault = await app.get(LogRestore).fault();
@@ -118,6 +123,39 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   search: examineSearch,
   disk: examineDisk,
 };
+
+/** What the database refuses first when its disk is full: to read and to write rows that are there goes on for a while. */
+async function examineRoom(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const instances = app.get(InstanceRepository);
+  const fault = await instances
+    .onOneConnection((on) => instances.assertRoom(on))
+    .then(
+      () => undefined,
+      (error: unknown) => operatorsWords(error),
+    );
+  return [
+    fault === undefined ? ok('room', 'the disk of the database takes files') : bad('room', fault, 'runbook: database'),
+  ];
+}
+
+/**
+ * Who keeps others waiting for a lock. Calls that need it are answered `row.busy`, and what is looked at below may fail for it as well. For how long
+ * somebody waits is seen of every role, for how long the transaction of the other is open is not.
+ */
+async function examineLocks(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const holders: { pid: number; who: string; seconds: number; waiting: number }[] = await app.get(DataSource).query(
+    `SELECT h.pid, concat_ws(' ', h.usename, nullif(h.application_name, '')) AS who, count(DISTINCT w.pid)::int AS waiting,
+       max(extract(epoch FROM clock_timestamp() - w.waitstart))::float8 AS seconds
+     FROM pg_locks w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) blocker (pid) JOIN pg_stat_activity h ON h.pid = blocker.pid
+     WHERE NOT w.granted AND h.datname = current_database() GROUP BY h.pid, who ORDER BY seconds DESC LIMIT 5`,
+  );
+  const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
+  if (late.length === 0) return [ok('locks', 'nobody keeps others waiting for long')];
+  return late.map(({ pid, who, seconds, waiting }) => {
+    const detail = `${who} (pid ${pid}) keeps ${waiting} waiting, the first for ${spanOf(seconds)}`;
+    return bad('locks', detail, 'runbook: transactions');
+  });
+}
 
 async function examineToken(app: INestApplicationContext): Promise<readonly Finding[]> {
   const vault = app.get(KeyVault);

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import { type Config, readPin } from '../../platform/config/config.js';
+import { type Config, ConfigError, readPin } from '../../platform/config/config.js';
 import { SETTINGS } from '../../platform/config/settings.js';
 import { backOff, jittered } from '../../platform/jobs/claim.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
@@ -97,8 +97,9 @@ export class KeyProcessSupervisor {
     try {
       // Read for each start, so that it need not be kept.
       pin = readPin(this.config);
-    } catch {
-      this.lose('fatal', 'the PIN file cannot be read');
+    } catch (error) {
+      const fault = error instanceof ConfigError ? error.faults[0] : undefined;
+      this.lose('fatal', fault ?? 'the PIN file cannot be read');
       return;
     }
     void this.pinWatch.isRefused(pin).then((isRefused) => {

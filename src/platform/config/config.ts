@@ -7,7 +7,6 @@ import { settingsCopy } from './settings-copy.js';
 import { SETTINGS } from './settings.js';
 import { readStreamDestinations, type StreamDestination } from './stream-destinations.js';
 import { tracesUrl, TRACE_SAMPLERS, type TracingSettings } from './tracing-settings.js';
-import { Logger } from '@nestjs/common';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -53,7 +52,7 @@ export class Config extends SettingReader {
   /** Lower case, without port; `*.` in front stands for every name below. */
   readonly allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
   readonly corsOrigins = this.list('SVC_CORS_ORIGINS');
-  readonly trustProxy = this.list('SVC_TRUST_PROXY');
+  readonly trustProxy = this.blocks('SVC_TRUST_PROXY');
   /** In lower case; undefined: client certificates are not looked at. */
   readonly clientCertHeader = this.certificateHeader();
   readonly clientCertChainHeader = this.chainHeader();
@@ -83,8 +82,8 @@ export class Config extends SettingReader {
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
   /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
-  readonly databaseCaFile = this.text('SVC_DATABASE_CA_FILE');
-  readonly redisCaFile = this.text('SVC_REDIS_CA_FILE');
+  readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
+  readonly redisCaFile = this.certificateFile('SVC_REDIS_CA_FILE');
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
@@ -118,13 +117,13 @@ export class Config extends SettingReader {
   readonly tsaAuthorities = this.authorities('SVC_TSA_AUTHORITIES');
   readonly tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
   readonly tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
-  readonly tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
+  readonly tsaNtpServers = this.places('SVC_TSA_NTP_SERVERS');
   /** Addresses and blocks in CIDR notation that need no credential for a timestamp. */
   readonly tsaAllow = this.blocks('SVC_TSA_ALLOW');
   readonly tsaOpenPerMinute = this.whole('SVC_TSA_OPEN_PER_MINUTE', 1, 1_000_000);
   /** Paths without leading and trailing slash. */
   readonly transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
-  readonly dnsServers = this.list('SVC_DNS_SERVERS');
+  readonly dnsServers = this.places('SVC_DNS_SERVERS', true);
   readonly allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
 
   private readonly knownAddresses = new Map<DatabaseSetting, KnownAddress>();
@@ -229,7 +228,11 @@ export class Config extends SettingReader {
 
   private redisAddress(): RedisAddress {
     const address = readRedisUrl(this.text('SVC_REDIS_URL'));
-    if (typeof address !== 'string') return address;
+    if (typeof address !== 'string') {
+      if (this.redisCaFile !== '' && !address.isEncrypted)
+        this.faults.push('SVC_REDIS_CA_FILE needs SVC_REDIS_URL=rediss://…: redis:// is not encrypted');
+      return address;
+    }
     this.faults.push(`SVC_REDIS_URL ${address}`);
     return readRedisUrl(SETTINGS.SVC_REDIS_URL.default) as RedisAddress;
   }
@@ -266,7 +269,7 @@ export class Config extends SettingReader {
   private certificateHeader(): string | undefined {
     const name = this.headerName('SVC_CLIENT_CERT_HEADER');
     if (name === undefined) return undefined;
-    if (this.blocks('SVC_TRUST_PROXY').length === 0)
+    if (this.trustProxy.length === 0)
       this.faults.push('SVC_CLIENT_CERT_HEADER needs SVC_TRUST_PROXY: nobody else is believed about certificates');
     return name;
   }
@@ -314,7 +317,10 @@ export class Config extends SettingReader {
 
   /** A misspelt setting would silently do nothing. */
   private namesThatAreUnknown(): void {
-    for (const name of this.files.unknown) this.faults.push(`${name} is not a setting`);
+    for (const name of this.files.unknown) {
+      const hint = Object.hasOwn(SETTINGS, `${name}_FILE`) ? `; ${name}_FILE is: the path of a file` : '';
+      this.faults.push(`${name} is not a setting${hint}`);
+    }
   }
 }
 
@@ -340,7 +346,7 @@ export function readPin(config: Config): string {
   try {
     return readFileSync(config.pkcs11PinFile, 'utf8').trim();
   } catch (cause) {
-    new Logger(Config.name).error(`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile}`);
-    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read (${(cause as NodeJS.ErrnoException).code})`]);
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile} (${code})`]);
   }
 }

@@ -35,6 +35,20 @@ describe('the address of the database', () => {
     expect(isLocal(address)).toBe(true);
   });
 
+  it.each([
+    'postgresql:///d?host=/run/postgresql&port=5433',
+    'postgresql://%2Frun%2Fpostgresql/d?port=5433',
+    'postgresql://%2Frun%2Fpostgresql:5433/d',
+  ])('may be a Unix socket of another port: %s', (text) => {
+    expect(read(text).hosts).toEqual([{ host: '/run/postgresql', port: 5433 }]);
+  });
+
+  it('may name the ports beside the hosts, one for all or one for each', () => {
+    const hostsOf = (query: string) => read(`postgres:///d?${query}`).hosts.map(({ host, port }) => `${host}:${port}`);
+    expect(hostsOf('host=db1,db2&port=5433')).toEqual(['db1:5433', 'db2:5433']);
+    expect(hostsOf('host=db1,db2&port=5433,5434')).toEqual(['db1:5433', 'db2:5434']);
+  });
+
   it('is encrypted with a verified certificate, or not at all', () => {
     const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
     expect(modes.map((mode) => read(`postgres://db/d?sslmode=${mode}`).isEncrypted)).toEqual([false, true, true, true]);

@@ -39,8 +39,8 @@ export function readDatabaseUrl(text: string): DatabaseAddress | string {
   if (match === null) return 'must be a URL that starts with postgres:// or postgresql://';
   const [, login = '', authority = '', path = '', query = ''] = match;
   const parameters = Object.fromEntries(new URLSearchParams(query));
-  const { sslmode = '', target_session_attrs: attributes = '', host = authority } = parameters;
-  const hosts = hostsIn(host);
+  const { sslmode = '', target_session_attrs: attributes = '' } = parameters;
+  const hosts = hostsIn({ host: authority, ...parameters });
   if (hosts === undefined) return 'must name hosts like db1.example.com:5432,db2.example.com';
   if (![...PLAIN, ...VERIFIED].includes(sslmode)) return 'must have sslmode=disable or sslmode=verify-full';
   if (![...ANY, ...WRITABLE].includes(attributes)) return 'must have target_session_attrs=any or read-write';
@@ -61,7 +61,7 @@ export function isLocal({ hosts }: DatabaseAddress): boolean {
   return hosts.every(({ host }) => host.startsWith('/') || isLoopback(host));
 }
 
-const OWN = new Set(['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'target_session_attrs', 'host']);
+const OWN = new Set(['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'target_session_attrs', 'host', 'port']);
 
 function filesIn({ sslrootcert, sslcert, sslkey }: Readonly<Record<string, string>>): DatabaseAddress['files'] {
   return {
@@ -71,18 +71,22 @@ function filesIn({ sslrootcert, sslcert, sslkey }: Readonly<Record<string, strin
   };
 }
 
-function socketIn(directory: string): DatabaseHost {
-  return { host: directory, port: DEFAULT_PORT };
-}
+/** The directory of a Unix socket: as it is in `host=`, percent-encoded before the path of the URL. */
+const SOCKET = /^(\/[^:]*|%2f[^:]*)(?::(\d{1,5}))?$/i;
 
-function hostIn(text: string): DatabaseHost | undefined {
-  const [, name = '', port = String(DEFAULT_PORT)] = HOST.exec(text) ?? [];
-  if (!HOST.test(text) || Number(port) > MAX_PORT) return undefined;
+function hostIn(text: string, usual: string): DatabaseHost | undefined {
+  const [, name = '', port = usual] = SOCKET.exec(text) ?? HOST.exec(text) ?? [];
+  const isOne = SOCKET.test(text) || HOST.test(text);
+  if (!isOne || !/^\d{1,5}$/.test(port) || Number(port) > MAX_PORT) return undefined;
+  if (SOCKET.test(text)) return { host: name.replaceAll(/%2f/gi, '/'), port: Number(port) };
   return { host: name === '' ? 'localhost' : name.replaceAll(/[[\]]/g, ''), port: Number(port) };
 }
 
-function hostsIn(list: string): DatabaseAddress['hosts'] | undefined {
-  const hosts = list.split(',').map((part) => (part.startsWith('/') ? socketIn(part) : hostIn(part)));
+/** `port`: of the hosts that name none, one for each or one for all (libpq). */
+function hostsIn({ host, port = '' }: { host: string; port?: string }): DatabaseAddress['hosts'] | undefined {
+  const ports = port.split(',');
+  const usual = (index: number) => (ports[index] ?? ports[0] ?? '') || String(DEFAULT_PORT);
+  const hosts = host.split(',').map((part, index) => hostIn(part, usual(index)));
   const [first, ...others] = hosts;
   if (first === undefined || hosts.includes(undefined)) return undefined;
   return [first, ...(others as DatabaseHost[])];

@@ -24,8 +24,8 @@ describe('a setting in a file', () => {
   });
 
   it('may be any setting', () => {
-    const faultsOf = (name: string) => new Config({ [`${name}_FILE`]: file('any', '') });
-    for (const name of Object.keys(SETTINGS)) expect(() => faultsOf(name)).not.toThrow();
+    const given = (name: string, value: string) => new Config({ [`${name}_FILE`]: file('any', `${value}\n`) });
+    for (const [name, { default: value }] of Object.entries(SETTINGS)) expect(() => given(name, value)).not.toThrow();
   });
 
   it('is refused where the file cannot be read, or the value is given twice', () => {
@@ -33,6 +33,12 @@ describe('a setting in a file', () => {
     expect(() => new Config({ SVC_REDIS_URL_FILE: missing })).toThrow(/SVC_REDIS_URL_FILE cannot be read.*ENOENT/);
     const twice = { SVC_SMTP_PASSWORD: 'one', SVC_SMTP_PASSWORD_FILE: file('two', 'two') };
     expect(() => new Config(twice)).toThrow('SVC_SMTP_PASSWORD and SVC_SMTP_PASSWORD_FILE are both given');
+  });
+
+  it('is refused when it is empty and a default would take its place: a secret that did not arrive', () => {
+    for (const name of ['SVC_JWT_SECRET', 'SVC_DATABASE_URL', 'SVC_REDIS_URL'])
+      expect(() => new Config({ [`${name}_FILE`]: file('empty', '\n') })).toThrow(`${name}_FILE is empty`);
+    expect(() => new Config({ SVC_JWT_SECRET_PREVIOUS_FILE: file('empty', '\n') })).not.toThrow();
   });
 
   it('of a password is read again at each use, and a file that is gone leaves the last value', () => {

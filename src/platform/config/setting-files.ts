@@ -54,7 +54,11 @@ export class SettingFiles {
       this.faults.push(`${name} and ${variable} are both given; leave one out`);
     try {
       this.paths.set(name, path);
-      this.contents.set(name, contentOf(path));
+      const content = contentOf(path);
+      this.contents.set(name, content);
+      // The default would take its place without a word: a database or a secret that nobody chose.
+      if (content === '' && SETTINGS[name].default !== '')
+        this.faults.push(`${variable} is empty: ${path}; write the value into it, or leave it out for the default`);
     } catch (error) {
       this.faults.push(`${variable} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})`);
     }

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { isAddressBlock } from '../../formats/addresses/address.js';
+import { readHostAndPort } from '../../formats/addresses/host-port.js';
 import { type Environment, SettingFiles } from './setting-files.js';
 import { readPairs } from './tracing-settings.js';
 import { isMountPath, SETTINGS, type SettingName } from './settings.js';
@@ -83,6 +86,35 @@ export abstract class SettingReader {
     const wrong = values.filter((value) => !isAddressBlock(value));
     if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
     return values;
+  }
+
+  /** Hosts with or without a port; `addressesOnly` for those that names are asked of. */
+  protected places(name: SettingName, addressesOnly = false): string[] {
+    const values = this.list(name);
+    const isPlace = (value: string) => {
+      const place = readHostAndPort(value, 1);
+      return place !== undefined && (!addressesOnly || isIP(place.host) !== 0);
+    };
+    const wrong = values.find((value) => !isPlace(value));
+    const what = addressesOnly ? 'addresses' : 'hosts';
+    if (wrong !== undefined)
+      this.faults.push(
+        `${name} must be ${what}, each with or without :port, an IPv6 address in brackets; not "${wrong}"`,
+      );
+    return values;
+  }
+
+  /** The path of a PEM file with certificates; empty when there is none. A file without any would be taken for one that certifies nobody. */
+  protected certificateFile(name: SettingName): string {
+    const path = this.text(name);
+    if (path === '') return path;
+    try {
+      if (!readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----'))
+        this.faults.push(`${name} has no certificate in PEM (-----BEGIN CERTIFICATE-----): ${path}`);
+    } catch (error) {
+      this.faults.push(`${name} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})`);
+    }
+    return path;
   }
 
   protected mounts(name: SettingName): string[] {

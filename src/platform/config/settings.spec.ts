@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -48,5 +49,44 @@ describe('standbys to read from', () => {
     expect(() => configOf('db2/d')).toThrow('SVC_DATABASE_READ_URL must be a URL that starts with postgres://');
     const prod = { SVC_PROFILE: 'prod', SVC_JWT_SECRET: 'x'.repeat(40) };
     expect(() => configOf('postgres://u@db2/d', prod)).toThrow('SVC_DATABASE_READ_URL leads to another machine');
+  });
+});
+
+describe('a setting of the wrong form is refused by its name, before anything stumbles over it', () => {
+  it.each([
+    ['SVC_TRUST_PROXY', 'true'],
+    ['SVC_TRUST_PROXY', '10.0.0.0/8,proxy.internal'],
+    ['SVC_DNS_SERVERS', 'dns.example.com'],
+    ['SVC_DNS_SERVERS', '192.0.2.1:99999'],
+    ['SVC_TSA_NTP_SERVERS', 'http://ntp.example.com'],
+    ['SVC_TSA_NTP_SERVERS', 'ntp.example.com,2001:db8::1:ntp'],
+    ['SVC_DATABASE_CA_FILE', '/no/such/file.pem'],
+  ])('%s=%s', (name, value) => {
+    expect(() => new Config({ [name]: value })).toThrow(`${name} `);
+  });
+
+  it('and others are not', () => {
+    const given = {
+      SVC_TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32, 192.0.2.7',
+      SVC_DNS_SERVERS: '192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353',
+      SVC_TSA_NTP_SERVERS: 'ntp.example.com, ntp.example.com:1123, 2001:db8::1, [2001:db8::1]:1123',
+    };
+    expect(() => new Config(given)).not.toThrow();
+  });
+
+  it('SVC_PKCS11_PIN says where the PIN belongs', () => {
+    expect(() => new Config({ SVC_PKCS11_PIN: '123456' })).toThrow('SVC_PKCS11_PIN_FILE is: the path of a file');
+  });
+
+  it('certificates of Redis without TLS to it: nothing would be encrypted', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sealwright-ca-'));
+    const SVC_REDIS_CA_FILE = join(directory, 'ca.pem');
+    writeFileSync(SVC_REDIS_CA_FILE, '-----BEGIN CERTIFICATE-----\n');
+    const configOf = (SVC_REDIS_URL: string) => new Config({ SVC_REDIS_CA_FILE, SVC_REDIS_URL });
+    expect(() => configOf('redis://cache.example.com')).toThrow('SVC_REDIS_CA_FILE needs SVC_REDIS_URL=rediss://');
+    expect(() => configOf('rediss://cache.example.com')).not.toThrow();
+    writeFileSync(SVC_REDIS_CA_FILE, 'nothing');
+    expect(() => configOf('rediss://cache.example.com')).toThrow('SVC_REDIS_CA_FILE has no certificate in PEM');
+    rmSync(directory, { recursive: true });
   });
 });

@@ -187,7 +187,8 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
     password: config.databasePassword === '' ? password : config.databasePassword,
     ssl: isVerified && {
       rejectUnauthorized: true,
-      servername: host,
+      // Node.js compares the certificate with it; the driver sends it to the server when it is a name (RFC 6066 allows no address).
+      host,
       ...(ca === '' ? {} : { ca: readFileSync(ca, 'utf8') }),
       ...(cert === undefined ? {} : { cert: readFileSync(cert, 'utf8') }),
       ...(key === undefined ? {} : { key: readFileSync(key, 'utf8') }),
@@ -195,11 +196,25 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
   };
 }
 
+/**
+ * What a role or a database may have set otherwise (`ALTER ROLE … SET`), and what would change what statements mean or how the driver reads their answers:
+ * dates that it cannot read are null, floats lose digits, days begin elsewhere, transactions fail that succeed as a rule.
+ */
+const OWN_SETTINGS = [
+  "datestyle = 'ISO, MDY'",
+  "intervalstyle = 'postgres'",
+  "timezone = 'UTC'",
+  "bytea_output = 'hex'",
+  'extra_float_digits = 1',
+  'standard_conforming_strings = on',
+  "default_transaction_isolation = 'read committed'",
+].map((setting) => `SET ${setting}`);
+
 /** A commit counts once it is on disk; a peer that is gone is noticed within ten seconds. */
 function sessionSettings(limits: ClientConfig): string {
   const given = SESSION_LIMITS.flatMap((name) => {
     const value = limits[name];
     return typeof value === 'number' ? [`SET ${name} = ${Math.trunc(value)}`] : [];
   });
-  return [...given, 'SET tcp_user_timeout = 10000', 'SET synchronous_commit = on'].join('; ');
+  return [...OWN_SETTINGS, ...given, 'SET tcp_user_timeout = 10000', 'SET synchronous_commit = on'].join('; ');
 }

@@ -54,6 +54,18 @@ describe('an error of the database', () => {
     expect(operatorsWords(serverSays(state))).toContain('as the server puts it');
   });
 
+  it.each([
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CERT_HAS_EXPIRED',
+  ])('%s names the setting of the authorities', (code) => {
+    const error = Object.assign(new Error('as Node.js puts it'), { code });
+    expect(operatorsWords(error)).toMatch(
+      /^its certificate is not accepted \(SVC_DATABASE_CA_FILE.*as Node.js puts it$/,
+    );
+  });
+
   it('is logged with its words where documents are read, and of any other error only the name is', () => {
     expect(causeOf(serverSays('53100'))).toContain('its disk is full');
     expect(causeOf(new SyntaxError('a secret of the document'))).toBe('SyntaxError');

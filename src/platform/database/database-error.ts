@@ -81,10 +81,16 @@ const MEANING: Readonly<Record<string, string>> = {
   '42P01': 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
 };
 
+/** Codes of OpenSSL and Node.js for a certificate that does not verify, is over, or is of another name. */
+const CERTIFICATE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/;
+
 /** One line for the operator about an error of the database: what it means here, and the server's own words. */
 export function operatorsWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const state = sqlState(error) ?? '';
+  const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (CERTIFICATE.test(code))
+    return `its certificate is not accepted (SVC_DATABASE_CA_FILE, SVC_DATABASE_URL); ${said}`;
   const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
   return meaning === undefined ? said : `${meaning}; it says: ${said}`;
 }

@@ -147,6 +147,7 @@ export class Heartbeat implements BeforeApplicationShutdown {
         this.compareClocks(look, performance.now() - asked);
         this.compareSchema(look);
         if (look.standby) return 'it is a standby (in recovery), which takes no writes';
+        await this.instances.assertRoom(on);
         const began = performance.now();
         await this.instances.write(on, this.row);
         this.committedAt = performance.now();

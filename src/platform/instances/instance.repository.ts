@@ -76,6 +76,14 @@ export class InstanceRepository {
     return { now, standby, epoch: minReader === null || minWriter === null ? undefined : { minReader, minWriter } };
   }
 
+  /**
+   * Rejects when the disk of the database has no room for a new file. A row that is written again needs none, and goes on being committed while
+   * everything that has to grow is refused. The snapshot is a file for as long as the statement; nothing is left of it.
+   */
+  async assertRoom(on: EntityManager): Promise<void> {
+    await on.query('SELECT pg_export_snapshot()');
+  }
+
   /** Commits that the process is alive now. */
   async write(on: EntityManager, row: Omit<InstanceRow, 'seenAt'>): Promise<void> {
     await on.query(

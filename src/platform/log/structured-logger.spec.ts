@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Config } from '../config/config.js';
-import { RepeatedWarnings, StructuredLogger } from './structured-logger.js';
+import { CommandLogger, RepeatedWarnings, StructuredLogger } from './structured-logger.js';
 
 const SECRET = 'sw_0123456789ab_ABCDEFGHIJKLMNOPQRSTUV';
 const FORGED = `refused: ${SECRET}\r\n[Nest] 1  - LOG [Http] all is well\u001b[2K\u2028`;
@@ -35,6 +35,19 @@ describe('a log for people', () => {
     expect(printed).not.toContain(SECRET);
     expect(printed).not.toContain('\u001b[2K');
   });
+});
+
+it('of a command leaves its standard output to what was asked for', () => {
+  const logger = new CommandLogger(new Config({ SVC_LOG_LEVEL: 'debug' }));
+  for (const level of ['debug', 'log', 'warn', 'error', 'fatal'] as const) logger[level](`said by ${level}`, 'Part');
+  expect(printed.match(/said by \w+/g)).toHaveLength(5);
+  expect(process.stdout.write).not.toHaveBeenCalled();
+});
+
+it('has no colours where it is read by programs: a file, a pipe, a journal', () => {
+  loggerOf('dev').warn('plainly');
+  expect(process.stdout.isTTY).not.toBe(true);
+  expect(printed).not.toContain('\u001b[');
 });
 
 describe('a log of JSON lines', () => {

@@ -1,4 +1,5 @@
 import { ConsoleLogger } from '@nestjs/common';
+import { isatty } from 'node:tty';
 import type { Config, LogLevel } from '../config/config.js';
 
 const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]> = {
@@ -54,7 +55,8 @@ export class StructuredLogger extends ConsoleLogger {
   constructor(config: Config) {
     super({
       json: config.isProd,
-      colors: !config.isProd && process.stdout.isTTY,
+      // Said where it is a file as well: Nest takes what is not said for a terminal.
+      colors: !config.isProd && isatty(process.stdout.fd),
       logLevels: LEVELS[config.logLevel],
       flattenParams: true,
     });
@@ -91,6 +93,14 @@ export class StructuredLogger extends ConsoleLogger {
   protected override stringifyReplacer(key: string, value: unknown): unknown {
     const shown = super.stringifyReplacer(key, value);
     return typeof shown === 'string' ? redacted(shown) : shown;
+  }
+}
+
+/** Of a command: its standard output is what it was asked for, and programs read it. */
+export class CommandLogger extends StructuredLogger {
+  protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
+    const [messages, context, level, , ...rest] = args;
+    super.printMessages(messages, context, level, 'stderr', ...rest);
   }
 }
 

@@ -23,6 +23,8 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly key: string;
   /** What is wrong; an empty text while nothing is, undefined before the first look. */
   private fault: string | undefined;
+  /** Why there is no connection: what is asked over none says only that there is none. */
+  private refusal: unknown;
   private policy = 'noeviction';
 
   constructor(
@@ -38,8 +40,11 @@ export class QueueHealth implements OnApplicationShutdown {
       maxRetriesPerRequest: 0,
       retryStrategy: () => 500,
     });
-    this.redis.on('error', () => undefined);
-    this.redis.on('ready', () => void this.readPolicy());
+    this.redis.on('error', (error: unknown) => (this.refusal = error));
+    this.redis.on('ready', () => {
+      this.refusal = undefined;
+      void this.readPolicy();
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.known = promise;
     const look = () => void this.looks.run(() => this.look()).then(resolve);
@@ -65,7 +70,10 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 
   private async look(): Promise<void> {
-    const fault = await this.redis.set(this.key, '1', 'PX', KEY_LIFE_MS).then(() => '', faultOf);
+    const fault = await this.redis.set(this.key, '1', 'PX', KEY_LIFE_MS).then(
+      () => '',
+      (error: unknown) => faultOf(error, this.refusal),
+    );
     if (fault !== this.fault) {
       if (fault === '') this.logger.log('Redis answers');
       else this.logger.warn(`${fault}: background work goes on by polling PostgreSQL`);
@@ -82,9 +90,13 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 }
 
-/** What Redis refuses it says itself: OOM when it is full, READONLY when it is a replica, NOAUTH. */
-function faultOf(error: unknown): string {
-  const said = error instanceof ReplyError ? (error as Error).message : '';
+/** What Redis refuses it says itself: OOM when it is full, READONLY when it is a replica, WRONGPASS and NOAUTH. */
+function faultOf(error: unknown, refusal: unknown): string {
+  const isAnswer = error instanceof ReplyError || refusal instanceof ReplyError;
+  const said = isAnswer ? ((error instanceof ReplyError ? error : refusal) as Error).message : '';
+  if (/^(?:WRONGPASS|NOAUTH|NOPERM)/.test(said))
+    return `Redis refuses the user or the password of SVC_REDIS_URL (${said})`;
+  if (!isAnswer && refusal instanceof Error) return `Redis does not answer (${refusal.message})`;
   if (said.startsWith('OOM')) return `Redis is full and takes no writes (${said})`;
   return said === '' ? 'Redis does not answer' : `Redis takes no writes (${said})`;
 }

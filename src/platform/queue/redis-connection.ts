@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { Config } from '../config/config.js';
 
 type RedisClass = new (options: RedisOptions) => Redis;
@@ -8,7 +9,7 @@ type RedisClass = new (options: RedisOptions) => Redis;
 export function newRedis(config: Config, options: RedisOptions, Connection: RedisClass = Redis): Redis {
   const { hosts, master, isEncrypted, user, password, sentinelPassword, database } = config.redis;
   const [{ host, port }] = hosts;
-  const tls = isEncrypted ? { servername: host, ...authorities(config) } : undefined;
+  const tls = isEncrypted ? { ...(isIP(host) === 0 ? { servername: host } : {}), ...authorities(config) } : undefined;
   const login = { ...(user === '' ? {} : { username: user }), ...(password === '' ? {} : { password }) };
   const sentinels = {
     sentinels: hosts.map((sentinel) => ({ ...sentinel })),

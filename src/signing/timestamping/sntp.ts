@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
 
 /** Seconds between the epochs of NTP (1900) and Unix (1970). */
 const EPOCHS_APART = 2_208_988_800;
@@ -15,13 +18,21 @@ const DEFAULT_PORT = 123;
  * in place of our time, so that an answer to something else is not taken for one. Rejects on silence and on a server that
  * is not synchronized.
  *
- * @param server host, or host:port
+ * @param server host, or host:port; an IPv6 address with a port stands in brackets
  */
 export async function clockOffset(server: string, timeoutMs = 2000): Promise<number> {
-  const [host = '', port] = server.split(':');
-  const socket = createSocket('udp4');
+  const place = readHostAndPort(server, DEFAULT_PORT);
+  if (place === undefined) throw new Error(`${server} is no time server: it must be host or host:port`);
+  const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
+    throw new Error(`${server} did not answer`);
+  });
+  const { address, family } = await Promise.race([lookup(place.host), late]);
+  return ask(server, createSocket(family === 6 ? 'udp6' : 'udp4'), { host: address, port: place.port }, late);
+}
+
+/** Asks over a socket of its own, which is closed then. */
+async function ask(server: string, socket: Socket, { host, port }: HostAndPort, late: Promise<never>): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const timer = setTimeout(() => reject(new Error(`${server} did not answer`)), timeoutMs);
   const request = Buffer.alloc(PACKET_BYTES);
   request[0] = VERSION_4_CLIENT;
   const cookie = randomBytes(8);
@@ -36,14 +47,15 @@ export async function clockOffset(server: string, timeoutMs = 2000): Promise<num
       reject(new Error(`${server} is not synchronized`));
     resolve((timeAt(answer, 32) - sent + (timeAt(answer, 40) - received)) / 2);
   });
-  socket.send(request, port === undefined ? DEFAULT_PORT : Number(port), host, (error) => {
-    if (error !== null) reject(error);
-    sent = Date.now();
-  });
-  return promise.finally(() => {
-    clearTimeout(timer);
+  try {
+    socket.send(request, port, host, (error) => {
+      if (error !== null) reject(error);
+      sent = Date.now();
+    });
+    return await Promise.race([promise, late]);
+  } finally {
     socket.close();
-  });
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { forwardedAddresses } from '../../../formats/addresses/host-port.js';
 import { Config } from '../../config/config.js';
 import { Metrics } from '../../metrics/metrics.js';
 import { rememberRoutes, TolerantPath } from './paths.js';
@@ -66,6 +67,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
+  if (config.trustProxy.length > 0) readForwardedAddresses(server);
   traceRequests(server);
   secure(server, config);
   observe(server, app.get(Metrics));
@@ -81,6 +83,16 @@ export function configureHttp(app: NestFastifyApplication): void {
   app.useGlobalInterceptors(new NextLinkInterceptor(), new ReauthorizationInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
+}
+
+/** Before anything asks for the address of the caller: what a trusted proxy wrote becomes addresses alone, without ports. */
+function readForwardedAddresses(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
+    const said = headers['x-forwarded-for'];
+    if (said !== undefined) headers['x-forwarded-for'] = forwardedAddresses([said].flat().join(',')).join(', ');
+    done();
+  });
 }
 
 function requestId(request: { headers: IncomingMessage['headers'] }): string {

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const MAIN = join(import.meta.dirname, '../../dist/main.js');
+/** As root the namespace is made at once, as anybody else within one where the account is root. */
+const NEW_PIDS = [
+  '--pid',
+  '--fork',
+  '--kill-child',
+  ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
+];
+const NO_DATABASE = { SVC_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+interface Process {
+  readonly child: ChildProcess;
+  /** Its whole output. */
+  said(): string;
+}
+
+async function begin(
+  command: string,
+  args: string[],
+  settings: Record<string, string>,
+  says: string,
+): Promise<Process> {
+  const child = spawn(command, args, { env: { ...process.env, ...stage.settings, ...settings } });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await until(`it says: ${says}`, 60, async () => said.includes(says));
+  return { child, said: () => said };
+}
+
+/** The first process of a namespace of its own, as in a container. */
+async function first(settings: Record<string, string>, says: string) {
+  const { child, said } = await begin('unshare', [...NEW_PIDS, process.execPath, MAIN], settings, says);
+  const pid = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
+  return { child, said, stop: () => process.kill(pid, 'SIGTERM') };
+}
+
+describe.skipIf(process.platform !== 'linux')(
+  'the first process of a container, to which no signal is sent that it does not handle',
+  () => {
+    it.each([
+      ['at work', {}, 'listening on'],
+      ['that waits for its database', NO_DATABASE, 'Unable to connect to the database'],
+    ])('%s ends by itself when it is told to stop, and with 0', async (_, settings, says) => {
+      const { child, said, stop } = await first({ ...settings, SVC_STOP_SECONDS: '20' }, says);
+      stop();
+      const [code] = await once(child, 'exit');
+      expect([code, said()]).toEqual([0, expect.stringContaining('told to stop by SIGTERM')]);
+      expect(said()).not.toMatch(/FATAL|not ended/);
+    });
+  },
+);
+
+it('SIGHUP stops as SIGTERM does: nobody is missed then', async () => {
+  const service = await stage.start({ role: 'api' });
+  expect(await service.kill('SIGHUP')).toBe('SIGHUP');
+  expect(service.log()).toContain('told to stop by SIGHUP: what is in hand is finished first');
+  expect(await stage.sql('SELECT 1 FROM service_instance')).toEqual([]);
+});
+
+it('a process that waits for its database ends at once', async () => {
+  const { child } = await begin(process.execPath, [MAIN], NO_DATABASE, 'Unable to connect to the database');
+  child.kill('SIGTERM');
+  const [, signal] = await once(child, 'exit');
+  expect(signal).toBe('SIGTERM');
+});
+
+it('an address that is taken is named with the settings to correct', async () => {
+  const service = await stage.start({ role: 'api' });
+  const { port } = new URL(service.url);
+  const taken = await stage.start({ role: 'api', settings: { SVC_PORT: port } }).catch(String);
+  expect(taken).toContain('another process listens there; correct SVC_HOST and SVC_PORT');
+});
