@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { build } from './build.mjs';
 import { checkConsoleTypes } from './console.mjs';
+import { findDeprecations } from './deprecations.mjs';
 import { Failure } from './failure.mjs';
 import { findIssued } from './issued-secrets.mjs';
 import { bin } from './project.mjs';
@@ -59,6 +60,24 @@ const secrets = {
       if (found.length > 0)
         throw new Failure('Issued secrets are in the open', 'Find out which code wrote them.', places);
       if (count === 0) throw new Failure('No test noted a secret', 'Run it after the tests of the service: npm test');
+      return { passed: 1, failed: 0, skipped: [] };
+    }),
+};
+
+/** After the tests: no process has called what the next version of Node.js or of a package does not have. */
+const deprecations = {
+  title: 'deprecated calls in logs',
+  needsStores: true,
+  run: ({ env }) =>
+    step('deprecated calls in logs', () => {
+      const { logs, found } = findDeprecations(env.SW_TEST_EVIDENCE ?? '');
+      if (found.length > 0)
+        throw new Failure(
+          `${found.length} deprecated calls`,
+          'NODE_OPTIONS=--trace-deprecation says where they are.',
+          found.join('\n'),
+        );
+      if (logs === 0) throw new Failure('No test noted a log', 'Run it after the tests of the service: npm test');
       return { passed: 1, failed: 0, skipped: [] };
     }),
 };
@@ -124,6 +143,7 @@ export const CHECKS = {
   service: tests('service'),
   long: tests('long'),
   secrets,
+  deprecations,
   plans,
 };
 

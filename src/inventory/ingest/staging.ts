@@ -86,13 +86,16 @@ export class Staging {
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
+    const copied = Promise.allSettled([places, edges]);
+    // The edges begin then, and the next query waits behind them: of a third one that waits the driver warns.
+    await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {
       known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
       return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
     });
     // All have ended before an error of one is reported: what comes next on the connection ends the transaction.
-    await Promise.allSettled([places, edges, assets]);
+    await Promise.allSettled([copied, assets]);
     await Promise.all([places, edges]);
     const created = await assets;
     const there = all.filter(({ id }) => known.has(id));
