@@ -165,13 +165,14 @@ function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date
   }
 }
 
+/** @param code why nothing was signed; undefined for a signature that came too late */
 function late(id: string, code?: string): Problem {
-  return new Problem(
-    'unavailable',
-    code ?? 'signing.late',
-    `The HSM did not sign in time. The request is kept and tried again: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`,
-    { retryAfter: 2, instance: `${PATH}/${id}` },
-  );
+  const why = code === undefined ? 'The signature was made too late to count.' : 'Nothing is signed yet.';
+  const next = `The request is kept and tried again: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
+  return new Problem('unavailable', code ?? 'signing.late', `${why} ${next}`, {
+    retryAfter: 2,
+    instance: `${PATH}/${id}`,
+  });
 }
 
 function failure(id: string, code: string, detail: string): Problem {
