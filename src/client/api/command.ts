@@ -33,3 +33,8 @@ export function text(options: OptionValues, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
+
+/** A word as a POSIX shell reads it back, whatever is in it. */
+export function shellWord(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ApiClient } from '../api/api-client.js';
-import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { type ClientCommand, type Invocation, shellWord, text } from '../api/command.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
-import { shellWord } from '../api/shell-word.js';
 import { p11KitAddress } from '../agent/exec/tool-environment.js';
 import { serveProgram } from '../agent/pkcs11/connection.js';
 import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';

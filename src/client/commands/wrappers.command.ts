@@ -1,6 +1,5 @@
-import type { ClientCommand } from '../api/command.js';
+import { type ClientCommand, shellWord } from '../api/command.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
-import { shellWord } from '../api/shell-word.js';
 import { WRAPPER_MARK } from '../gpg/real-gpg.js';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

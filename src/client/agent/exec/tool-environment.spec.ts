@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shellWord } from '../../api/shell-word.js';
+import { shellWord } from '../../api/command.js';
 import { p11KitAddress } from './tool-environment.js';
 
 describe('the address of a socket', () => {
