@@ -2,6 +2,7 @@ import {
   CopyRows,
   LENGTH_BYTES,
   bufferBehind,
+  endOfRow,
   type RowBytes,
   rowsIn,
   uuidField,
@@ -335,5 +336,5 @@ export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id:
 /** Changes the id of an asset in its rows. */
 export function renameRows({ bytes, start, end, placesEnd }: AssetRow, id: string): void {
   writeUuid(bytes, id, start + ASSET_ID_AT);
-  for (const row of rowsIn({ bytes, start: end, end: placesEnd })) writeUuid(bytes, id, row.start + ASSET_ID_AT);
+  for (let place = end; place < placesEnd; place = endOfRow(bytes, place)) writeUuid(bytes, id, place + ASSET_ID_AT);
 }

@@ -165,12 +165,18 @@ export function bufferBehind(taken: Buffer, capacity: number): Buffer[] {
 /** Splits consecutive rows. */
 export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
   for (let row = start; row < end;) {
-    let at = row + 2;
-    for (let fields = bytes.readInt16BE(row); fields > 0; fields -= 1)
-      at += LENGTH_BYTES + Math.max(bytes.readInt32BE(at), 0);
-    yield { bytes, start: row, end: at };
-    row = at;
+    const next = endOfRow(bytes, row);
+    yield { bytes, start: row, end: next };
+    row = next;
   }
+}
+
+/** Where the row ends that begins at `start`. */
+export function endOfRow(bytes: Buffer, start: number): number {
+  let at = start + 2;
+  for (let fields = bytes.readInt16BE(start); fields > 0; fields -= 1)
+    at += LENGTH_BYTES + Math.max(bytes.readInt32BE(at), 0);
+  return at;
 }
 
 /** A UUID as an encoded field. */
