@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { grepEvidence } from './evidence-grep.mjs';
 
 /** As Node.js writes it to standard error, once in a process. */
 const WARNING = '^\\(node:[0-9]+\\).* DeprecationWarning: .*';
@@ -12,9 +12,6 @@ const WARNING = '^\\(node:[0-9]+\\).* DeprecationWarning: .*';
 export function findDeprecations(directory) {
   const logs = readdirSync(directory).filter((name) => name.startsWith('log-'));
   if (logs.length === 0) return { logs: 0, found: [] };
-  const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 28 };
-  const { status, stdout, stderr } = spawnSync('grep', ['-ahoE', WARNING, '--', ...logs], options);
-  if (status !== 0 && status !== 1) throw new Error(`grep failed (${status}): ${stderr}`);
-  const lines = stdout.split('\n').filter((line) => line !== '');
+  const lines = grepEvidence(directory, ['-ahoE', WARNING, '--', ...logs]);
   return { logs: logs.length, found: [...new Set(lines.map((line) => line.replace(/^\(node:\d+\) /, '')))] };
 }

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { grepEvidence } from './evidence-grep.mjs';
 
 /** What tests note while they run, below the directory that SW_TEST_EVIDENCE names: secrets, logs and copies of databases. */
 const SECRETS = 'secrets';
@@ -27,11 +27,7 @@ export function findIssued(directory) {
 }
 
 function grep(patterns, directory, files) {
-  const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 28 };
-  const { status, stdout, stderr } = spawnSync('grep', ['-aFoH', '-f', patterns, '--', ...files], options);
-  if (status !== 0 && status !== 1) throw new Error(`grep failed (${status}): ${stderr}`);
-  const hits = new Set(stdout.split('\n').filter((line) => line !== ''));
-  return Array.from(hits, (hit) => {
+  return grepEvidence(directory, ['-aFoH', '-f', patterns, '--', ...files]).map((hit) => {
     const [file = '', ...rest] = hit.split(':');
     return { file, beginning: `${rest.join(':').slice(0, 12)}…` };
   });

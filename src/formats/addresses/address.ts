@@ -95,6 +95,11 @@ export function blockListOf(blocks: readonly string[]): BlockList {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
+/** The IPv4 address that is mapped into an IPv6 address (RFC 4291 section 2.5.5.2), as sockets for both show it; else the text as it is. */
+export function unmapped(address: string): string {
+  return MAPPED.exec(address)?.[1] ?? address;
+}
+
 /** The addresses that a credential may be used from. */
 export class AddressList {
   private readonly list: BlockList;
@@ -106,7 +111,7 @@ export class AddressList {
 
   /** An IPv4 address that arrives over an IPv6 socket is the IPv4 address. What is no address is not in the list. */
   includes(address: string): boolean {
-    const plain = MAPPED.exec(address)?.[1] ?? address;
+    const plain = unmapped(address);
     const family = isIP(plain);
     return family !== 0 && this.list.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   }

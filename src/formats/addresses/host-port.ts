@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { unmapped } from './address.js';
 
 /** Where something listens: a name or an address, and a port. */
 export interface HostAndPort {
@@ -9,8 +10,6 @@ export interface HostAndPort {
 
 const SHAPE = /^(?:\[([^[\]]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/;
 const MAX_PORT = 65_535;
-/** An IPv4 address as a socket for both families shows it (RFC 4291 section 2.5.5.2). */
-const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /** Reads `host`, `host:port`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:port`; undefined when the text is none of them. */
 export function readHostAndPort(text: string, usualPort: number): HostAndPort | undefined {
@@ -30,7 +29,7 @@ export function readHostAndPort(text: string, usualPort: number): HostAndPort | 
 export function forwardedAddresses(header: string): string[] {
   const known: string[] = [];
   for (const part of header.split(',').reverse()) {
-    const host = readHostAndPort(part.trim(), 1)?.host.replace(MAPPED, '') ?? '';
+    const host = unmapped(readHostAndPort(part.trim(), 1)?.host ?? '');
     if (isIP(host) === 0) break;
     known.unshift(host);
   }

@@ -1,4 +1,5 @@
 import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
+import { derHeader, MAX_HEADER_BYTES } from '../../formats/asn1/der-reader.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Draft } from '../model/document.js';
@@ -92,10 +93,17 @@ function damageOf(bytes: Buffer): string | undefined {
   return `begins as DER, a key store or a certificate, and ends too early: it says that it has ${length} octets, and ${bytes.length} have come`;
 }
 
+/** Of an element of less than 128 octets. */
+const SHORT_HEADER_BYTES = 2;
+
 /** Octets of a DER element with its head; undefined where it is shorter than any key, as a text may seem to be, or of no stated length. */
 function lengthStated(bytes: Buffer): number | undefined {
-  const octets = (bytes[1] ?? 0) - 0x80;
-  return octets < 1 || octets > 4 || bytes.length < 2 + octets ? undefined : 2 + octets + bytes.readUIntBE(2, octets);
+  try {
+    const { start, length } = derHeader(bytes.subarray(0, MAX_HEADER_BYTES));
+    return start === SHORT_HEADER_BYTES ? undefined : start + length;
+  } catch {
+    return undefined;
+  }
 }
 
 function damaged(detail: string): Problem {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isIPv6 } from 'node:net';
+import { unmapped } from '../../formats/addresses/address.js';
 import { truncate } from '../text/truncate.js';
 
 /** Origin of a call, for audit entries and log lines. */
@@ -21,7 +22,6 @@ function agentOf({ headers }: FastifyRequest): string | undefined {
   return agent === undefined ? undefined : truncate(agent, 200);
 }
 
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const GROUPS = 8;
 /** Four groups of 16 bits: one customer has a /64 at least (RFC 6177), and chooses freely among its addresses (RFC 8981). */
 const GROUPS_OF_NETWORK = 4;
@@ -31,7 +31,7 @@ const GROUPS_OF_NETWORK = 4;
  * Other texts are answered as they are.
  */
 export function networkOf(address: string): string {
-  const plain = MAPPED.exec(address)?.[1] ?? address.split('%')[0] ?? '';
+  const plain = unmapped(address).split('%')[0] ?? '';
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.split('::');
   const first = groupsOf(head);

@@ -92,11 +92,11 @@ export class QueueHealth implements OnApplicationShutdown {
 
 /** What Redis refuses it says itself: OOM when it is full, READONLY when it is a replica, WRONGPASS and NOAUTH. */
 function faultOf(error: unknown, refusal: unknown): string {
-  const isAnswer = error instanceof ReplyError || refusal instanceof ReplyError;
-  const said = isAnswer ? ((error instanceof ReplyError ? error : refusal) as Error).message : '';
+  const cause = error instanceof ReplyError ? error : refusal;
+  const said = cause instanceof ReplyError ? (cause as Error).message : '';
   if (/^(?:WRONGPASS|NOAUTH|NOPERM)/.test(said))
     return `Redis refuses the user or the password of SVC_REDIS_URL (${said})`;
-  if (!isAnswer && refusal instanceof Error) return `Redis does not answer (${refusal.message})`;
+  if (!(cause instanceof ReplyError) && cause instanceof Error) return `Redis does not answer (${cause.message})`;
   if (said.startsWith('OOM')) return `Redis is full and takes no writes (${said})`;
   return said === '' ? 'Redis does not answer' : `Redis takes no writes (${said})`;
 }

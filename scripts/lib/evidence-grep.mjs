@@ -1,0 +1,9 @@
+import { spawnSync } from 'node:child_process';
+
+/** The lines that grep prints, each once, of what tests have noted below `directory`; none when nothing matches. */
+export function grepEvidence(directory, args) {
+  const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 28 };
+  const { status, stdout, stderr } = spawnSync('grep', args, options);
+  if (status !== 0 && status !== 1) throw new Error(`grep failed (${status}): ${stderr}`);
+  return [...new Set(stdout.split('\n').filter((line) => line !== ''))];
+}
