@@ -13,13 +13,11 @@ const MAX_PORT = 65_535;
 
 /** Reads `host`, `host:port`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:port`; undefined when the text is none of them. */
 export function readHostAndPort(text: string, usualPort: number): HostAndPort | undefined {
-  if (isIPv6(text)) return { host: text, port: usualPort };
-  const [, bracketed, name, digits] = SHAPE.exec(text) ?? [];
+  const [, bracketed, name, digits] = isIPv6(text) ? [text, text] : (SHAPE.exec(text) ?? []);
   const host = bracketed ?? name;
   const port = digits === undefined ? usualPort : Number(digits);
-  if (host === undefined || (bracketed !== undefined && !isIPv6(bracketed)) || port < 1 || port > MAX_PORT)
-    return undefined;
-  return { host, port };
+  if (host === undefined || (bracketed !== undefined && !isIPv6(bracketed))) return undefined;
+  return port >= 1 && port <= MAX_PORT ? { host, port } : undefined;
 }
 
 /**

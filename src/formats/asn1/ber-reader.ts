@@ -29,6 +29,22 @@ export function withDefiniteLengths(bytes: Buffer): Buffer {
   }
 }
 
+/**
+ * The version that a SEQUENCE begins with, as PKCS #8, #12 and others do: an INTEGER of one octet; undefined for bytes that begin otherwise.
+ *
+ * @param head the first nine bytes, or more.
+ */
+export function leadingVersion(head: Buffer): number | undefined {
+  try {
+    const start = head[1] === INDEFINITE ? 2 : derHeader(head).start;
+    const version = derHeader(head.subarray(start));
+    const isVersion = head[0] === DER.sequence && version.tag === DER.integer && version.length === 1;
+    return isVersion ? head[start + version.start] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function pieceAt(bytes: Buffer, at: number, depth: number): Piece {
   if (bytes[at + 1] !== INDEFINITE) {
     const { start, length } = derHeader(bytes.subarray(at, at + MAX_HEADER_BYTES));

@@ -87,7 +87,8 @@ function only(bytes: Buffer): DerElement | undefined {
   return first.raw.length === bytes.length ? first : undefined;
 }
 
-function firstElement(bytes: Buffer): DerElement {
+/** The element that `bytes` begin with; others may follow. RangeError when they begin with none. */
+export function firstElement(bytes: Buffer): DerElement {
   const { tag, start, length } = derHeader(bytes);
   const end = start + length;
   if (end > bytes.length) throw new RangeError('a DER element is cut short');

@@ -3,7 +3,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Draft, DraftOccurrence, Rejection, Remark } from '../model/document.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
-import { derElements } from '../../formats/asn1/der-reader.js';
+import { firstElement } from '../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
 import { DerivationBudget } from './password-encryption.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -32,7 +32,7 @@ export class CredentialReading {
   /** Adds a certificate; OpenSSL may have appended its trust settings. */
   certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
     return this.item(() => {
-      const der = firstElement(bytes);
+      const der = firstOf(bytes);
       const certificate = readX509Certificate(der);
       this.issued.push({ ref: this.found.certificate(certificate, at), certificate, der });
       return certificate;
@@ -141,13 +141,13 @@ export function nothingHere(): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
-/** The first DER element; the bytes themselves when they are no DER, for the reader to refuse. */
-function firstElement(bytes: Buffer): Buffer {
-  const first = bytes[1] ?? 0;
-  const octets = first < 0x80 ? 0 : first & 0x7f;
-  if (octets > 4 || bytes.length < 2 + octets) return bytes;
-  const end = 2 + octets + (octets === 0 ? first : bytes.readUIntBE(2, octets));
-  return end < bytes.length ? (derElements(bytes.subarray(0, end))[0]?.raw ?? bytes) : bytes;
+/** The first DER element; the bytes themselves when they begin with none, for the reader to refuse. */
+function firstOf(bytes: Buffer): Buffer {
+  try {
+    return firstElement(bytes).raw;
+  } catch {
+    return bytes;
+  }
 }
 
 function isIssuedBy(der: Buffer, issuer: Buffer): boolean {

@@ -3,7 +3,7 @@ import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculia
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/errors/problem.js';
 import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
-import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
+import { leadingVersion, withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
@@ -51,8 +51,7 @@ export interface Pkcs12Store {
 
 /** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
 export function isPkcs12Store(bytes: Buffer): boolean {
-  const start = (bytes[1] ?? 0) < 0x80 ? 2 : 2 + ((bytes[1] ?? 0) & 0x7f);
-  return bytes[0] === 0x30 && bytes[start] === 2 && bytes[start + 1] === 1 && bytes[start + 2] === 3;
+  return leadingVersion(bytes) === 3;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { leadingVersion } from '../../formats/asn1/ber-reader.js';
 
 /** Takes the place of a secret. */
 export const WITHHELD = '[withheld]';
@@ -143,8 +144,6 @@ function publicHalf(text: string): KeyObject {
  */
 function isPrivateDer(base64: string): boolean {
   if (!base64.startsWith('M')) return false;
-  const der = Buffer.from(base64.slice(0, 16), 'base64');
-  const long = (der[1] ?? 0) & 0x80 ? (der[1] ?? 0) & 0x7f : 0;
-  const at = 2 + long;
-  return der[0] === 0x30 && der[at] === 2 && der[at + 1] === 1 && (der[at + 2] ?? 9) <= 1;
+  const version = leadingVersion(Buffer.from(base64.slice(0, 16), 'base64'));
+  return version === 0 || version === 1;
 }

@@ -49,6 +49,11 @@ describe('the address of the database', () => {
     expect(hostsOf('host=db1,db2&port=5433,5434')).toEqual(['db1:5433', 'db2:5434']);
   });
 
+  it('is this machine where it names none', () => {
+    expect(read('postgres:///d').hosts).toEqual([{ host: 'localhost', port: 5432 }]);
+    expect(read('postgres://:5433/d').hosts).toEqual([{ host: 'localhost', port: 5433 }]);
+  });
+
   it('is encrypted with a verified certificate, or not at all', () => {
     const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
     expect(modes.map((mode) => read(`postgres://db/d?sslmode=${mode}`).isEncrypted)).toEqual([false, true, true, true]);
@@ -63,6 +68,9 @@ describe('the address of the database', () => {
     ['mysql://db/d', 'must be a URL that starts with'],
     ['postgres://db:port/d', 'must name hosts like'],
     ['postgres://db:99999/d', 'must name hosts like'],
+    ['postgres://db:0/d', 'must name hosts like'],
+    ['postgres://db/d?port=none', 'must name hosts like'],
+    ['postgres://db:5432:5433/d', 'must name hosts like'],
     ['postgres://u:%zz@db/d', 'has a % that is not followed'],
     ['postgres://db/d?target_session_attrs=standby', 'must have target_session_attrs=any or read-write'],
   ])('is refused without being quoted: %s', (text, reason) => {

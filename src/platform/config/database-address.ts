@@ -1,17 +1,11 @@
 import { isLoopback } from '../../formats/addresses/address.js';
-
-interface DatabaseHost {
-  /** A name, an address, or the directory of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
-}
+import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
+import { percentDecoded, readUserInfo, type UserInfo } from './user-info.js';
 
 /** A connection URI of PostgreSQL (libpq, "Connection URIs"), read once. */
-export interface DatabaseAddress {
-  /** In the order in which they are tried. */
-  readonly hosts: readonly [DatabaseHost, ...DatabaseHost[]];
-  readonly user: string;
-  readonly password: string;
+export interface DatabaseAddress extends UserInfo {
+  /** In the order in which they are tried: each a name, an address, or the directory of a Unix socket. */
+  readonly hosts: readonly [HostAndPort, ...HostAndPort[]];
   readonly database: string;
   /** `target_session_attrs`: whether a server that takes no writes is passed over. */
   readonly isWritable: boolean;
@@ -24,9 +18,7 @@ export interface DatabaseAddress {
 }
 
 const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = 5432;
-const MAX_PORT = 65_535;
 const PLAIN = ['', 'disable'];
 /** `require` verifies too: a certificate that is not looked at protects from nobody who can answer in the server's place. */
 const VERIFIED = ['require', 'verify-ca', 'verify-full'];
@@ -44,10 +36,12 @@ export function readDatabaseUrl(text: string): DatabaseAddress | string {
   if (hosts === undefined) return 'must name hosts like db1.example.com:5432,db2.example.com';
   if (![...PLAIN, ...VERIFIED].includes(sslmode)) return 'must have sslmode=disable or sslmode=verify-full';
   if (![...ANY, ...WRITABLE].includes(attributes)) return 'must have target_session_attrs=any or read-write';
-  const person = personIn(login, path);
-  if (person === undefined) return 'has a % that is not followed by two hexadecimal digits';
+  const person = readUserInfo(login);
+  const database = percentDecoded(path);
+  if (person === undefined || database === undefined) return 'has a % that is not followed by two hexadecimal digits';
   return {
     ...person,
+    database,
     hosts,
     isWritable: WRITABLE.includes(attributes) || (hosts.length > 1 && attributes === ''),
     isEncrypted: VERIFIED.includes(sslmode),
@@ -72,35 +66,23 @@ function filesIn({ sslrootcert, sslcert, sslkey }: Readonly<Record<string, strin
 }
 
 /** The directory of a Unix socket: as it is in `host=`, percent-encoded before the path of the URL. */
-const SOCKET = /^(\/[^:]*|%2f[^:]*)(?::(\d{1,5}))?$/i;
+const SOCKET = /^(\/[^:]*|%2f[^:]*)(:\d{1,5})?$/i;
 
-function hostIn(text: string, usual: string): DatabaseHost | undefined {
-  const [, name = '', port = usual] = SOCKET.exec(text) ?? HOST.exec(text) ?? [];
-  const isOne = SOCKET.test(text) || HOST.test(text);
-  if (!isOne || !/^\d{1,5}$/.test(port) || Number(port) > MAX_PORT) return undefined;
-  if (SOCKET.test(text)) return { host: name.replaceAll(/%2f/gi, '/'), port: Number(port) };
-  return { host: name === '' ? 'localhost' : name.replaceAll(/[[\]]/g, ''), port: Number(port) };
+function hostIn(text: string, usualPort: number): HostAndPort | undefined {
+  const [, socket, port = ''] = SOCKET.exec(text) ?? [];
+  if (socket !== undefined) {
+    const place = readHostAndPort(`localhost${port}`, usualPort);
+    return place && { ...place, host: socket.replaceAll(/%2f/gi, '/') };
+  }
+  // Without a name it is this machine.
+  return readHostAndPort(text === '' || text.startsWith(':') ? `localhost${text}` : text, usualPort);
 }
 
 /** `port`: of the hosts that name none, one for each or one for all (libpq). */
 function hostsIn({ host, port = '' }: { host: string; port?: string }): DatabaseAddress['hosts'] | undefined {
-  const ports = port.split(',');
-  const usual = (index: number) => (ports[index] ?? ports[0] ?? '') || String(DEFAULT_PORT);
-  const hosts = host.split(',').map((part, index) => hostIn(part, usual(index)));
+  const ports = port.split(',').map((text) => (text === '' ? DEFAULT_PORT : /^\d+$/.test(text) ? Number(text) : NaN));
+  const hosts = host.split(',').map((part, index) => hostIn(part, ports[index] ?? ports[0] ?? DEFAULT_PORT));
   const [first, ...others] = hosts;
   if (first === undefined || hosts.includes(undefined)) return undefined;
-  return [first, ...(others as DatabaseHost[])];
-}
-
-function personIn(login: string, path: string): Pick<DatabaseAddress, 'user' | 'password' | 'database'> | undefined {
-  const [user = '', ...password] = login.split(':');
-  try {
-    return {
-      user: decodeURIComponent(user),
-      password: decodeURIComponent(password.join(':')),
-      database: decodeURIComponent(path),
-    };
-  } catch {
-    return undefined;
-  }
+  return [first, ...(others as HostAndPort[])];
 }

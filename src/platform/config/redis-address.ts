@@ -1,24 +1,20 @@
-interface RedisHost {
-  readonly host: string;
-  readonly port: number;
-}
+import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
+import { readUserInfo, type UserInfo } from './user-info.js';
 
 /** Where Redis is. */
-export interface RedisAddress {
+export interface RedisAddress extends UserInfo {
   /** One server, or the sentinels that know where the present master is. */
-  readonly hosts: readonly [RedisHost, ...RedisHost[]];
+  readonly hosts: readonly [HostAndPort, ...HostAndPort[]];
   /** Name of the master that the sentinels watch; undefined without sentinels. */
   readonly master: string | undefined;
   readonly isEncrypted: boolean;
-  readonly user: string;
-  readonly password: string;
   readonly sentinelPassword: string;
   readonly database: number;
 }
 
 const URL_SHAPE = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/;
-const [REDIS_PORT, SENTINEL_PORT, MAX_PORT] = [6379, 26_379, 65_535] as const;
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26_379;
 const EXPECTED =
   'must be redis://HOST:PORT, rediss:// for TLS, or redis+sentinel://HOST1:PORT,HOST2:PORT/MASTER (rediss+sentinel:// for TLS)';
 
@@ -29,17 +25,17 @@ export function readRedisUrl(text: string): RedisAddress | string {
   const [, scheme, sentinel, login = '', authority = '', path = '', query = ''] = match;
   const hosts = hostsIn(authority, sentinel !== undefined);
   const place = placeIn(path, sentinel !== undefined);
-  const person = personIn(login);
+  const person = readUserInfo(login);
   if (hosts === undefined || place === undefined || person === undefined) return EXPECTED;
   const sentinelPassword = new URLSearchParams(query).get('sentinelPassword') ?? '';
   return { hosts, ...place, ...person, isEncrypted: scheme === 'rediss', sentinelPassword };
 }
 
 function hostsIn(authority: string, isSentinel: boolean): RedisAddress['hosts'] | undefined {
-  const hosts = authority.split(',').map((part) => hostIn(part, isSentinel ? SENTINEL_PORT : REDIS_PORT));
+  const hosts = authority.split(',').map((part) => readHostAndPort(part, isSentinel ? SENTINEL_PORT : REDIS_PORT));
   const [first, ...others] = hosts;
   if (first === undefined || hosts.includes(undefined) || (!isSentinel && others.length > 0)) return undefined;
-  return [first, ...(others as RedisHost[])];
+  return [first, ...(others as HostAndPort[])];
 }
 
 /** `MASTER/DB` of sentinels, `DB` of a server. */
@@ -49,19 +45,4 @@ function placeIn(path: string, isSentinel: boolean): Pick<RedisAddress, 'master'
   const database = parts.shift() ?? '';
   if (master === '' || parts.length > 0 || !/^\d{0,4}$/.test(database)) return undefined;
   return { master, database: Number(database) };
-}
-
-function personIn(login: string): Pick<RedisAddress, 'user' | 'password'> | undefined {
-  const [user = '', ...password] = login.split(':');
-  try {
-    return { user: decodeURIComponent(user), password: decodeURIComponent(password.join(':')) };
-  } catch {
-    return undefined;
-  }
-}
-
-function hostIn(text: string, usual: number): RedisHost | undefined {
-  const [, name, port = String(usual)] = HOST.exec(text) ?? [];
-  if (name === undefined || Number(port) > MAX_PORT) return undefined;
-  return { host: name.replaceAll(/[[\]]/g, ''), port: Number(port) };
 }

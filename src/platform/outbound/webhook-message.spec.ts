@@ -83,7 +83,7 @@ it.each(['slack', 'teams'] as const)(
   '%s is sent no controls and nothing that turns the direction of text round',
   (format) => {
     const title = 'db1\r\n\u0007is\u0000 \u202efine';
-    const facts = [{ name: 'Wh\u001b[31my', value: 'first\n\u2066second\u2028third' }];
+    const facts = [{ name: 'Wh\u001b[31my', value: 'first\r\n\u2066second\u2028third' }];
     const body = webhookBody({ ...message('x'), title, facts }, format);
     const shown = JSON.stringify(JSON.parse(body));
     expect(shown).not.toMatch(/\\u00|\\r|[\u2028\u202e\u2066]/);

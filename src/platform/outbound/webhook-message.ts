@@ -1,4 +1,4 @@
-import { shorten } from '../text/truncate.js';
+import { shorten, withoutControls } from '../text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
 
 /** A message about an event, for programs and for people. */
@@ -53,14 +53,11 @@ const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = {
   teams: (message) => teams(visible(message)),
 };
 
-/** Controls other than ends of lines, and overrides of the direction of writing (UAX #9): what they hide or turn round is not what was said. */
-const HIDDEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
-
-/** The message as people may be shown it, its title on one line, as in mails. */
+/** The message as people may be shown it, its title on one line, as in mails. What hides or turns round a text is not what was said. */
 function visible(message: WebhookMessage): WebhookMessage {
-  const shown = (text: string) => text.replaceAll(HIDDEN, ' ');
+  const shown = (text: string) => text.split(/\r?\n/).map(withoutControls).join('\n');
   const facts = message.facts.map(({ name, value }) => ({ name: shown(name), value: shown(value) }));
-  return { ...message, title: shown(message.title).replaceAll(/\s+/g, ' '), facts };
+  return { ...message, title: withoutControls(message.title).replaceAll(/\s+/g, ' '), facts };
 }
 
 function standard({ type, at, data }: WebhookMessage): object {

@@ -42,7 +42,12 @@ function wholeBefore(text: string, at: number): number {
 }
 
 /** Characters that end or hide a line: controls, line and paragraph separators, and overrides of the direction of writing (UAX #9). */
-const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** A text of any length with a space for each run of what would end or hide its line. Always well-formed. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(CONTROLS, ' ').toWellFormed();
+}
 
 /**
  * Text from outside as one line of at most `max` UTF-16 code units: for mail headers, lines of a log, and lines of a message that must
@@ -50,10 +55,5 @@ const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
  */
 export function oneLine(text: string, max: number): string {
   // What is cut off need not be looked at.
-  return truncate(
-    truncate(text, max * 2)
-      .replaceAll(BREAKS, ' ')
-      .trim(),
-    max,
-  );
+  return truncate(withoutControls(truncate(text, max * 2)).trim(), max);
 }

@@ -1,13 +1,12 @@
 import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { redacted } from '../../../platform/log/structured-logger.js';
+import { withoutControls } from '../../../platform/text/truncate.js';
 import { asciiJson, factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** 0 to 10, 10 the most severe. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 3, refused: 6, failed: 7 }));
 const TAMPERED = 10;
-/** Line breaks have a spelling of their own in extensions; no other control character has one. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** A leaf in ArcSight's Common Event Format, version 0. `externalId` and `cn1` name it; `cs3` has the detail as JSON. */
 export function cefOf(leaf: StreamedLeaf): string {
@@ -50,14 +49,11 @@ function addressOf(source: string): Record<string, string> {
 }
 
 function headerField(text: string): string {
-  return oneLine(text).replaceAll(/[\\|]/g, String.raw`\$&`);
+  return withoutControls(text).replaceAll(/[\\|]/g, String.raw`\$&`);
 }
 
 function extensionValue(text: string): string {
   const escaped = redacted(text).replaceAll(/[\\=]/g, String.raw`\$&`);
-  return oneLine(escaped.replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`));
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(CONTROLS, ' ').toWellFormed();
+  // Line breaks have a spelling of their own; no other control character has one.
+  return withoutControls(escaped.replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`));
 }
