@@ -75,9 +75,9 @@ async function measure(): Promise<void> {
 }
 
 /** Does something so many times, and no more once the time is over. */
-async function upTo(most: number, limitMs: number, each: () => Promise<void>): Promise<void> {
+async function upTo(max: number, limitMs: number, each: () => Promise<void>): Promise<void> {
   const end = performance.now() + limitMs;
-  for (let turn = 0; turn < most && performance.now() < end; turn += 1) await each();
+  for (let turn = 0; turn < max && performance.now() < end; turn += 1) await each();
 }
 
 /** A program that is connected to the agent: a function that signs once. */

@@ -29,7 +29,7 @@ const WARM_UP = 10_000;
 const WARM_UPS = 3;
 /** One turn says little by itself: there are so many that documents have about so many assets together, and the middle one counts. */
 const ENOUGH = 500_000;
-const FEWEST_TURNS = 3;
+const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
  * Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn each has so many documents: at
@@ -38,7 +38,7 @@ const MAX_TURNS = 7;
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
 /** Of the COPY that is measured beside them: 10,000 rows take a tenth of a second, and one has half the rate of the next. */
-const FEWEST_ROWS = 100_000;
+const MIN_ROWS = 100_000;
 const EXPORTS = 5;
 
 const PAGES = [
@@ -115,7 +115,7 @@ async function measure(assets: number): Promise<number> {
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
   const senders = Math.min(SENDERS, Math.floor(LARGE_BODY_MEMORY_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
-  const count = Math.min(MAX_TURNS, Math.max(FEWEST_TURNS, Math.ceil(ENOUGH / assets / many)));
+  const count = Math.min(MAX_TURNS, Math.max(MIN_TURNS, Math.ceil(ENOUGH / assets / many)));
   // By turns: all senders, and one alone.
   const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
   let made = 0;
@@ -129,7 +129,7 @@ async function measure(assets: number): Promise<number> {
       Array.from({ length: SENDERS }, (_, j) => documentOf({ assets: WARM_UP, name: `early ${i} ${j}` })),
       SENDERS,
     );
-  const bare = await BareTable.open(stage.databaseUrl, Math.max(assets, FEWEST_ROWS));
+  const bare = await BareTable.open(stage.databaseUrl, Math.max(assets, MIN_ROWS));
   // What is left over from making them is cleared away before anything is measured.
   collectGarbage();
   const meter = await CpuMeter.of(service, apiKey);

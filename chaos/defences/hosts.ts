@@ -102,7 +102,7 @@ export const HOSTS: readonly Mutation[] = [
     finding: 2,
     defence: 'a text becomes one line before it is a header or a line of a mail',
     file: 'src/platform/text/truncate.ts',
-    text: ".replaceAll(BREAKS, ' ')",
+    text: ".replaceAll(CONTROLS, ' ')",
     instead: '',
     spec: 'src/platform/text/truncate.spec.ts',
   },

@@ -99,8 +99,8 @@ export class FaultInjector {
   }
 }
 
-function upTo(random: Random, most: number): number {
-  return 1 + Math.floor(random.next() * most);
+function upTo(random: Random, max: number): number {
+  return 1 + Math.floor(random.next() * max);
 }
 
 /** A running process of this role; if there is none, the first that runs again. */

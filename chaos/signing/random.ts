@@ -18,8 +18,8 @@ export class Random {
     return this.state / 2 ** 32;
   }
 
-  between(least: number, most: number): number {
-    return least + this.next() * (most - least);
+  between(min: number, max: number): number {
+    return min + this.next() * (max - min);
   }
 
   chance(share: number): boolean {

@@ -30,7 +30,7 @@ const RUN = new Script(`
       else pattern.test(text);
       return now() - began;
     };
-    const least = (text) => {
+    const min = (text) => {
       let found = Infinity;
       for (let i = 0; i < tries; i += 1) found = Math.min(found, cost(text));
       return found;
@@ -38,10 +38,10 @@ const RUN = new Script(`
     for (const [small, large] of texts) {
       state.at += 1;
       if (cost(large) < cheap) continue;
-      const largeMs = least(large);
+      const largeMs = min(large);
       if (largeMs < cheap) continue;
-      const smallMs = least(small);
-      if (largeMs > most || largeMs / smallMs > growth) return { text: large, smallMs, largeMs };
+      const smallMs = min(small);
+      if (largeMs > max || largeMs / smallMs > growth) return { text: large, smallMs, largeMs };
     }
   })()
 `);
@@ -55,7 +55,7 @@ export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEA
   const texts = attacksOn(pattern).map((attack) => [attack(SMALL), attack(LARGE)]);
   const state = { at: 0 };
   const given = { pattern: repeated, isRepeated, texts, state, now: () => performance.now() };
-  const limits = { cheap: CHEAP_MS, most: MAX_MS, growth: MAX_GROWTH, tries: TRIES };
+  const limits = { cheap: CHEAP_MS, max: MAX_MS, growth: MAX_GROWTH, tries: TRIES };
   try {
     const found = RUN.runInContext(createContext({ ...given, ...limits }), { timeout: deadlineMs }) as
       Costly | undefined;

@@ -6,7 +6,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const MB = 1024 * 1024;
-const LARGEST = 256 * MB;
+const MAX_BODY_BYTES = 256 * MB;
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MB, ' '), Buffer.from('\r\n')]);
 let stage: Stage;
 let service: Service;
@@ -46,7 +46,7 @@ describe('a body that was refused and goes on coming', () => {
     socket.on('drain', send);
     send();
     await closed;
-    expect(socket.bytesWritten).toBeGreaterThan(LARGEST);
+    expect(socket.bytesWritten).toBeGreaterThan(MAX_BODY_BYTES);
     expect((await service.call('GET', '/actuator/health/liveness')).status).toBe(200);
   });
 

@@ -1,7 +1,7 @@
 import { GROWING } from './tables.mjs';
 
 /** Rows that a limit lets through whose number is a parameter; the planner assumes a tenth of what there is. */
-const USUAL_PAGE = 100;
+const DEFAULT_PAGE = 100;
 
 /** Nodes that take all their rows before they give the first. */
 const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materialize|BitmapOr|BitmapAnd)$/;
@@ -81,5 +81,5 @@ function fillsPage(limit) {
   const below = limit.Plans[0]['Plan Rows'];
   const through = limit['Plan Rows'];
   const isParameter = Math.abs(through - Math.max(1, below / 10)) <= 1;
-  return below > (isParameter ? Math.max(through, USUAL_PAGE) : through);
+  return below > (isParameter ? Math.max(through, DEFAULT_PAGE) : through);
 }

@@ -114,8 +114,8 @@ export class PolicyEvaluation {
 function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string, string>): ApprovalRequirement {
   const stages = new Map<string, Stage>();
   for (const { groupId, threshold } of policies.flatMap((policy) => policy.stages)) {
-    const most = Math.max(threshold, stages.get(groupId)?.threshold ?? 0);
-    stages.set(groupId, { groupId, group: groups.get(groupId) ?? '', threshold: most });
+    const max = Math.max(threshold, stages.get(groupId)?.threshold ?? 0);
+    stages.set(groupId, { groupId, group: groups.get(groupId) ?? '', threshold: max });
   }
   return {
     policies: policies.map(({ id, name, revision }) => ({ id, name, revision })),

@@ -46,7 +46,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   ) {
     this.destinations = new Map(config.auditStreams.map((destination) => [destination.name, destination]));
     this.pool = new WorkPool({
-      most: this.destinations.size,
+      max: this.destinations.size,
       claim: (capacity) => this.claim(capacity),
       run: (claim) => this.run(claim),
       failed: (error) => this.logger.warn(`streams of the audit log wait: ${String(error)}`),

@@ -8,10 +8,10 @@ import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfte
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
-const LONGEST_PAUSE_S = 30;
+const MAX_PAUSE_S = 30;
 const CALL_MS = 60_000;
 const RENEWAL_MS = 10_000;
-const LONGEST_STREAM_MS = 6 * 3_600_000;
+const MAX_STREAM_MS = 6 * 3_600_000;
 
 export interface CallOptions {
   readonly body?: unknown;
@@ -70,7 +70,7 @@ export class ApiClient {
 
   /** The body of an answer that may be too large to hold, and may take long. */
   async stream(path: string): Promise<AsyncIterable<unknown>> {
-    const answer = await this.answered('GET', path, { limitMs: LONGEST_STREAM_MS });
+    const answer = await this.answered('GET', path, { limitMs: MAX_STREAM_MS });
     if (isOk(answer)) return answer;
     throw errorOf(answer, await text(answer));
   }
@@ -95,7 +95,7 @@ export class ApiClient {
       }
       const asked = response instanceof Error ? undefined : retryAfterOf(response.resume());
       const seconds = asked ?? 2 ** (attempt - 1) / 4;
-      await sleep(Math.min(seconds, LONGEST_PAUSE_S) * 1000);
+      await sleep(Math.min(seconds, MAX_PAUSE_S) * 1000);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from './api-client.js';
 import { usageError } from './exit-codes.js';
 
-const LONGEST_POLL_S = 30;
+const MAX_POLL_S = 30;
 const FINAL = new Set(['SIGNED', 'FAILED']);
 
 export interface Request {
@@ -27,7 +27,7 @@ export async function awaited(api: ApiClient, id: string, seconds: number): Prom
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
     const left = Math.max(0, Math.ceil((deadline - performance.now()) / 1000));
-    const wait = Math.min(left, LONGEST_POLL_S);
+    const wait = Math.min(left, MAX_POLL_S);
     const request: Request = await api.call('GET', `/api/v1/sign/requests/${encodeURIComponent(id)}?wait=${wait}`);
     if (isFinalRequestStatus(request) || left === 0) return request;
   }

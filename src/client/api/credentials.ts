@@ -15,7 +15,7 @@ export interface StoredCredentials {
 
 const OTHERS = 0o077;
 /** No renewal takes longer: a lock that is older belongs to a process that died. */
-const LONGEST_LOCK_MS = 15_000;
+const MAX_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 
 /** Undefined when nobody has logged in. Refuses a file that others may read. */
@@ -42,7 +42,7 @@ export async function writeCredentials(file: string, credentials: StoredCredenti
 /** Does the work while no other process works on the file. */
 export async function alone<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${file}.lock`;
-  const until = performance.now() + LONGEST_LOCK_MS;
+  const until = performance.now() + MAX_LOCK_MS;
   while (!(await taken(lock)) && performance.now() < until) await sleep(LOOK_EVERY_MS);
   try {
     return await work();

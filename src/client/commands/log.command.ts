@@ -117,7 +117,7 @@ function isUrl(place: string | undefined): place is string {
 }
 
 /** Characters; an audit entry has a few thousand. */
-const LONGEST_LINE = 16_777_216;
+const MAX_LINE_LENGTH = 16_777_216;
 
 /** The lines of a stream in handfuls, without ever holding the whole. ClientError when it breaks off; `name` says what it is. */
 export async function* linesOf(stream: AsyncIterable<unknown>, name: string): AsyncGenerator<string[]> {
@@ -127,7 +127,7 @@ export async function* linesOf(stream: AsyncIterable<unknown>, name: string): As
     for await (const chunk of stream) {
       const lines = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
       rest = lines.pop() ?? '';
-      if (rest.length > LONGEST_LINE) throw new Error('a line is too long to be an entry');
+      if (rest.length > MAX_LINE_LENGTH) throw new Error('a line is too long to be an entry');
       yield lines;
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import { ClientError } from '../api/exit-codes.js';
 import type { Spool, SpooledScan } from './spool.js';
 
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 /** Answer of the service to a scan. */
 export interface Delivered {
@@ -69,7 +69,7 @@ function count(total: Delivered, { received, created, updated, unchanged, reject
 /** Repeats a call for as long as the service is away or busy, not sooner than it asks. */
 export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
   const began = performance.now();
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
     try {
       return await call();
     } catch (error) {

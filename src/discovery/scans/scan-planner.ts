@@ -93,9 +93,9 @@ export class ScanPlanner {
   }
 }
 
-function assertSize(total: number, most: number): void {
-  if (total <= most) return;
-  throw new Problem('refused', 'scan.too-large', `The scan has ${total} probes; ${most} are the most at once.`);
+function assertSize(total: number, max: number): void {
+  if (total <= max) return;
+  throw new Problem('refused', 'scan.too-large', `The scan has ${total} probes; ${max} are the most at once.`);
 }
 
 function portsOf(scope: ScanScope, ports: readonly number[] = scope.ports): number[] {

@@ -58,14 +58,14 @@ export class ScanRepository {
   }
 
   /** Takes scans that wait, or whose worker has not been heard of for the length of its lease. */
-  async claim(most: number): Promise<Scan[]> {
+  async claim(max: number): Promise<Scan[]> {
     const rows = await claimDue<Pick<Scan, 'id'>>(
       this.db,
       {
         table: 'scan',
         where: `status = ANY($2) AND (status = 'QUEUED' OR sweep_at <= now())`,
         order: 'id',
-        limit: most,
+        limit: max,
         set: `status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())`,
         returning: 't.id',
       },
@@ -102,11 +102,11 @@ export class ScanRepository {
     });
   }
 
-  pending(scan: Scan, most: number): Promise<ScanResult[]> {
+  pending(scan: Scan, max: number): Promise<ScanResult[]> {
     return this.db.manager.find(ScanResult, {
       where: { scanId: scan.id, outcome: 'PENDING' },
       order: { id: 'ASC' },
-      take: most,
+      take: max,
     });
   }
 

@@ -34,7 +34,7 @@ const IDLE_MS = 250;
 @Injectable()
 export class ScanWorker extends QueueConsumer<DiscoverySignal> {
   private readonly scans = new WorkPool<Scan>({
-    most: MAX_SCANS,
+    max: MAX_SCANS,
     claim: (capacity) => this.repository.claim(capacity),
     run: (scan) => this.run(scan),
     // The lease runs out, and another attempt resumes at the cursor.

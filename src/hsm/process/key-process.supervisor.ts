@@ -22,7 +22,7 @@ const WATCH_EVERY_MS = 250;
 const PROVEN_MS = 2000;
 const BACKOFF_MS = 50;
 /** After a process that came up the HSM evidently works, so that callers can wait for the next; else they are refused. */
-const LONGEST_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
+const MAX_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
 const LAST_WORDS_MS = 200;
 
 export interface SupervisorListener {
@@ -206,7 +206,7 @@ export class KeyProcessSupervisor {
     const news = wasUp || this.detail !== detail;
     this.detail = detail;
     if (why === 'login') this.halt(this.refusable ?? '', detail);
-    else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
+    else this.respawnAfter(this.backoff(wasUp ? MAX_BACKOFF_MS.wasUp : MAX_BACKOFF_MS.neverUp), news);
     // Only now, since the receiver of a result may send the next order at once.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.reply) this.listener.onReply(last.reply);

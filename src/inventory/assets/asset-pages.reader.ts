@@ -99,9 +99,9 @@ export class AssetPages {
   }
 
   /** How many meet the conditions: up to `most`, and whether all of them were looked at. */
-  async count({ where, values }: Conditions, most: number): Promise<{ count: number; isWhole: boolean }> {
+  async count({ where, values }: Conditions, max: number): Promise<{ count: number; isWhole: boolean }> {
     const counted = (from: string) =>
-      `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${most}) counted`;
+      `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${max}) counted`;
     const all = await this.within<{ count: number }[]>(MAX_COUNT_MS, counted('judged_asset'), values);
     if (all !== undefined) return { count: all[0]?.count ?? 0, isWhole: true };
     const part = `(SELECT * FROM judged_asset ORDER BY id LIMIT ${MAX_READ})`;

@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 10;
 const RENEW_EVERY_MS = 1000;
 const FIRST_PAUSE_SECONDS = 5;
-const LONGEST_PAUSE_SECONDS = 20;
+const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
@@ -31,7 +31,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
   private readonly logger = new Logger(ImportRunner.name);
   private timer: NodeJS.Timeout | undefined;
   private readonly imports = new WorkPool<Claimed>({
-    most: 1,
+    max: 1,
     claim: () => this.claim(),
     run: async (claimed) => this.finish(claimed, await this.run(claimed)),
     failed: (error) => this.logger.warn(`imports wait: ${causeOf(error)}`),
@@ -105,7 +105,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     // A quick one ends before its lease is renewed for the first time.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
-    const pause = backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
+    const pause = backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
     await this.db.transaction(async (tx) => {
       const [, changed] = (await tx.query(
         `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5,

@@ -1,6 +1,6 @@
 import type { Axis, Deadline, Level } from './risk-verdict.js';
 
-type Range = readonly [least: number, most: number];
+type Range = readonly [min: number, max: number];
 
 /** The conditions of a rule on single facts: a list of values, a range, or null for "not declared". All must be met. */
 export interface RuleMatch {

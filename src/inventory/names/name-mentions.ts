@@ -31,7 +31,7 @@ export interface Mentions {
 }
 
 /** What is too short to be anything is left out: the l in ML-DSA-L, single letters of versions. */
-const SHORTEST_UNREAD = 3;
+const MIN_UNREAD_LENGTH = 3;
 /** The families that a number can be a size of, and which numbers. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   modulus: (value) => value >= 384 && value <= 32_768,
@@ -54,7 +54,7 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   for (const [at, token] of tokens.entries()) {
     const beside = () => around(mentions, at, part);
     if (token.kind === 'list') part += 1;
-    else if (token.kind === 'unknown' && token.text.length >= SHORTEST_UNREAD) unread.push(token.text);
+    else if (token.kind === 'unknown' && token.text.length >= MIN_UNREAD_LENGTH) unread.push(token.text);
     else if (token.kind === 'number') giveSize({ value: token.value, at }, beside(), isBeforeItsOwner(tokens, at));
     else if (token.kind === 'curve') giveCurve(token.curveBits, beside());
     else if (token.kind === 'mode') giveMode(token.mode, beside());

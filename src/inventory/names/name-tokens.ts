@@ -8,7 +8,7 @@ export type NameToken =
   | { readonly kind: 'unknown'; readonly text: string }
   | { readonly kind: 'list' };
 
-const LONGEST_NAME = 300;
+const MAX_NAME_LENGTH = 300;
 /** What a combiner of key encapsulations takes, as in QSF-KEM(ML-KEM-768,P-256): its commas stand between the parts of one algorithm. */
 const COMBINED = /KEM\([^()]{1,80}\)/g;
 const asOne = (combined: string) => combined.replaceAll(',', '+');
@@ -19,7 +19,7 @@ const GAP_COST = 4;
 const GLUE_COST = 5;
 const UNKNOWN_COST = 60;
 /** Words so short are read only where they stand alone: "ec" is no part of "sector". */
-const SHORTEST_GLUED_WORD = 3;
+const MIN_GLUED_WORD_LENGTH = 3;
 
 /** The letters and digits of a name, and where its parts begin. */
 interface Letters {
@@ -39,7 +39,7 @@ interface Step {
 /** Cuts a name into known words, numbers and what is left over, at the least cost: as few words as possible, and nothing left over if it can be. */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
-  for (const part of truncate(name, LONGEST_NAME)
+  for (const part of truncate(name, MAX_NAME_LENGTH)
     .replaceAll(COMBINED, asOne)
     .split(/[,;|]| or /)) {
     if (tokens.length > 0) tokens.push({ kind: 'list' });
@@ -141,7 +141,7 @@ function costOfWord(letters: Letters, from: number, to: number): number | undefi
   const { begins, separated } = letters;
   if (isInNumber(letters, to)) return undefined;
   const isFree = begins[from] === true && begins[to] === true;
-  if (!isFree && to - from < SHORTEST_GLUED_WORD) return undefined;
+  if (!isFree && to - from < MIN_GLUED_WORD_LENGTH) return undefined;
   const glued = (begins[from] === true ? 0 : GLUE_COST) + (begins[to] === true ? 0 : GLUE_COST);
   let gaps = 0;
   for (let at = from + 1; at < to; at += 1) if (separated[at] === true) gaps += 1;

@@ -72,12 +72,12 @@ export class RelationshipsReader {
    * What is affected when an asset fails: everything that uses it, at any distance. `provides` is an offer and no use, and is not
    * followed. Level by level, so that each asset is met once, by its shortest way, and cycles end.
    */
-  async blastRadius(id: string, depth: number, most: number): Promise<Radius> {
+  async blastRadius(id: string, depth: number, max: number): Promise<Radius> {
     await this.assertExists(id);
     const met = new Map<string, Met>();
     const shown: Promise<Shown[]>[] = [];
     // The details of a level are read while the next one is searched.
-    const complete = await this.walk(id, { depth, most, direction: 'in' }, met, (ids) => {
+    const complete = await this.walk(id, { depth, max, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
       // A failure is heard when all are waited for; until then it must not count as unhandled.
       reading.catch(() => undefined);
@@ -91,7 +91,7 @@ export class RelationshipsReader {
     await this.assertExists(from);
     await this.assertExists(to);
     const met = new Map<string, Met>();
-    await this.walk(from, { depth, most: MAX_WALKED, direction: 'out', until: to }, met);
+    await this.walk(from, { depth, max: MAX_WALKED, direction: 'out', until: to }, met);
     const steps: Met[] = [];
     for (let step = met.get(to); step !== undefined; step = met.get(step.viaId)) steps.unshift(step);
     return together(steps, await this.show(steps.map(({ id }) => id)));
@@ -100,19 +100,19 @@ export class RelationshipsReader {
   /** @param onLevel is called with each level as soon as it is complete. */
   private async walk(
     start: string,
-    { depth, most, direction, until }: Walk,
+    { depth, max, direction, until }: Walk,
     met: Map<string, Met>,
     onLevel: (ids: readonly string[]) => void = () => undefined,
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
       // Known assets and the start itself may come again.
-      const steps = await this.step(level, direction, most + 2);
+      const steps = await this.step(level, direction, max + 2);
       level = [];
       let isFull = false;
       for (const { id, viaId, kinds } of steps) {
         if (id === start || met.has(id)) continue;
-        isFull = met.size === most;
+        isFull = met.size === max;
         if (isFull) break;
         met.set(id, { id, depth: distance, viaId, viaKind: tellingUse(kinds) });
         level.push(id);
@@ -128,13 +128,13 @@ export class RelationshipsReader {
    * The next level. Of each asset only so many edges are read, in the order of the index, which has all that is asked for: half the
    * inventory may use one algorithm.
    */
-  private step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
+  private step(ids: readonly string[], direction: Direction, max: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
     return this.db.query(
       `SELECT DISTINCT ON (r.id) r.id, n.id AS "viaId", r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
          SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
-         WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
-       ORDER BY r.id, n.id LIMIT ${most}`,
+         WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${max}) r
+       ORDER BY r.id, n.id LIMIT ${max}`,
       [ids],
     );
   }
@@ -189,7 +189,7 @@ function together(met: Iterable<Met>, shown: readonly Shown[]): Reached[] {
 
 interface Walk {
   readonly depth: number;
-  readonly most: number;
+  readonly max: number;
   readonly direction: Direction;
   readonly until?: string;
 }

@@ -4,19 +4,19 @@ import type { OwnName } from '../model/rule-set.js';
 /** The name of an algorithm as a document says it; no line breaks. */
 const NAME = /^[^\p{Cc}]+$/u;
 const NOT_BLANK = /\S/;
-export const LONGEST_NAME = 120;
+export const MAX_NAME_LENGTH = 120;
 
 export class OwnNameBody {
   /** As it stands in documents; case does not matter. @example PaymentCipher */
   @IsString()
-  @Length(1, LONGEST_NAME)
+  @Length(1, MAX_NAME_LENGTH)
   @Matches(NAME)
   @Matches(NOT_BLANK)
   name: string;
 
   /** The name of a known algorithm that it stands for. @example AES-256-GCM */
   @IsString()
-  @Length(1, LONGEST_NAME)
+  @Length(1, MAX_NAME_LENGTH)
   means: string;
 
   /** @example 'The vendor says so in its manual, section 4' */
@@ -28,7 +28,7 @@ export class OwnNameBody {
 export class OwnNameQuery {
   /** @example PaymentCipher */
   @IsString()
-  @Length(1, LONGEST_NAME)
+  @Length(1, MAX_NAME_LENGTH)
   name: string;
 }
 

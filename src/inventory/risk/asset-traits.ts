@@ -32,7 +32,7 @@ const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-
 /** Traits by their JSON; limited, whatever is sent. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
-const LONGEST_KNOWN = 300;
+const MAX_KNOWN_LENGTH = 300;
 
 export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   const facts = component.cryptoProperties?.relatedCryptoMaterialProperties;
@@ -47,7 +47,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   const known = KNOWN.get(key);
   if (known !== undefined) return known;
   if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
-  if (key.length < LONGEST_KNOWN) KNOWN.set(key, traits);
+  if (key.length < MAX_KNOWN_LENGTH) KNOWN.set(key, traits);
   return traits;
 }
 

@@ -42,9 +42,9 @@ export function declaredOf(component: CdxComponent): DeclaredName {
 /** The same algorithms come with every document, and to read a name takes many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
-const LONGEST_KNOWN = 300;
+const MAX_KNOWN_LENGTH = 300;
 /** Of a name that verdicts show and people can teach. */
-const LONGEST_UNREAD = 120;
+const MAX_UNREAD_LENGTH = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
   const key = `${name}\n${declared.text ?? ''}`;
@@ -52,7 +52,7 @@ export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgo
   if (named === undefined) {
     named = read(name, declared);
     if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
-    if (key.length < LONGEST_KNOWN) KNOWN.set(key, named);
+    if (key.length < MAX_KNOWN_LENGTH) KNOWN.set(key, named);
   }
   return named;
 }
@@ -83,7 +83,7 @@ function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unr
 
 /** The name as people can teach it: all of it. */
 function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
-  return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), LONGEST_UNREAD)];
+  return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), MAX_UNREAD_LENGTH)];
 }
 
 /** What an identifier adds to a name: a size, a mode, the hash of a signature. */

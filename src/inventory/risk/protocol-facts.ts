@@ -8,7 +8,7 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
-const LONGEST_PROTOCOL_NAME = 100;
+const MAX_PROTOCOL_NAME_LENGTH = 100;
 
 /** The facts that a protocol declares. */
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
@@ -40,7 +40,7 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
     version: versionOf(type, given, component.name),
     suites: texts(declaredSuites.map(({ name }) => name)),
     groups: [...new Set(texts(groups))],
-    name: type === 'unknown' ? truncate(component.name, LONGEST_PROTOCOL_NAME) : '',
+    name: type === 'unknown' ? truncate(component.name, MAX_PROTOCOL_NAME_LENGTH) : '',
     addition: type === 'unknown' || named === null ? '' : additionTo(component.name, named[0]),
   };
 }
@@ -54,7 +54,7 @@ function declaredType(component: CdxComponent): string | undefined {
 
 /** Brackets only set it apart. */
 function additionTo(name: string, protocol: string): string {
-  const rest = truncate(name, LONGEST_PROTOCOL_NAME).replace(protocol, ' ');
+  const rest = truncate(name, MAX_PROTOCOL_NAME_LENGTH).replace(protocol, ' ');
   return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
 }
 

@@ -35,7 +35,7 @@ interface KnownAddress {
 const MAX_KEPT_DAYS = 36_500;
 const MIN_SECRET_LENGTH = 32;
 /** Load balancers look every few seconds. */
-const USUAL_DRAIN_SECONDS = 5;
+const DEFAULT_DRAIN_SECONDS = 5;
 
 /**
  * Every setting, typed and validated once at start. The only reader of the environment.
@@ -174,7 +174,7 @@ export class Config extends SettingReader {
   }
 
   private drain(): number {
-    const usual = this.isProd ? USUAL_DRAIN_SECONDS : 0;
+    const usual = this.isProd ? DEFAULT_DRAIN_SECONDS : 0;
     const wanted = this.text('SVC_DRAIN_SECONDS') === '' ? usual : this.whole('SVC_DRAIN_SECONDS', 0, 300);
     return Math.min(wanted, this.stopSeconds / 2);
   }

@@ -45,11 +45,11 @@ export abstract class SettingReader {
       .filter((line) => line !== '');
   }
 
-  protected whole(name: SettingName, least: number, most: number): number {
+  protected whole(name: SettingName, min: number, max: number): number {
     const value = Number(this.raw(name));
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
-    this.faults.push(`${name} must be a whole number from ${least} to ${most}, not "${this.raw(name)}"`);
-    return least;
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    this.faults.push(`${name} must be a whole number from ${min} to ${max}, not "${this.raw(name)}"`);
+    return min;
   }
 
   protected share(name: SettingName): number {

@@ -143,10 +143,10 @@ function oneOf<Value extends string>(options: Options, name: Option, values: rea
   return value;
 }
 
-function whole(options: Options, name: Option, least: number, most: number, fallback: number): number {
+function whole(options: Options, name: Option, min: number, max: number, fallback: number): number {
   const value = options[name] === undefined ? fallback : Number(options[name]);
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new Fault(`must have a ${name} from ${least} to ${most}`);
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw new Fault(`must have a ${name} from ${min} to ${max}`);
   return value;
 }
 

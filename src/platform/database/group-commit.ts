@@ -12,7 +12,7 @@ interface Shape {
   /** Milliseconds that the first item of a group waits for others. A lone caller does not wait. */
   readonly lingerMs: number;
   /** Largest group. */
-  readonly most: number;
+  readonly max: number;
   /** Groups that may be under way at once. */
   readonly lanes: number;
 }
@@ -34,13 +34,13 @@ export class GroupCommit<Item, Result> {
   constructor(
     private readonly db: DataSource,
     private readonly write: (tx: EntityManager, items: Item[]) => Promise<Result[]>,
-    private readonly shape: Shape = { lingerMs: 5, most: 128, lanes: 1 },
+    private readonly shape: Shape = { lingerMs: 5, max: 128, lanes: 1 },
   ) {}
 
   add(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.waiting.push({ item, resolve, reject });
-    if (this.waiting.length >= this.shape.most) this.flush();
+    if (this.waiting.length >= this.shape.max) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), this.lastSize > 1 ? this.shape.lingerMs : 0);
     return promise;
   }
@@ -59,7 +59,7 @@ export class GroupCommit<Item, Result> {
     this.timer = undefined;
     // While all connections are busy items gather; the one that ends next commits them.
     while (this.underWay < this.shape.lanes && this.waiting.length > 0) {
-      const group = this.waiting.splice(0, this.shape.most);
+      const group = this.waiting.splice(0, this.shape.max);
       this.lastSize = group.length;
       this.underWay += 1;
       void this.settle(group).finally(() => this.ended());

@@ -4,7 +4,7 @@ import type { RowWatch } from '../database/row-watch.js';
 import { isStillAuthorized } from './reauthorization.js';
 
 /** Then the client comes again, with credentials that are looked at anew; EventSource does so by itself. */
-const LONGEST_MS = 60_000;
+const MAX_STREAM_MS = 60_000;
 /** A comment keeps proxies from closing what they take for dead. */
 const SILENCE_MS = 15_000;
 
@@ -39,7 +39,7 @@ async function* eventsOf<View>(
   watch: RowWatch,
   read: () => Promise<Followed<View> | undefined>,
 ): AsyncGenerator<string> {
-  const end = performance.now() + LONGEST_MS;
+  const end = performance.now() + MAX_STREAM_MS;
   let shown = first;
   yield `retry: 1000\n\n${eventOf(first)}`;
   while (!shown.final && !watch.isStopped && performance.now() < end) {

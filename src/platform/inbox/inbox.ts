@@ -44,7 +44,7 @@ interface ClaimedMessage<Topic extends InboxTopic> {
 const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 600;
 const FIRST_PAUSE_SECONDS = 2;
-const LONGEST_PAUSE_SECONDS = 3600;
+const MAX_PAUSE_SECONDS = 3600;
 
 /**
  * Hands facts from one module to another so that none is lost: the row commits with the change that made the fact, and stays until
@@ -102,7 +102,7 @@ export class Inbox implements BeforeApplicationShutdown {
       await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
     } catch (error) {
       this.logger.error(`${topic} was not taken at attempt ${attempts}: ${String(error)}`);
-      const pause = backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
+      const pause = backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
       await this.db.query(`UPDATE handover SET due_at = now() + make_interval(secs => $2) WHERE id = $1`, [id, pause]);
     }
     return true;

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { WorkPool } from './work-pool.js';
 
 /** Work that is due, of which a claim takes the first. Each ends when the test ends it. */
-function workOf(due: string[], most: number, perClaim = most) {
+function workOf(due: string[], max: number, perClaim = max) {
   const ends = new Map<string, (error?: Error) => void>();
   const failures: [string, string | undefined][] = [];
   const pool = new WorkPool<string>({
-    most,
+    max,
     claim: async (capacity) => due.splice(0, Math.min(capacity, perClaim)),
     run: (work) =>
       new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ describe('a work pool', () => {
     const failures: unknown[] = [];
     const begun: string[] = [];
     const pool = new WorkPool<string>({
-      most: 1,
+      max: 1,
       claim: async () => {
         if (isAway) throw new Error('the database is away');
         return begun.length === 0 ? ['a'] : [];

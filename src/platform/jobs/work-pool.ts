@@ -3,7 +3,7 @@ import { SingleFlight } from './runners.js';
 /** A kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {
   /** Number that runs at once in a process. */
-  readonly most: number;
+  readonly max: number;
   /** Claims at most `capacity` of what is due; nothing when nothing is. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
@@ -45,7 +45,7 @@ export class WorkPool<Work> {
   }
 
   private capacity(): number {
-    return this.isStopping ? 0 : this.kind.most - this.running.size;
+    return this.isStopping ? 0 : this.kind.max - this.running.size;
   }
 
   private start(work: Work): void {

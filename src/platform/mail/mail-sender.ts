@@ -23,7 +23,7 @@ interface Claimed {
 const LEASE_SECONDS = 30;
 const RENEW_EVERY_MS = 10_000;
 const FIRST_PAUSE_SECONDS = 5;
-const LONGEST_PAUSE_SECONDS = 900;
+const MAX_PAUSE_SECONDS = 900;
 
 /**
  * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that is renewed,
@@ -35,7 +35,7 @@ export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   /** One at a time: another process may take the next. */
   private readonly mails = new WorkPool<Claimed>({
-    most: 1,
+    max: 1,
     claim: () => this.claim(),
     run: (mail) =>
       underLease(
@@ -116,7 +116,7 @@ export class MailSender implements BeforeApplicationShutdown {
       await this.db.query(
         `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => $4)
          WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
-        [id, attempts, failure, backOff(attempts, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)],
+        [id, attempts, failure, backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)],
       );
     } finally {
       transport.close();

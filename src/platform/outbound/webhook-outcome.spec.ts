@@ -42,10 +42,10 @@ describe('the answer of a receiver', () => {
     ['soon', 5, 5.6],
     ['1e9', 86_400, 95_041],
     ['Infinity', 5, 5.6],
-  ])('that asks for a pause of %j gets one', (asked, least, most) => {
+  ])('that asks for a pause of %j gets one', (asked, min, max) => {
     const { pauseSeconds } = answer(429, { headers: { 'retry-after': asked } });
-    expect(pauseSeconds).toBeGreaterThanOrEqual(least);
-    expect(pauseSeconds).toBeLessThanOrEqual(most);
+    expect(pauseSeconds).toBeGreaterThanOrEqual(min);
+    expect(pauseSeconds).toBeLessThanOrEqual(max);
   });
 
   it('that names a date is asked again then', () => {

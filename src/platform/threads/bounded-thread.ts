@@ -27,11 +27,11 @@ export class BoundedThreads {
   private readonly waiting: (() => void)[] = [];
 
   /** @param most threads at once; others wait. */
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
   /** Answers the message of the thread. Throws ThreadEnded. */
   async run<Result>(order: ThreadOrder): Promise<Result> {
-    if (this.running >= this.most) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.running += 1;
     try {
       return await resultOf<Result>(order);

@@ -32,7 +32,7 @@ const DUE = {
   order: 't.destroy_at',
 };
 const FIRST_PAUSE_SECONDS = 2;
-const LONGEST_PAUSE_SECONDS = 3600;
+const MAX_PAUSE_SECONDS = 3600;
 
 /**
  * Destroys the private keys whose waiting time is over. The intent (DESTROYING) is committed before the HSM is asked, and the end
@@ -129,7 +129,7 @@ export class SigningKeyDestroyer {
 
   /** It stays DESTROYING, and signs nothing; it is tried again, ever more seldom, until it is done. */
   private async postpone(claim: Claim, error: unknown): Promise<void> {
-    const pause = backOff(claim.attempt, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS);
+    const pause = backOff(claim.attempt, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
     const code = error instanceof Problem ? error.code : 'signing.internal';
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(

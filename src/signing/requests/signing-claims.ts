@@ -53,11 +53,11 @@ export class SigningClaims {
   }
 
   /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
-  async claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
+  async claimOverdue(max: number, everything: boolean): Promise<Claimed[]> {
     const where = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
     const order = 'sweep_at';
     const due = { table: 'signing_request', where: `${IS_CLAIMABLE} AND ${where}`, order };
-    const claimed = await whenDue(this.db, due, (tx) => this.take(tx, { where, order, limit: most }));
+    const claimed = await whenDue(this.db, due, (tx) => this.take(tx, { where, order, limit: max }));
     return claimed ?? [];
   }
 

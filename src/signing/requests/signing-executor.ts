@@ -26,12 +26,12 @@ export class SigningExecutor {
   /** Signs requests for which no signal came, until none is left or `stopping` is true. Answers how many they were. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
-    const most = 100;
+    const max = 100;
     while (this.vault.health().up && !stopping()) {
-      const claimed = await this.claims.claimOverdue(most, everything);
+      const claimed = await this.claims.claimOverdue(max, everything);
       await this.signAll(claimed);
       done += claimed.length;
-      if (claimed.length < most) break;
+      if (claimed.length < max) break;
     }
     return done;
   }

@@ -67,7 +67,7 @@ export class RotationRunner {
     private readonly config: Config,
   ) {
     this.targets = new WorkPool({
-      most: config.sshRotationConcurrency,
+      max: config.sshRotationConcurrency,
       claim: async () => [await this.claims.claim()].filter((work) => work !== undefined),
       run: (work) => this.run(work),
       failed: (error, work) => {

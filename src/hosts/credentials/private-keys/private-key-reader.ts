@@ -13,7 +13,7 @@ export interface UsableKey {
 }
 
 /** OpenSSH's own bounds (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
-const RSA_BITS = { least: 1024, most: 16_384 };
+const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('do the halves belong together?');
 
 /**
@@ -47,8 +47,8 @@ async function readAny(text: string, passphrase: string | undefined): Promise<Re
 function assertUsableKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): void {
   if (type === 'dsa') throw unsupported(DSA);
   const bits = details?.modulusLength ?? 0;
-  if (type === 'rsa' && (bits < RSA_BITS.least || bits > RSA_BITS.most))
-    throw unsupported(`is an RSA key of ${bits} bits; SSH has ${RSA_BITS.least} to ${RSA_BITS.most}`);
+  if (type === 'rsa' && (bits < RSA_BITS.min || bits > RSA_BITS.max))
+    throw unsupported(`is an RSA key of ${bits} bits; SSH has ${RSA_BITS.min} to ${RSA_BITS.max}`);
   if (type === 'rsa' || type === 'ed25519') return;
   const curve = details?.namedCurve ?? 'explicit parameters';
   if (type !== 'ec') throw unsupported(`is a key of the type ${type}, which SSH does not have`);

@@ -4,7 +4,7 @@ import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 
 /** A body counts for so much at least, which bounds how many there are. */
 const MIN_BYTES = 128 * 1024;
-const LONGEST_WAIT_SECONDS = 30;
+const MAX_WAIT_SECONDS = 30;
 /** The pace is that of the last span of at least this length. */
 const SPAN_MS = 2000;
 
@@ -66,7 +66,7 @@ export class BodyMemory {
    */
   private refusal(before: number): Problem {
     const seconds = (before / this.pace / 1000) * (0.5 + Math.random());
-    const retryAfter = Math.min(LONGEST_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));
+    const retryAfter = Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));
     const detail = `More is sent than can be worked off; send it again in ${retryAfter} seconds.`;
     return new Problem('overloaded', 'request.busy', detail, { retryAfter });
   }
