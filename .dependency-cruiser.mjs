@@ -1,6 +1,6 @@
 /** Imports flow one way: entry points -> modules -> auth -> audit, hsm -> access -> platform -> formats. Run by `npm run boundaries`. */
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
-const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|sensors|alerts|system';
+const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|schedules|sensors|alerts|system';
 /** The arrows that are drawn between modules; everything else hears of a module through platform/events. */
 const drawn = [
   { path: '^src/signing/', pathNot: '^src/(signing|approvals)/' },
@@ -8,7 +8,7 @@ const drawn = [
   { path: '^src/(alerts|sensors)/', pathNot: '^src/($1|inventory)/' },
   { path: '^src/discovery/', pathNot: '^src/(discovery|hosts)/' },
   { path: '^src/inventory/', pathNot: '^src/(inventory|signing)/' },
-  { path: '^src/(approvals|hosts)/', pathNot: '^src/$1/' },
+  { path: '^src/(approvals|hosts|schedules)/', pathNot: '^src/$1/' },
 ];
 
 export default {

@@ -136,7 +136,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 19,
     defence: 'a schedule starts only while whoever made it may order it',
-    file: 'src/sensors/schedules/schedule-starter.ts',
+    file: 'src/schedules/schedule-starter.ts',
     text: 'if (await this.rights.holds(run.madeBy, wanted, tx)) return target.start?.(tx, run);',
     instead: 'return target.start?.(tx, run);',
     spec: STANDING,

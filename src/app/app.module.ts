@@ -8,6 +8,7 @@ import { DiscoveryModule, DiscoveryWorkerModule } from '../discovery/discovery.m
 import { HostsModule } from '../hosts/hosts.module.js';
 import { InventoryModule, InventoryWorkerModule } from '../inventory/inventory.module.js';
 import { PlatformModule, PlatformWorkerModule } from '../platform/platform.module.js';
+import { SchedulesModule, SchedulesWorkerModule } from '../schedules/schedules.module.js';
 import { SensorsModule, SensorsWorkerModule } from '../sensors/sensors.module.js';
 import { SigningModule, SigningWorkerModule } from '../signing/signing.module.js';
 import { SshKeysModule, SshKeysWorkerModule } from '../ssh-keys/ssh-keys.module.js';
@@ -26,6 +27,7 @@ const ANSWERING = [
   DiscoveryModule,
   SshKeysModule,
   AlertsModule,
+  SchedulesModule,
   SensorsModule,
   SystemModule,
 ];
@@ -39,6 +41,7 @@ const WORKING = [
   InventoryWorkerModule,
   SshKeysWorkerModule,
   AlertsWorkerModule,
+  SchedulesWorkerModule,
   SensorsWorkerModule,
 ];
 

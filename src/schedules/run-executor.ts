@@ -1,14 +1,14 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { JobLeases } from '../platform/jobs/job-lease.repository.js';
+import { Problem } from '../platform/errors/problem.js';
 import {
   type RunEnd,
   type ScheduleTarget,
   ScheduleTargets,
   ScheduledRuns,
-} from '../../platform/schedules/schedule-targets.js';
+} from '../platform/schedules/schedule-targets.js';
 
 interface OpenRun {
   readonly id: string;

@@ -1,13 +1,13 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { JsonAtMost } from '../../platform/http/field-rules.js';
-import type { Page } from '../../platform/http/cursors.js';
+import { JsonAtMost } from '../platform/http/field-rules.js';
+import type { Page } from '../platform/http/cursors.js';
 import {
   RUN_STATUSES,
   type RunStatus,
   type RunTrigger,
   type ScheduleRun,
-} from '../../platform/schedules/schedule-run.entity.js';
+} from '../platform/schedules/schedule-run.entity.js';
 import { dueTimes } from './due-times.js';
 import { MISSED_RULES, type MissedRule, type Schedule } from './schedule.entity.js';
 import type { ScheduleChange, ScheduleOrder } from './schedules.service.js';

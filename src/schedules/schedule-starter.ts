@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
-import { CredentialRights } from '../../auth/rights/credential-rights.js';
-import type { Scope } from '../../access/scopes.js';
-import { isDatabaseTrouble } from '../../platform/database/database-error.js';
-import { claimDue, whenDue } from '../../platform/jobs/claim.js';
-import { Problem } from '../../platform/errors/problem.js';
-import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
+import { AuditService } from '../audit/entries/audit.service.js';
+import { CredentialRights } from '../auth/rights/credential-rights.js';
+import type { Scope } from '../access/scopes.js';
+import { isDatabaseTrouble } from '../platform/database/database-error.js';
+import { claimDue, whenDue } from '../platform/jobs/claim.js';
+import { Problem } from '../platform/errors/problem.js';
+import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
 
 interface DueRun extends StartingRun {
   readonly target: string;

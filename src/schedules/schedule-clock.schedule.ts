@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { OldRows } from '../../platform/database/old-rows.js';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { OldRows } from '../platform/database/old-rows.js';
+import { SingleFlight } from '../platform/jobs/runners.js';
 import { ScheduleStarter } from './schedule-starter.js';
 import { ScheduleTicker } from './schedule-ticker.js';
 

@@ -5,7 +5,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { beat, registerSensor, type RegisteredSensor } from './sensor-calls.js';
+import { beat, registerSensor, type RegisteredSensor } from '../sensors/sensor-calls.js';
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 /** Seconds by which the clocks of the workers differ from that of the machine. */

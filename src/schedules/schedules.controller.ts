@@ -12,13 +12,13 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
-import type { Caller } from '../../access/caller.js';
-import { Repeatable } from '../../access/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { Needs, TheCaller } from '../access/access.js';
+import type { Caller } from '../access/caller.js';
+import { Repeatable } from '../access/repeatable.js';
+import { IdParam } from '../platform/http/id-param.js';
+import { PageQuery } from '../platform/http/page.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
+import type { IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import {
   ChangeScheduleBody,
   CreateScheduleBody,

@@ -5,7 +5,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { registerSensor } from './sensor-calls.js';
+import { registerSensor } from '../sensors/sensor-calls.js';
 
 let stage: Stage;
 let service: Service;
