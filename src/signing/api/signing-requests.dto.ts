@@ -28,31 +28,14 @@ import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 
-export class SignDigestBody {
-  /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
-  @IsString()
-  @MaxLength(128)
-  digest: string;
-
+/** How signatures are made, of one digest or of many. */
+export abstract class SignatureOptionsBody {
   /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
   @IsOptional()
   @IsString()
   @MaxLength(16)
   algorithm?: string = 'sha256';
-
-  /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(8192)
-  metadata?: Record<string, unknown>;
-
-  /** true: answer 202 at once and sign in the background. */
-  @IsOptional()
-  @IsBoolean()
-  async?: boolean = false;
 
   /** Name or id of the signing key; the configured key when absent. @example default */
   @IsOptional()
@@ -72,6 +55,42 @@ export class SignDigestBody {
   @IsIn(SIGNATURE_PURPOSES)
   purpose?: SignaturePurpose;
 
+  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  protected options() {
+    return {
+      algorithm: this.algorithm ?? 'sha256',
+      key: this.key,
+      scheme: this.scheme,
+      purpose: this.purpose,
+      timestamp: this.timestamp ?? false,
+      background: this.async ?? false,
+    };
+  }
+}
+
+export class SignDigestBody extends SignatureOptionsBody {
+  /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(8192)
+  metadata?: Record<string, unknown>;
+
   /** What the signature is wrapped in; raw is the bare signature. */
   @ApiProperty({ enum: DIGEST_FORMATS, required: false, default: 'raw' })
   @IsOptional()
@@ -84,11 +103,6 @@ export class SignDigestBody {
   @Length(1, 48_000)
   content?: string;
 
-  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
-  @IsOptional()
-  @IsBoolean()
-  timestamp?: boolean = false;
-
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @IsOptional()
   @IsString()
@@ -97,17 +111,12 @@ export class SignDigestBody {
 
   toOrder(idempotencyKey: string | undefined): SigningOrder {
     return {
+      ...this.options(),
       digest: this.digest,
-      algorithm: this.algorithm ?? 'sha256',
-      key: this.key,
-      scheme: this.scheme,
-      purpose: this.purpose,
       format: this.format ?? 'raw',
       content: this.content,
-      timestamp: this.timestamp ?? false,
       metadata: this.metadata ?? {},
       reference: this.reference ?? null,
-      background: this.async ?? false,
       idempotencyKey,
     };
   }

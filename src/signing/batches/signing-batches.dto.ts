@@ -13,16 +13,10 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
-import {
-  DIGEST_BYTES,
-  SCHEMES,
-  SIGNATURE_PURPOSES,
-  type SignaturePurpose,
-  type SignatureScheme,
-} from '../../hsm/key-vault.js';
+import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
+import { KeyUsedView, SignatureOptionsBody, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
@@ -51,7 +45,7 @@ export class BatchItemBody {
   metadata?: Record<string, unknown>;
 }
 
-export class SignBatchBody {
+export class SignBatchBody extends SignatureOptionsBody {
   /** 1 to 1,000. */
   @ApiProperty({ type: [BatchItemBody], maxItems: MAX_ITEMS })
   @IsArray()
@@ -61,64 +55,21 @@ export class SignBatchBody {
   @Type(() => BatchItemBody)
   items: BatchItemBody[];
 
-  /** Digest algorithm of all items; SHA-256 and sha2-256 are understood too. */
-  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
-  @IsOptional()
-  @IsString()
-  @MaxLength(16)
-  algorithm?: string = 'sha256';
-
-  /** Name or id of the signing key; the configured key when absent. @example default */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  key?: string;
-
-  @ApiProperty({ enum: SCHEMES, required: false })
-  @IsOptional()
-  @IsIn(SCHEMES)
-  scheme?: SignatureScheme;
-
-  /** What the signatures are for: the key must be for it too. Absent: code or documents, and the key one for either. */
-  @ApiProperty({ enum: SIGNATURE_PURPOSES, required: false })
-  @IsOptional()
-  @IsIn(SIGNATURE_PURPOSES)
-  purpose?: SignaturePurpose;
-
   /** authenticode and openpgp need more than a digest and are signed one by one. */
   @ApiProperty({ enum: BATCH_FORMATS, required: false, default: 'raw' })
   @IsOptional()
   @IsIn(BATCH_FORMATS)
   format?: SignatureFormat = 'raw';
 
-  /** true: a timestamp (RFC 3161) over each signature. */
-  @IsOptional()
-  @IsBoolean()
-  timestamp?: boolean = false;
-
-  /** true: answer 202 at once and sign in the background. */
-  @IsOptional()
-  @IsBoolean()
-  async?: boolean = false;
-
   toOrder(idempotencyKey: string | undefined): BatchOrder {
-    const background = this.async ?? false;
-    const common = {
-      algorithm: this.algorithm ?? 'sha256',
-      key: this.key,
-      scheme: this.scheme,
-      purpose: this.purpose,
-      format: this.format ?? 'raw',
-      timestamp: this.timestamp ?? false,
-      background,
-    };
+    const common = { ...this.options(), format: this.format ?? 'raw' };
     const orders = this.items.map(({ digest, reference = null, metadata = {} }) => ({
       ...common,
       digest,
       reference,
       metadata,
     }));
-    return { orders, background, idempotencyKey };
+    return { orders, background: common.background, idempotencyKey };
   }
 }
 
