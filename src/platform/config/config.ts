@@ -75,7 +75,7 @@ export class Config extends SettingReader {
   readonly smtpTls: 'required' | 'never' = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
   readonly alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
   /** Recipients of alerts whose rule names none. */
-  readonly alertEmailTo = this.list('SVC_ALERT_EMAIL_TO');
+  readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
   /** Addresses and blocks in CIDR notation. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
   /** Undefined: nothing is traced. */

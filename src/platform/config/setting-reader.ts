@@ -9,6 +9,9 @@ import { isMountPath, SETTINGS, type SettingName } from './settings.js';
 /** A name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
 
+/** `local@domain` or `Name <local@domain>` (RFC 5322 section 3.4). */
+const MAILBOX = /^(?:[^<>@]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/;
+
 /**
  * Reads settings by their types. What cannot be used is noted in `faults` and replaced, so that the next ones can be read and all faults are
  * reported together.
@@ -78,6 +81,15 @@ export abstract class SettingReader {
       value === 'own' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
     // An address may hold a password, so none is quoted.
     if (values.length === 0 || !values.every(known)) this.faults.push(`${name} must be own, or http(s) addresses`);
+    return values;
+  }
+
+  /** Addresses that mails are sent to, each with or without a name. */
+  protected mailboxes(name: SettingName): string[] {
+    const values = this.list(name);
+    const wrong = values.find((value) => !MAILBOX.test(value));
+    if (wrong !== undefined)
+      this.faults.push(`${name} must be mail addresses like security@example.com, comma-separated, not "${wrong}"`);
     return values;
   }
 

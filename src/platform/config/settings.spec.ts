@@ -74,6 +74,16 @@ describe('a setting of the wrong form is refused by its name, before anything st
     expect(() => new Config(given)).not.toThrow();
   });
 
+  it('SVC_ALERT_EMAIL_TO that mails cannot be sent to, while alerts are mailed', () => {
+    const configOf = (to: string, enabled = 'true') =>
+      new Config({ SVC_ALERT_EMAIL_ENABLED: enabled, SVC_ALERT_EMAIL_TO: to });
+    const good = 'security@example.com, Key Team <keys@example.com>';
+    expect(configOf(good).alertEmailTo).toEqual(['security@example.com', 'Key Team <keys@example.com>']);
+    for (const wrong of ['security', 'a@example.com; b@example.com', 'Key Team keys@example.com', 'a@example.com, <b>'])
+      expect(() => configOf(wrong)).toThrow('SVC_ALERT_EMAIL_TO must be mail addresses');
+    expect(configOf('security', 'false').alertEmailTo).toEqual([]);
+  });
+
   it('SVC_PKCS11_PIN says where the PIN belongs', () => {
     expect(() => new Config({ SVC_PKCS11_PIN: '123456' })).toThrow('SVC_PKCS11_PIN_FILE is: the path of a file');
   });
