@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { ApiHeader } from '@nestjs/swagger';
 import { newId } from '../platform/database/new-id.js';
+import { describesHeader } from '../platform/http/header-parameter.js';
 import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import { callerOf, type CalledRequest } from './access.js';
 import { principalOf } from './caller.js';
@@ -22,10 +22,5 @@ export const Repeatable = createParamDecorator(
       resource: newId(),
     });
   },
-  [
-    (target, handler) => {
-      if (handler === undefined) throw new Error('only a handler can be repeated');
-      ApiHeader(IDEMPOTENCY_KEY)(target, handler, Object.getOwnPropertyDescriptor(target, handler) ?? {});
-    },
-  ],
+  [describesHeader(IDEMPOTENCY_KEY)],
 );

@@ -1,9 +1,9 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { IdParam } from '../platform/http/id-param.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../platform/http/versions.js';
 import {
   AlertCommentBody,
   AlertPage,
@@ -49,14 +49,13 @@ export class AlertsController {
   /** Gives an alert an owner, or mutes it. */
   @Patch(':id')
   @Needs('alerts:write')
-  @ApiHeader(IF_MATCH)
   async changeAlert(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeAlertBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<AlertView> {
-    return AlertView.of(await this.alerts.change(caller, id, expectedVersion(match), body.toChange()));
+    return AlertView.of(await this.alerts.change(caller, id, version, body.toChange()));
   }
 
   /** Says that somebody looks after it: nobody is told again while it is acknowledged. */

@@ -1,23 +1,11 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Patch,
-  Post,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { Repeatable } from '../access/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { PageQuery } from '../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../platform/http/versions.js';
 import type { IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import {
   ChangeScheduleBody,
@@ -63,14 +51,13 @@ export class SchedulesController {
   /** Changes, pauses or resumes a schedule. Needs the scope of what it starts as well. */
   @Patch(':id')
   @Needs('schedules:write')
-  @ApiHeader(IF_MATCH)
   async changeSchedule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeScheduleBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<ScheduleView> {
-    return ScheduleView.of(await this.schedules.change(caller, id, expectedVersion(match), body.toChange()));
+    return ScheduleView.of(await this.schedules.change(caller, id, version, body.toChange()));
   }
 
   /** Removes a schedule and its history. */

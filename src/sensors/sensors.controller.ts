@@ -4,7 +4,6 @@ import {
   Delete,
   Get,
   Header,
-  Headers,
   HttpCode,
   Param,
   Patch,
@@ -12,13 +11,13 @@ import {
   Query,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { Repeatable } from '../access/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { PageQuery } from '../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../platform/http/versions.js';
 import type { IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import { Heartbeats } from './heartbeats.service.js';
 import {
@@ -81,14 +80,13 @@ export class SensorsController {
   /** Changes a sensor, its configuration above all. */
   @Patch(':id')
   @Needs('sensors:write')
-  @ApiHeader(IF_MATCH)
   async changeSensor(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeSensorBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<SensorView> {
-    return SensorView.of(await this.sensors.change(caller, id, expectedVersion(match), body.toChange()));
+    return SensorView.of(await this.sensors.change(caller, id, version, body.toChange()));
   }
 
   /** Gives a sensor another key; the old one goes on for a while. A disabled sensor is enabled by it. */

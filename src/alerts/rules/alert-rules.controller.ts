@@ -1,10 +1,10 @@
-import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Patch, Post, UseInterceptors } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { AlertRuleList, AlertRuleView, ChangeAlertRuleBody, CreateAlertRuleBody, SentList } from './alert-rules.dto.js';
 import { AlertRulesService } from './alert-rules.service.js';
@@ -43,14 +43,13 @@ export class AlertRulesController {
   /** Changes, mutes or disables an alert rule. */
   @Patch(':id')
   @Needs('alerts:write')
-  @ApiHeader(IF_MATCH)
   async changeAlertRule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeAlertRuleBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<AlertRuleView> {
-    return AlertRuleView.of(await this.rules.change(caller, id, expectedVersion(match), body.toChange()));
+    return AlertRuleView.of(await this.rules.change(caller, id, version, body.toChange()));
   }
 
   /** Removes an alert rule and resolves what it opened. */

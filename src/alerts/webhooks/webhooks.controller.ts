@@ -4,7 +4,6 @@ import {
   Delete,
   Get,
   Header,
-  Headers,
   HttpCode,
   Param,
   Patch,
@@ -12,13 +11,13 @@ import {
   Query,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { WebhookDeliveriesService } from './webhook-deliveries.service.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
@@ -74,14 +73,13 @@ export class WebhooksController {
   @Patch(':id')
   @Needs('webhooks:write')
   @Fresh()
-  @ApiHeader(IF_MATCH)
   async changeWebhook(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeWebhookBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<WebhookView> {
-    return WebhookView.of(await this.endpoints.change(caller, id, expectedVersion(match), body));
+    return WebhookView.of(await this.endpoints.change(caller, id, version, body));
   }
 
   /** Removes a webhook endpoint; what waits for it is given up. */

@@ -1,25 +1,12 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query,
-  Res,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
 import { ApproverGroupsService } from './approver-groups.service.js';
@@ -64,14 +51,13 @@ export class ApproverGroupsController {
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader(IF_MATCH)
   async changeApproverGroup(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ApproverGroupBody,
-    @Headers('if-match') ifMatch?: string,
+    @ExpectedVersion() version: number,
   ): Promise<ApproverGroupView> {
-    const group = await this.groups.change(caller, id, expectedVersion(ifMatch), body.toOrder());
+    const group = await this.groups.change(caller, id, version, body.toOrder());
     return ApproverGroupView.of(group);
   }
 

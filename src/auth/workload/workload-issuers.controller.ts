@@ -1,24 +1,12 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import {
   ChangeWorkloadIssuerBody,
   WorkloadIssuerBody,
@@ -63,15 +51,14 @@ export class WorkloadIssuersController {
   @Put(':id')
   @Needs('settings:write')
   @Fresh()
-  @ApiHeader(IF_MATCH)
   async changeWorkloadIssuer(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeWorkloadIssuerBody,
-    @Headers('if-match') ifMatch?: string,
+    @ExpectedVersion() version: number,
   ): Promise<WorkloadIssuerView> {
     const order = body.toChange();
-    return WorkloadIssuerView.of(await this.issuers.change(caller, id, expectedVersion(ifMatch), order));
+    return WorkloadIssuerView.of(await this.issuers.change(caller, id, version, order));
   }
 
   /** Removes an issuer with its trusts. Their tokens are refused everywhere within five seconds. */

@@ -1,24 +1,12 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { WorkloadTrustBody, WorkloadTrustPage, WorkloadTrustView } from './workload.dto.js';
 import { TriedClaimsBody, TriedTrustsView } from './workload-trial.dto.js';
 import { WorkloadTrialService } from './workload-trial.service.js';
@@ -71,15 +59,14 @@ export class WorkloadTrustsController {
   @Put(':id')
   @Needs('settings:write')
   @Fresh()
-  @ApiHeader(IF_MATCH)
   async changeWorkloadTrust(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: WorkloadTrustBody,
-    @Headers('if-match') ifMatch?: string,
+    @ExpectedVersion() version: number,
   ): Promise<WorkloadTrustView> {
     const order = body.toOrder();
-    return WorkloadTrustView.of(await this.trusts.change(caller, id, expectedVersion(ifMatch), order));
+    return WorkloadTrustView.of(await this.trusts.change(caller, id, version, order));
   }
 
   /** Removes a workload trust. Its tokens are refused everywhere within five seconds. */

@@ -5,7 +5,6 @@ import {
   Delete,
   type ExecutionContext,
   Get,
-  Headers,
   HttpCode,
   Param,
   Patch,
@@ -13,14 +12,14 @@ import {
   Query,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/bodies/json-body.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostQuery, UpdateHostBody } from '../records/hosts.dto.js';
@@ -30,8 +29,6 @@ import { HostsService } from '../records/hosts.service.js';
 import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from '../import/host-import.dto.js';
 import { HostImport } from '../import/host-import.service.js';
 import { ChangedHostView, ConnectionTestView, HostPage, HostView } from './host-views.dto.js';
-
-const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
 
 /** An AbortSignal that fires when the client closes its connection before it has the answer. */
 const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
@@ -87,14 +84,13 @@ export class HostsController {
    */
   @Patch(':id')
   @Needs('hosts:write')
-  @ApiHeader(IF_MATCH)
   async updateHost(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: UpdateHostBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<ChangedHostView> {
-    const dropped = await this.hosts.update(caller, id, expectedVersion(match), body);
+    const dropped = await this.hosts.update(caller, id, version, body);
     return ChangedHostView.after(await this.reader.get(id), dropped);
   }
 
@@ -102,13 +98,12 @@ export class HostsController {
   @Delete(':id')
   @HttpCode(204)
   @Needs('hosts:write')
-  @ApiHeader(IF_MATCH)
   async deleteHost(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<void> {
-    await this.removal.remove(caller, id, expectedVersion(match));
+    await this.removal.remove(caller, id, version);
   }
 
   /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */

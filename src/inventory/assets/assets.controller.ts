@@ -1,10 +1,10 @@
-import { Body, Controller, Get, Headers, Param, Patch, Query, UseInterceptors } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Patch, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { MayBeOlder } from '../../platform/reads/may-be-older.js';
 import { Clock } from '../../platform/time/clock.js';
 import { RuleBook } from '../risk/rule-book.js';
@@ -44,14 +44,13 @@ export class AssetsController {
   /** Says who answers for an asset, and gives it labels. */
   @Patch(':id')
   @Needs('inventory:write')
-  @ApiHeader(IF_MATCH)
   async annotateAsset(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: AnnotateAssetBody,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<AssetDetailView> {
-    await this.annotations.change(caller, id, expectedVersion(tag), body);
+    await this.annotations.change(caller, id, version, body);
     return AssetDetailView.ofDetail(await this.assets.find(id), this.clock.now(), await this.rules());
   }
 

@@ -1,21 +1,9 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Put,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, HttpStatus, Param, Post, Put, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { PolicyPackList, PolicyPackView } from './attestation-views.dto.js';
 import { PolicyPackBody, PolicyPackParam } from './attestations.dto.js';
@@ -55,14 +43,13 @@ export class PolicyPacksController {
   /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */
   @Put(':id')
   @Needs('inventory:write')
-  @ApiHeader(IF_MATCH)
   async changePolicyPack(
     @TheCaller() caller: Caller,
     @Param() { id }: PolicyPackParam,
     @Body() body: PolicyPackBody,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<PolicyPackView> {
-    return PolicyPackView.of(await this.packs.change(caller, id, expectedVersion(tag), body.toPack()));
+    return PolicyPackView.of(await this.packs.change(caller, id, version, body.toPack()));
   }
 
   /** Removes a policy pack of one's own. Its attestations stay. */

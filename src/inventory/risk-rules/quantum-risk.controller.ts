@@ -3,7 +3,6 @@ import {
   Controller,
   Delete,
   Get,
-  Headers,
   HttpCode,
   HttpStatus,
   Param,
@@ -12,10 +11,10 @@ import {
   UseInterceptors,
   Query,
 } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { RuleChangesService } from './rule-changes.service.js';
 import {
@@ -30,8 +29,6 @@ import { RuleTrial } from './rule-trial.js';
 import { RulesView } from './rules.dto.js';
 import { OwnNameBody, OwnNameQuery, OwnNamesView } from './own-names.dto.js';
 import { OwnNamesService } from './own-names.service.js';
-
-const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the rules that you read' };
 
 @ApiTags('Inventory')
 @Controller('api/quantum-risk')
@@ -63,28 +60,26 @@ export class QuantumRiskController {
   @Put('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')
-  @ApiHeader(IF_MATCH)
   async putRiskRule(
     @TheCaller() caller: Caller,
     @Param() { ruleId }: RuleIdParam,
     @Body() body: RuleBody,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<ReclassificationView> {
     const change = { put: body.toRule(ruleId) };
-    return ReclassificationView.of(await this.changes.apply(caller, expectedVersion(tag), change));
+    return ReclassificationView.of(await this.changes.apply(caller, version, change));
   }
 
   /** Takes a rule out; everything is then judged anew in the background. */
   @Delete('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
   @Needs('inventory:write')
-  @ApiHeader(IF_MATCH)
   async removeRiskRule(
     @TheCaller() caller: Caller,
     @Param() { ruleId }: RuleIdParam,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<ReclassificationView> {
-    return ReclassificationView.of(await this.changes.apply(caller, expectedVersion(tag), { remove: ruleId }));
+    return ReclassificationView.of(await this.changes.apply(caller, version, { remove: ruleId }));
   }
 
   /** Shows how far judging anew has come. */

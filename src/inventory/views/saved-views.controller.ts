@@ -1,22 +1,10 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Put,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, HttpStatus, Param, Post, Put, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SavedViewBody, SavedViewList, SavedViewView } from './saved-views.dto.js';
 import { SavedViewsService } from './saved-views.service.js';
@@ -55,14 +43,13 @@ export class SavedViewsController {
   /** Changes a kept query. */
   @Put(':id')
   @Needs('inventory:write')
-  @ApiHeader(IF_MATCH)
   async changeAssetView(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: SavedViewBody,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<SavedViewView> {
-    return SavedViewView.of(await this.views.change(caller, id, expectedVersion(tag), body.toOrder()));
+    return SavedViewView.of(await this.views.change(caller, id, version, body.toOrder()));
   }
 
   /** Removes a kept query. */

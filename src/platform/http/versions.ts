@@ -1,18 +1,30 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import {
+  type CallHandler,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Observable, tap } from 'rxjs';
 import { Problem } from '../errors/problem.js';
+import { describesHeader } from './header-parameter.js';
 
 const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 
-/** Description of the header in the API document. */
-export const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag that you read' };
+const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the resource as you last read it' };
 
 /**
- * Reads If-Match (RFC 9110 section 13.1.1): the version that a change is meant for. The `ETag` of a resource is its version number in
- * quotation marks.
+ * The version that a change is meant for, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number in quotation
+ * marks.
  */
-export function expectedVersion(header: string | undefined): number {
+export const ExpectedVersion = createParamDecorator(
+  (_: unknown, context: ExecutionContext): number =>
+    expectedVersion(context.switchToHttp().getRequest<FastifyRequest>().headers['if-match']),
+  [describesHeader(IF_MATCH)],
+);
+
+function expectedVersion(header: string | undefined): number {
   if (header === undefined)
     throw new Problem(
       'unconditional',

@@ -1,23 +1,11 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Patch,
-  Post,
-  Query,
-  UseInterceptors,
-  Delete,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors, Delete } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller, Fresh } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import {
@@ -74,15 +62,14 @@ export class SigningKeysController {
   /** Changes the dates and the constraints of a signing key; If-Match names the ETag that it was read with. */
   @Patch(':id')
   @Needs('signing-keys:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'ETag of the key as you last read it' })
   @UseInterceptors(VersionInterceptor)
   async changeSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeSigningKeyBody,
-    @Headers('if-match') match?: string,
+    @ExpectedVersion() version: number,
   ): Promise<SigningKeyView> {
-    const key = await this.terms.change(caller, id, expectedVersion(match), body);
+    const key = await this.terms.change(caller, id, version, body);
     return SigningKeyView.of(key, await this.reader.usage(id));
   }
 

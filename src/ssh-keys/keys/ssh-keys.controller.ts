@@ -1,11 +1,11 @@
-import { Body, Controller, Get, Headers, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SshKeyAccessView, SshKeyLocationPage, SshKeyPage, SshKeyView } from './ssh-key-views.dto.js';
 import { AssignSshKeyBody, EnterSshKeyBody, SshKeysQuery } from './ssh-keys.dto.js';
@@ -50,14 +50,13 @@ export class SshKeysController {
   /** Says who answers for an SSH key. */
   @Patch(':id')
   @Needs('hosts:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag of the key as it was read' })
   async assignSshKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { owner }: AssignSshKeyBody,
-    @Headers('if-match') tag?: string,
+    @ExpectedVersion() version: number,
   ): Promise<SshKeyView> {
-    await this.keys.assign(caller, id, expectedVersion(tag), owner);
+    await this.keys.assign(caller, id, version, owner);
     return SshKeyView.of(await this.reader.get(id));
   }
 

@@ -1,25 +1,12 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query,
-  Res,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiAcceptedResponse, ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SshCertificateView } from '../certificate-authority/ssh-certificate.dto.js';
 import { TriedCallerBody, TriedRulesView } from './ssh-login-trial.dto.js';
@@ -98,14 +85,13 @@ export class SshLoginRulesController {
   /** Replaces a rule for SSH certificates. Those that were issued before stay good until they end. */
   @Put(':id')
   @Needs('ssh-ca:write', 'ssh-ca:issue')
-  @ApiHeader(IF_MATCH)
   async changeSshLoginRule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: SshLoginRuleBody,
-    @Headers('if-match') ifMatch?: string,
+    @ExpectedVersion() version: number,
   ): Promise<SshLoginRuleView> {
-    return SshLoginRuleView.of(await this.rules.change(caller, id, expectedVersion(ifMatch), body.toOrder()));
+    return SshLoginRuleView.of(await this.rules.change(caller, id, version, body.toOrder()));
   }
 
   /** Removes a rule for SSH certificates. Those that were issued before stay good until they end. */

@@ -1,23 +1,11 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { RotationPolicyBody, RotationPolicyPage, RotationPolicyView } from './rotation-policies.dto.js';
 import { RotationPoliciesService } from './rotation-policies.service.js';
@@ -58,15 +46,14 @@ export class RotationPoliciesController {
   /** Replaces a rotation policy. What it has ordered goes on; what it orders from now on is of whoever changed it. */
   @Put(':id')
   @Needs('keys:rotate')
-  @ApiHeader(IF_MATCH)
   async changeRotationPolicy(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: RotationPolicyBody,
-    @Headers('if-match') ifMatch?: string,
+    @ExpectedVersion() version: number,
   ): Promise<RotationPolicyView> {
     const order = RotationPolicyBody.orderOf(body);
-    const policy = await this.policies.change(caller, id, expectedVersion(ifMatch), order);
+    const policy = await this.policies.change(caller, id, version, order);
     return RotationPolicyView.of(policy, (await this.policies.heldBack([policy])).get(id));
   }
 
