@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
+import type { SealedFields } from '../entries/audit-seals.js';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -18,20 +19,8 @@ export interface LoggedEntry {
 }
 
 /** A row of audit_entry as `ENTRY_COLUMNS` reads it. */
-export interface EntryRow {
-  readonly id: string;
+export interface EntryRow extends SealedFields {
   readonly at: string;
-  readonly action: string;
-  readonly outcome: string;
-  readonly actorKind: string;
-  readonly actorId: string;
-  readonly actorName: string;
-  readonly targetKind: string;
-  readonly targetId: string;
-  readonly correlation: string;
-  readonly source: string;
-  readonly detail: Record<string, unknown>;
-  readonly record: string | null;
   /** See audit-seals.ts. */
   readonly seal: Buffer | null;
 }
