@@ -1,10 +1,9 @@
 import type { AlgorithmUse } from '../model/risk-subject.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
-import type { DeclaredAlgorithm } from './declared-algorithm.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
 import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
-import { type MentionContext, purposeOf, usageOf } from './use-purposes.js';
+import { type DeclaredAlgorithm, type MentionContext, purposeOf, usageOf } from './use-purposes.js';
 
 /** The algorithms that a name and what is declared beside it stand for. */
 export interface ReadAlgorithm {

@@ -1,15 +1,21 @@
 import { createHash, type Hash } from 'node:crypto';
+import { digestIn } from '../../../formats/asn1/digest-info.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { DigestName, Scheme } from '../signer/remote-signer.js';
 import { CKF, CKG_MGF1, CKM, CKR, CryptokiFault } from './cryptoki.js';
-import {
-  digestByLength,
-  DIGEST_LENGTHS,
-  digestOfDigestInfo,
-  MAX_DIGEST_INFO_BYTES,
-  type NamedDigest,
-} from './digest-info.js';
 import type { WireMechanism } from './wire.js';
+
+const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;
+
+/** Of a DigestInfo of SHA-512. */
+const MAX_DIGEST_INFO_BYTES = 83;
+
+interface NamedDigest {
+  readonly algorithm: DigestName;
+  readonly digest: Buffer;
+}
+
+const ALGORITHMS = Object.keys(DIGEST_LENGTHS) as DigestName[];
 
 interface Mechanism {
   readonly family: 'rsa' | 'ec';
@@ -135,4 +141,23 @@ function pssHashOf(parameters: Buffer): DigestName | undefined {
   const name = PSS_HASHES.find(([type]) => type === hash)?.[1];
   if (name === undefined || mgf !== CKG_MGF1[name] || salt !== DIGEST_LENGTHS[name]) return undefined;
   return name;
+}
+
+/**
+ * The digest in a DigestInfo, which a program hands over to be signed by CKM_RSA_PKCS. Undefined for everything that is not one whole
+ * DigestInfo of a known hash, in DER and with nothing behind it: the 36 bytes of MD5 and SHA-1 that TLS 1.0 signed, for example, could mean
+ * anything. Other encodings of the same digest are refused, since the service signs this one, and the program expects its own.
+ */
+function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
+  for (const algorithm of ALGORITHMS) {
+    const digest = digestIn(data, algorithm);
+    if (digest !== undefined) return { algorithm, digest };
+  }
+  return undefined;
+}
+
+/** The hash that a bare digest is of, by its length: CKM_ECDSA says no more. */
+function digestByLength(data: Buffer): NamedDigest | undefined {
+  const algorithm = ALGORITHMS.find((one) => DIGEST_LENGTHS[one] === data.length);
+  return algorithm === undefined ? undefined : { algorithm, digest: data };
 }
