@@ -88,6 +88,8 @@ function isMangled(bytes: Buffer): boolean {
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
     return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): take the original';
+  if (bytes.lastIndexOf('-----BEGIN ') > bytes.lastIndexOf('-----END '))
+    return 'begins as PEM, and ends before its END line: take the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
   return `begins as DER, a key store or a certificate, and ends too early: it says that it has ${length} octets, and ${bytes.length} have come`;
