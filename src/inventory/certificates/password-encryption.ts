@@ -221,7 +221,7 @@ function smallInteger(element: DerElement | undefined): number {
 }
 
 /** RFC 7292 appendix B.2 with SHA-1. */
-function pkcs12Key(
+export function pkcs12Key(
   password: string | null,
   salt: Buffer,
   rounds: number,
