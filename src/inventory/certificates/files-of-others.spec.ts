@@ -107,6 +107,13 @@ describe('a public key of SSH', () => {
     expect(read(Buffer.from(`${KEY} j\u00f6rg`, 'latin1')).names).toEqual(['related-crypto-material jörg']);
   });
 
+  it('may stand behind an algorithm that signs with it, as sshd reads it', () => {
+    const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+    const numbers = [e, `AA${n}`].map((part) => counted(Buffer.from(part, 'base64url')));
+    const rsa = Buffer.concat([counted('ssh-rsa'), ...numbers]).toString('base64');
+    expect(read(`restrict rsa-sha2-512 ${rsa} ops`).names).toEqual(['related-crypto-material ops']);
+  });
+
   it('of a line that was damaged, or of a kind that is not read, is reported', () => {
     const { names, rejected } = read(
       `${KEY}\nssh-ed25519 AAAAbroken\nssh-xmss@openssh.com AAAAFHNzaC14bXNz\n# a comment\n`,

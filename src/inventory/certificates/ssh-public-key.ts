@@ -90,8 +90,9 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
 }
 
 const MAX_COMMENT = 200;
-/** A type and a blob, which begins with the length of its type; what stands before are options, what stands behind is a comment. */
-const KEY = /(?<!\S)(?:ssh-|ecdsa-|sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
+/** A type, or an algorithm that signs with such a key, and a blob, which begins with the length of its type; what stands before are options, what stands behind is a comment. */
+const KEY =
+  /(?<!\S)(?:ssh-|ecdsa-|sk-|rsa-sha2-|webauthn-sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
 
 /** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
 export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {

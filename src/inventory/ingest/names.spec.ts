@@ -58,6 +58,8 @@ describe('a name is read whole', () => {
     ['ISO/IEC 9797-1 MAC Algorithm 3', 'HIGH', 'CBC-MAC'],
     ['StarkCurve ECDSA', 'MEDIUM', 'ECDSA'],
     ['Homomorphic ElGamal', 'HIGH', 'ElGamal'],
+    ['SSL_CK_DES_192_EDE3_CBC_WITH_MD5', 'HIGH', '3DES'],
+    ['PQXDH_CRYSTALS-KYBER-1024', 'MEDIUM', 'hybrid'],
     ['EMSA4(SHA-512)', 'MEDIUM', 'RSA'],
     ['EME1(SHA-1)', 'HIGH', 'RSA'],
     ['NTRU+KEM768', 'MEDIUM', 'NTRU+'],
