@@ -6,6 +6,7 @@ export const DER = {
   octetString: 0x04,
   oid: 0x06,
   utcTime: 0x17,
+  generalizedTime: 0x18,
   sequence: 0x30,
 } as const;
 

@@ -4,14 +4,14 @@ import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/de
 import type { DerivationBudget } from './password-encryption.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
-/** An entry of a BCFKS store. */
+/** An entry of a BCFKS or BKS store. */
 export interface BcfksEntry {
   readonly alias: string;
   readonly kind: 'private-key' | 'certificate' | 'secret-key';
   /** DER, the entry's own certificate first. */
   readonly certificates: readonly Buffer[];
-  /** The scheme that protects a key. */
-  readonly securedBy: string;
+  /** The scheme that protects a key; undefined for one in the clear. */
+  readonly securedBy: string | undefined;
   /** Present for a secret key that could be opened. */
   readonly secret: SecretKeyFacts | undefined;
 }

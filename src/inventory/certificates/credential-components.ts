@@ -55,7 +55,8 @@ export interface FoundSecretKey {
   /** Undefined when the store does not say, or is not opened. */
   readonly algorithm: string | undefined;
   readonly bits: number | undefined;
-  readonly securedBy: string;
+  /** Undefined for one in the clear. */
+  readonly securedBy: string | undefined;
 }
 
 interface KeyFacts {
@@ -128,10 +129,11 @@ export class CredentialComponents {
   secretKey({ name, id, algorithm, bits, securedBy }: FoundSecretKey, occurrences: readonly DraftOccurrence[]): string {
     const ref = `secret key ${id}`;
     const size = bits === undefined ? {} : { size: bits };
-    const facts = { type: 'secret-key', id, ...size, ...this.secured(securedBy) };
+    const facts = { type: 'secret-key', id, ...size, ...(securedBy === undefined ? {} : this.secured(securedBy)) };
     const properties = bits === undefined ? {} : { parameterSetIdentifier: String(bits) };
     const used = algorithm === undefined ? undefined : symmetric(algorithm, bits, properties);
-    this.key(ref, { name, facts, fingerprint: undefined, algorithm: used }, occurrences);
+    const bytesFound = securedBy === undefined;
+    this.key(ref, { name, facts, fingerprint: undefined, algorithm: used, bytesFound }, occurrences);
     return ref;
   }
 

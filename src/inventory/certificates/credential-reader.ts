@@ -5,10 +5,11 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Draft } from '../model/document.js';
 import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
+import { isBks } from './bks-store.js';
 import { CredentialReading } from './credential-reading.js';
 import { isJavaKeyStore } from './java-key-store.js';
 import { readDerInto, readKeyboxInto, readKeyringInto, readTextInto } from './key-file-reading.js';
-import { readBcfksInto, readJavaStoreInto, readPkcs12Into } from './key-store-reading.js';
+import { readBcfksInto, readBksInto, readJavaStoreInto, readPkcs12Into } from './key-store-reading.js';
 import { isPkcs12Store } from './pkcs12-store.js';
 
 export interface CredentialOptions {
@@ -19,7 +20,7 @@ export interface CredentialOptions {
 }
 
 /**
- * Reads certificates and keys: PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, OpenPGP keyrings, PuTTY key files, and SSH keys as
+ * Reads certificates and keys: PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files, and SSH keys as
  * authorized_keys, known_hosts and .pub files have them, each recognized by its content. Of a private key only the public half is kept, of a secret
  * key only algorithm and length.
  *
@@ -49,6 +50,7 @@ function orDamaged<Result>(file: Buffer, result: Result): Result {
 
 function readInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   if (isJavaKeyStore(bytes)) readJavaStoreInto(reading, bytes, password);
+  else if (isBks(bytes)) readBksInto(reading, bytes, password);
   else if (isPkcs12Store(bytes)) readPkcs12Into(reading, bytes, password);
   else if (isKeybox(bytes)) readKeyboxInto(reading, bytes);
   else if (isBcfks(bytes)) readBcfksInto(reading, bytes, password);
@@ -68,7 +70,7 @@ function unwrapped(body: Buffer): Buffer {
 }
 
 function isKnownFile(bytes: Buffer): boolean {
-  if (isJavaKeyStore(bytes) || isKeybox(bytes)) return true;
+  if (isJavaKeyStore(bytes) || isBks(bytes) || isKeybox(bytes)) return true;
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }
 
@@ -88,6 +90,8 @@ function isMangled(bytes: Buffer): boolean {
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
     return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): take the original';
+  if (bytes.lastIndexOf('-----BEGIN ') > bytes.lastIndexOf('-----END '))
+    return 'begins as PEM, and ends before its END line: take the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
   return `begins as DER, a key store or a certificate, and ends too early: it says that it has ${length} octets, and ${bytes.length} have come`;

@@ -66,11 +66,71 @@ describe('PEM as other programs left it', () => {
   });
 });
 
+describe('PEM that was cut', () => {
+  it('is told, and what stands before and behind it is read', () => {
+    const half = CERTIFICATE.slice(0, 300);
+    for (const text of [`${CERTIFICATE}\n${half}`, `${half}\n${CERTIFICATE}`]) {
+      const { names, rejected } = read(text);
+      expect(names).toContain('certificate files.example');
+      expect(rejected).toMatchObject([{ detail: expect.stringContaining('without an end') }]);
+    }
+    expect(() => read(half)).toThrow(/begins as PEM, and ends before its END line/);
+  });
+
+  it('costs no more than its length', () => {
+    const started = performance.now();
+    expect(read(`${'-----BEGIN CERTIFICATE-----\n'.repeat(100_000)}${CERTIFICATE}`).rejected).toHaveLength(100_000);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+it.each([
+  [
+    'a certificate request',
+    'MIHHMG4CAQAwDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABGNppT48KdRNe7oSoWx+ZxgWKAeljcIiFCqmBFMeZ4sbnbh3B2r19xi9fT7y8/0fV1t0Zn7G0u3+ivJvfG73CbCgADAKBggqhkjOPQQDAgNJADBGAiEAx0cLhUyPSQ9RpGxmfxcwZLFmZWUuSlC3drSZs/Iz3m8CIQDB/OhkJxDYt6SyOqiJMLldTX7I+wBVCvCjqHmer+jU+w==',
+  ],
+  [
+    'a CRL',
+    'MIGyMFoCAQEwCgYIKoZIzj0EAwMwFTETMBEGA1UEAwwKcHkuZXhhbXBsZRcNMjYwMTAxMDAwMDAwWhcNMjYwMjAxMDAwMDAwWjAUMBICAQUXDTI2MDEwMTAwMDAwMFowCgYIKoZIzj0EAwMDSAAwRQIgfi24Bsohpttl5c6zJg/ch8H1EcuWWH/xIN+aQSGKsWUCIQDiZFJhODDxmYP4fsz3R4pt//FREZduF6QQBgdS7ovhsA==',
+  ],
+])('DER of %s is passed over, as its PEM is', (_, base64) => {
+  const { rejected, warnings } = read(Buffer.from(base64, 'base64'));
+  expect(rejected).toEqual([]);
+  expect(warnings).toMatchObject([{ code: 'der.passed-over' }]);
+});
+
 describe('a public key of SSH', () => {
+  const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
+
+  it('may have any letters in its comment', () => {
+    expect(read(`${KEY} jörg@büro`).names).toEqual(['related-crypto-material jörg@büro']);
+    expect(read(Buffer.from(`${KEY} j\u00f6rg`, 'latin1')).names).toEqual(['related-crypto-material jörg']);
+  });
+
+  it('may stand behind an algorithm that signs with it, as sshd reads it', () => {
+    const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+    const numbers = [e, `AA${n}`].map((part) => counted(Buffer.from(part, 'base64url')));
+    const rsa = Buffer.concat([counted('ssh-rsa'), ...numbers]).toString('base64');
+    expect(read(`restrict rsa-sha2-512 ${rsa} ops`).names).toEqual(['related-crypto-material ops']);
+  });
+
+  it('of a line that was damaged, or of a kind that is not read, is reported', () => {
+    const { names, rejected } = read(
+      `${KEY}\nssh-ed25519 AAAAbroken\nssh-xmss@openssh.com AAAAFHNzaC14bXNz\n# a comment\n`,
+    );
+    expect(names).toHaveLength(1);
+    expect(rejected.map(({ detail }) => detail)).toEqual(['is no SSH public key', 'is no SSH public key']);
+  });
+
+  it('may be on Ed448 (RFC 8709)', () => {
+    const blob = Buffer.concat([counted('ssh-ed448'), counted(Buffer.alloc(57, 1))]).toString('base64');
+    expect(read(`ssh-ed448 ${blob} ops`).names).toEqual(['related-crypto-material ops']);
+  });
+
+  const counted = (bytes: Buffer | string) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), Buffer.from(bytes)]);
   const blob = () => {
     const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
-    const field = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
-    return Buffer.concat([field(Buffer.from('ssh-ed25519')), field(Buffer.from(x, 'base64url'))]).toString('base64');
+    return Buffer.concat([counted('ssh-ed25519'), counted(Buffer.from(x, 'base64url'))]).toString('base64');
   };
 
   it.each([

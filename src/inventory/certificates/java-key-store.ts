@@ -84,7 +84,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
 }
 
 /** java.io.DataInput. */
-class Fields {
+export class Fields {
   private at = 0;
 
   constructor(private readonly bytes: Buffer) {}
@@ -97,6 +97,10 @@ class Fields {
     const value = this.bytes.readUInt32BE(this.at);
     this.at += 4;
     return value;
+  }
+
+  octet(): number {
+    return this.take(1)[0] ?? 0;
   }
 
   text(): string {

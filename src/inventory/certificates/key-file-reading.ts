@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createPublicKey } from 'node:crypto';
 import type { DraftOccurrence } from '../model/document.js';
 import { dearmored } from '../../formats/openpgp/armor.js';
@@ -15,6 +16,8 @@ import { fromBrokenBase64, writePem } from '../../formats/encoding/base64.js';
 const NO_KEY = 'is a private key that does not tell which one it is';
 /** Labels of blocks that often stand beside certificates and keys. */
 const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
+/** Its end is the beginning of its signature (RFC 9580 section 7). */
+const SIGNED_TEXT = 'PGP SIGNED MESSAGE';
 const MAX_NAME = 500;
 
 /** One or more DER structures, each by what it is: certificates, PKCS #7, private and public keys. */
@@ -29,9 +32,24 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
       reading.item(() => reading.found.privateKey(readDerPrivateKey(raw, password, reading.budget), at), NO_KEY);
     else if (second?.tag === DER.bitString && more.length === 0)
       reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is no public key');
+    else if (isBeside(inside(first)))
+      reading.passOver('der.passed-over', 'a certificate request or a CRL is not listed');
     else reading.certificate(raw, at);
   }
 }
+
+/**
+ * True for what a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional number, an algorithm, a name, a
+ * time) is about. A certificate has a name or an algorithm in the place of both.
+ */
+function isBeside(signed: readonly DerElement[]): boolean {
+  const [first, second, third, fourth] = signed;
+  if (first?.tag !== DER.integer) return isTime(third);
+  return isTime(fourth) || (second?.tag === DER.sequence && inside(third)[1]?.tag === DER.bitString);
+}
+
+const isTime = (element: DerElement | undefined) =>
+  element?.tag === DER.utcTime || element?.tag === DER.generalizedTime;
 
 /** A text: a PuTTY key, PEM blocks with whatever stands between them, or lines with SSH keys. */
 export function readTextInto(reading: CredentialReading, bytes: Buffer, password: string): void {
@@ -97,7 +115,9 @@ function pgpKey(reading: CredentialReading, key: PgpKey, line: number | null): v
 function readBlock(reading: CredentialReading, block: PemBlock, password: string): void {
   const at = reading.place(block.line, null);
   const { label, bytes, text } = block;
-  if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
+  if (block.isCut && label !== SIGNED_TEXT)
+    reading.reject(`is ${truncate(label, 60)} from line ${block.line} without an end: it was cut`);
+  else if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
   else if (/^(?:PKCS7|PKCS #7 SIGNED DATA|CMS)$/.test(label)) signedInto(reading, bytes, at);
   else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
   else if (label.endsWith('PRIVATE KEY'))
@@ -134,12 +154,13 @@ function commentIn(text: string): string {
   return /^Comment: "?([^"\r\n]{0,200})/im.exec(text)?.[1] ?? '';
 }
 
-/** As Windows tools write it, too: UTF-16, or with a byte order mark. */
+/** As Windows tools write it, too: UTF-16, or with a byte order mark. What is no UTF-8 is read octet by octet. */
 function decoded(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff && bytes.length % 2 === 0)
     return Buffer.from(bytes.subarray(2)).swap16().toString('utf16le');
-  return bytes.toString('latin1', bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
+  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1', start);
 }
 
 /** The structures that follow each other; what is behind the last of them is none. */

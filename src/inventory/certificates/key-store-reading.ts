@@ -1,6 +1,7 @@
 import { Problem } from '../../platform/errors/problem.js';
 import type { DraftOccurrence } from '../model/document.js';
-import { readBcfks } from './bcfks-store.js';
+import { type BcfksEntry, readBcfks } from './bcfks-store.js';
+import { readBks } from './bks-store.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
@@ -35,7 +36,20 @@ export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, pas
 /** BCFKS: nothing of it without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
 export function readBcfksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BCFKS';
-  const entries = reading.whole(() => readBcfks(bytes, password, reading.budget));
+  entriesInto(
+    reading,
+    bytes,
+    reading.whole(() => readBcfks(bytes, password, reading.budget)),
+  );
+}
+
+/** BKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password` or `key-store.cipher`. */
+export function readBksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
+  reading.format = 'BKS';
+  entriesInto(reading, bytes, readBks(bytes, password, reading.budget));
+}
+
+function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonly BcfksEntry[]): void {
   const secrets = new SecretKeys(reading, bytes);
   if (entries.length === 0) reading.passOver('key-store.empty', 'the key store holds nothing');
   for (const { alias, kind, certificates, securedBy, secret } of entries) {
@@ -99,7 +113,7 @@ class SecretKeys {
     this.store = reading.source ?? sha256(bytes);
   }
 
-  add(alias: string, facts: SecretKeyFacts | undefined, securedBy: string, at: DraftOccurrence[]): void {
+  add(alias: string, facts: SecretKeyFacts | undefined, securedBy: string | undefined, at: DraftOccurrence[]): void {
     if (facts === undefined) this.closed += 1;
     const name = truncate(clean(alias) || 'secret key', MAX_NAME);
     const id = sha256(Buffer.from(JSON.stringify([this.store, alias])));

@@ -1,7 +1,8 @@
-import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
+import { createDecipheriv, createHash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { findByOid } from '../vocabularies/object-identifiers.js';
 
 /** Rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2 over all parts: a few seconds of work, and more than any tool writes. */
 const MAX_ROUNDS = 3_000_000;
@@ -38,6 +39,10 @@ export class DerivationBudget {
 
 const SHA1_BYTES = 20;
 const PBES2 = '1.2.840.113549.1.5.13';
+const PBKDF2 = '1.2.840.113549.1.5.12';
+/** RFC 7914 section 7. */
+const SCRYPT = '1.3.6.1.4.1.11591.4.11';
+const MAX_SCRYPT_BYTES = 64 * 1024 * 1024;
 
 interface LegacyScheme {
   readonly name: string;
@@ -58,17 +63,39 @@ const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.5': { name: 'PBEWithSHA1AndRC2_128', keyBytes: 16, decrypt: rc2Decrypt },
   '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
+/** The first version of PKCS #5 (RFC 8018 appendix A.3), which OpenSSL wrote by default before 1.1. */
+const PBES1: Readonly<Record<string, { readonly digest: string; readonly decrypt: LegacyScheme['decrypt'] }>> = {
+  '1.2.840.113549.1.5.3': { digest: 'md5', decrypt: tripleDes },
+  '1.2.840.113549.1.5.6': { digest: 'md5', decrypt: rc2Decrypt },
+  '1.2.840.113549.1.5.10': { digest: 'sha1', decrypt: tripleDes },
+  '1.2.840.113549.1.5.11': { digest: 'sha1', decrypt: rc2Decrypt },
+};
+/** By the names that OpenSSL gives them. */
 const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyBytes: number }>> = {
   '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16 },
   '2.16.840.1.101.3.4.1.22': { name: 'aes-192-cbc', keyBytes: 24 },
   '2.16.840.1.101.3.4.1.42': { name: 'aes-256-cbc', keyBytes: 32 },
   '1.2.840.113549.3.7': { name: 'des-ede3-cbc', keyBytes: 24 },
+  '1.3.14.3.2.7': { name: 'des-cbc', keyBytes: 8 },
+  '1.2.392.200011.61.1.1.1.2': { name: 'camellia-128-cbc', keyBytes: 16 },
+  '1.2.392.200011.61.1.1.1.3': { name: 'camellia-192-cbc', keyBytes: 24 },
+  '1.2.392.200011.61.1.1.1.4': { name: 'camellia-256-cbc', keyBytes: 32 },
+  '1.2.410.200046.1.1.2': { name: 'aria-128-cbc', keyBytes: 16 },
+  '1.2.410.200046.1.1.7': { name: 'aria-192-cbc', keyBytes: 24 },
+  '1.2.410.200046.1.1.12': { name: 'aria-256-cbc', keyBytes: 32 },
+  '1.2.156.10197.1.104.2': { name: 'sm4-cbc', keyBytes: 16 },
 };
 const PRFS: Readonly<Record<string, { readonly digest: string; readonly bytes: number }>> = {
   '1.2.840.113549.2.7': { digest: 'sha1', bytes: SHA1_BYTES },
+  '1.2.840.113549.2.8': { digest: 'sha224', bytes: 28 },
   '1.2.840.113549.2.9': { digest: 'sha256', bytes: 32 },
   '1.2.840.113549.2.10': { digest: 'sha384', bytes: 48 },
   '1.2.840.113549.2.11': { digest: 'sha512', bytes: 64 },
+  '1.2.840.113549.2.12': { digest: 'sha512-224', bytes: 28 },
+  '1.2.840.113549.2.13': { digest: 'sha512-256', bytes: 32 },
+  '2.16.840.1.101.3.4.2.14': { digest: 'sha3-256', bytes: 32 },
+  '2.16.840.1.101.3.4.2.15': { digest: 'sha3-384', bytes: 48 },
+  '2.16.840.1.101.3.4.2.16': { digest: 'sha3-512', bytes: 64 },
 };
 const SHA1_PRF = '1.2.840.113549.2.7';
 
@@ -83,15 +110,16 @@ export interface PasswordEncryption {
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
 }
 
-/** Reads an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or a scheme of PKCS #12. */
+/** Reads an AlgorithmIdentifier (its whole element): a scheme of PKCS #5 (RFC 8018) or of PKCS #12. */
 export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
   const [id, parameters] = members(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
   const [first, second] = parameters === undefined ? [] : derElements(parameters.contents);
   if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second);
   const scheme = LEGACY[oid];
-  if (scheme === undefined || first === undefined)
-    return { name: scheme?.name ?? `encrypted as ${oid}`, decrypt: undefined };
+  const name = scheme?.name ?? findByOid(oid)?.name ?? `encrypted as ${oid}`;
+  if (first === undefined) return { name, decrypt: undefined };
+  if (scheme === undefined) return { name, decrypt: pbes1(oid, first, second) };
   const rounds = smallInteger(second);
   const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) => {
     budget.spend(rounds, Math.ceil(scheme.keyBytes / SHA1_BYTES) + 1);
@@ -99,35 +127,81 @@ export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
       pkcs12Key(password, first.contents, rounds, { purpose, length });
     return scheme.decrypt(derive(1, scheme.keyBytes), derive(2, 8), bytes);
   };
-  return { name: scheme.name, decrypt };
+  return { name, decrypt };
 }
 
-/** Triple DES with two keys: the third is the first. */
+/** Triple DES with as many keys as there are, in turn: with one it is DES, which OpenSSL has in its legacy provider alone. */
 function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
-  return decipher('des-ede3-cbc', key.length === 24 ? key : Buffer.concat([key, key.subarray(0, 8)]), iv, bytes);
+  const stream = createDecipheriv('des-ede3-cbc', Buffer.alloc(24, key), iv);
+  return Buffer.concat([stream.update(bytes), stream.final()]);
+}
+
+/** RFC 8018 section 6.1: the hash of password and salt, made anew in each round, is key and IV. */
+function pbes1(oid: string, salt: DerElement, iterations: DerElement | undefined): PasswordEncryption['decrypt'] {
+  const scheme = PBES1[oid];
+  if (scheme === undefined) return undefined;
+  return (bytes, password, budget) => {
+    const rounds = smallInteger(iterations);
+    budget.spend(rounds);
+    let hash = Buffer.concat([Buffer.from(password ?? ''), salt.contents]);
+    for (let round = 0; round < rounds; round += 1) hash = createHash(scheme.digest).update(hash).digest();
+    return scheme.decrypt(hash.subarray(0, 8), hash.subarray(8, 16), bytes);
+  };
 }
 
 function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncryption {
-  const [, kdf] = derElements(derivation.contents);
   const [cipherId, iv] = derElements(encryption.contents);
-  const cipher = CIPHERS[cipherId === undefined ? '' : dotted(cipherId.contents)];
-  const [salt, iterations, ...rest] = kdf === undefined ? [] : derElements(kdf.contents);
+  const cipherOid = cipherId === undefined ? '' : dotted(cipherId.contents);
+  const cipher = CIPHERS[cipherOid];
+  const { name: kdf, derive } = keyDerivation(derivation);
+  const cipherName = cipher?.name ?? findByOid(cipherOid)?.name;
+  const name = `PBES2-${kdf}${cipherName === undefined ? ` ${cipherOid}` : `-${cipherName.toUpperCase()}`}`;
+  if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
+  const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) =>
+    decipher(cipher.name, derive(password ?? '', cipher.keyBytes, budget), iv.contents, bytes);
+  return { name, decrypt };
+}
+
+interface KeyDerivation {
+  readonly name: string;
+  /** Undefined for a function that is not read. */
+  readonly derive: ((password: string, keyBytes: number, budget: DerivationBudget) => Buffer) | undefined;
+}
+
+function keyDerivation({ contents }: DerElement): KeyDerivation {
+  const [id, parameters] = derElements(contents);
+  const oid = id === undefined ? '' : dotted(id.contents);
+  const [salt, ...rest] = parameters === undefined ? [] : derElements(parameters.contents);
+  if (salt !== undefined && oid === PBKDF2) return pbkdf2(salt, rest);
+  if (salt !== undefined && oid === SCRYPT) return { name: 'scrypt', derive: scrypt(salt, rest) };
+  return { name: findByOid(oid)?.name ?? 'unknown', derive: undefined };
+}
+
+function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[]): KeyDerivation {
   const prfId = rest.find(({ tag }) => tag === DER.sequence);
   const [prf] = prfId === undefined ? [] : derElements(prfId.contents);
-  const hash = PRFS[prf === undefined ? SHA1_PRF : dotted(prf.contents)];
-  if (cipher === undefined || hash === undefined || salt === undefined || iv === undefined)
-    return { name: 'PBES2', decrypt: undefined };
-  const { digest, bytes: hashBytes } = hash;
-  const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) => {
+  const oid = prf === undefined ? SHA1_PRF : dotted(prf.contents);
+  const hash = PRFS[oid];
+  if (hash === undefined) return { name: findByOid(oid)?.name ?? 'PBKDF2', derive: undefined };
+  const derive: KeyDerivation['derive'] = (password, keyBytes, budget) => {
     const rounds = smallInteger(iterations);
-    budget.spend(rounds, Math.ceil(cipher.keyBytes / hashBytes));
-    const key = pbkdf2Sync(password ?? '', salt.contents, rounds, cipher.keyBytes, digest);
-    return decipher(cipher.name, key, iv.contents, bytes);
+    budget.spend(rounds, Math.ceil(keyBytes / hash.bytes));
+    return pbkdf2Sync(password, salt.contents, rounds, keyBytes, hash.digest);
   };
-  return { name: `PBES2-HMAC-${digest.toUpperCase()}-${cipher.name.toUpperCase()}`, decrypt };
+  return { name: `HMAC-${hash.digest.toUpperCase()}`, derive };
+}
+
+/** A block of scrypt costs about what a round of PBKDF2 does. */
+function scrypt(salt: DerElement, [cost, block, parallel]: readonly DerElement[]): KeyDerivation['derive'] {
+  return (password, keyBytes, budget) => {
+    const [N, r, p] = [smallInteger(cost), smallInteger(block), smallInteger(parallel)];
+    budget.spend(N * r, p);
+    return scryptSync(password, salt.contents, keyBytes, { N, r, p, maxmem: MAX_SCRYPT_BYTES });
+  };
 }
 
 function decipher(cipher: string, key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
+  if (cipher.startsWith('des-')) return tripleDes(key, iv, bytes);
   const stream = createDecipheriv(cipher, key, iv);
   return Buffer.concat([stream.update(bytes), stream.final()]);
 }
@@ -147,7 +221,7 @@ function smallInteger(element: DerElement | undefined): number {
 }
 
 /** RFC 7292 appendix B.2 with SHA-1. */
-function pkcs12Key(
+export function pkcs12Key(
   password: string | null,
   salt: Buffer,
   rounds: number,

@@ -8,6 +8,8 @@ export interface PemBlock {
   readonly text: string;
   /** From 1. */
   readonly line: number;
+  /** It has no end: the next block or the end of the text came first. */
+  readonly isCut: boolean;
 }
 
 /** RFC 7468 section 3 allows every printing character in a label; RFC 4716 has four hyphens and a blank. */
@@ -17,27 +19,43 @@ const BEGIN = /-----BEGIN ([!-,.-~ ]{1,60})-----|---- BEGIN (SSH2 [A-Z ]{1,40}) 
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = new RegExp(BEGIN);
+  const endOf = { pem: placesOf(text, '-----END '), ssh: placesOf(text, '---- END ') };
   let line = 1;
   let counted = 0;
-  for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
+  for (let found = begin.exec(text), next = found; found !== null; found = next) {
     const [opening, pem, ssh] = found;
-    const [closing, hyphens] = ssh === undefined ? ['-----END ', '-----'] : ['---- END ', ' ----'];
-    const end = text.indexOf(closing, begin.lastIndex);
-    if (end < 0) break;
+    const label = pem ?? ssh ?? '';
+    const start = begin.lastIndex;
+    next = begin.exec(text);
+    const end = ssh === undefined ? endOf.pem(start) : endOf.ssh(start);
     line += text.slice(counted, found.index).split('\n').length - 1;
     counted = found.index;
-    const inner = plainLines(text.slice(begin.lastIndex, end));
-    const last = text.indexOf(hyphens, end + closing.length);
+    if (end < 0 || (next !== null && next.index < end)) {
+      blocks.push({ label, bytes: Buffer.alloc(0), text: '', line, isCut: true });
+      continue;
+    }
+    const inner = plainLines(text.slice(start, end));
+    const hyphens = ssh === undefined ? '-----' : ' ----';
+    const last = text.indexOf(hyphens, end + hyphens.length);
     const after = last < 0 ? text.length : last + hyphens.length;
     blocks.push({
-      label: pem ?? ssh ?? '',
+      label,
       bytes: fromBrokenBase64(withoutHeaders(inner)) ?? Buffer.alloc(0),
       text: `${opening}${inner}${text.slice(end, after)}`,
       line,
+      isCut: false,
     });
-    begin.lastIndex = end;
   }
   return blocks;
+}
+
+/** Tells where a word is next, for places that come in order, in one walk over the text; -1 for no more. */
+function placesOf(text: string, word: string): (from: number) => number {
+  let at = 0;
+  return (from) => {
+    while (at >= 0 && at < from) at = text.indexOf(word, from);
+    return at;
+  };
 }
 
 /** Lines as they were before JSON or a shell escaped their ends, a file of settings indented them, or a mail quoted them. */

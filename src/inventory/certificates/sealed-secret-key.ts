@@ -66,8 +66,13 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   const fields = fieldsOf(key);
   const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
   if (typeof algorithm !== 'string' || !Buffer.isBuffer(octets)) return undefined;
+  return namedSecretKey(algorithm, octets.length);
+}
+
+/** What a secret key of so many octets is by the name that JCA gives its algorithm. */
+export function namedSecretKey(algorithm: string, octets: number): SecretKeyFacts {
   const name = truncate(algorithm, 60);
-  return { algorithm: name, bits: keyBits(name, octets.length) };
+  return { algorithm: name, bits: keyBits(name, octets) };
 }
 
 /** Keys by the identifiers that Bouncy Castle gives them. */

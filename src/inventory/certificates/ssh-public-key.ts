@@ -15,6 +15,13 @@ const CURVES: Readonly<Record<string, string>> = {
   nistp521: 'secp521r1',
 };
 const JWK_CURVES: Readonly<Record<string, string>> = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' };
+const ED25519 = { oid: '1.3.101.112', name: 'Ed25519' };
+/** RFC 8709, PROTOCOL.u2f. */
+const EDWARDS = new Map([
+  ['ssh-ed25519', ED25519],
+  ['sk-ssh-ed25519', ED25519],
+  ['ssh-ed448', { oid: '1.3.101.113', name: 'Ed448' }],
+]);
 const CERTIFIED = '-cert-v01@openssh.com';
 
 /**
@@ -48,16 +55,10 @@ function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorith
   }
   if (kind === 'ssh-dss')
     return { algorithm: sized('1.2.840.10040.4.1', 'DSA', bitLength(fields.string())), jwk: undefined };
-  if (kind === 'ssh-ed25519' || kind === 'sk-ssh-ed25519') {
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x: fields.string().toString('base64url') };
-    const algorithm = {
-      oid: '1.3.101.112',
-      name: 'Ed25519',
-      bits: null,
-      curve: null,
-      properties: { primitive: 'signature' },
-    };
-    return { algorithm, jwk };
+  const edwards = EDWARDS.get(kind);
+  if (edwards !== undefined) {
+    const jwk = { kty: 'OKP', crv: edwards.name, x: fields.string().toString('base64url') };
+    return { algorithm: { ...edwards, bits: null, curve: null, properties: { primitive: 'signature' } }, jwk };
   }
   if (curve === undefined) throw new RangeError('an SSH key of an unknown kind');
   fields.string();
@@ -89,14 +90,14 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
 }
 
 const MAX_COMMENT = 200;
-/** A type and a blob; what stands before are options, what stands behind is a comment. */
+/** A type, or an algorithm that signs with such a key, and a blob, which begins with the length of its type; what stands before are options, what stands behind is a comment. */
 const KEY =
-  /(?<!\S)(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
+  /(?<!\S)(?:ssh-|ecdsa-|sk-|rsa-sha2-|webauthn-sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
 
 /** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
 export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {
   const found = line.startsWith('#') ? null : KEY.exec(line);
-  const blob = found === null ? undefined : fromBase64(found[1] ?? '');
-  if (found === null || blob === undefined) return undefined;
+  if (found === null) return undefined;
+  const blob = fromBase64(found[1] ?? '') ?? Buffer.alloc(0);
   return { blob, comment: truncate(line.slice(found.index + found[0].length).trim(), MAX_COMMENT) };
 }

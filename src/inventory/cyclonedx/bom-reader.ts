@@ -1,6 +1,8 @@
 import type { CheckedDocument, Draft, DraftHead, Remark, CdxComponent } from '../model/document.js';
 import { DraftRefs } from '../model/draft-refs.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { type Fault, Problem } from '../../platform/errors/problem.js';
+import { stepsOf } from '../../platform/json/json-pointer.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
@@ -93,7 +95,8 @@ function headOf(bom: Bom): DraftHead {
 }
 
 function versionOf(document: Record<string, unknown>): SpecVersion {
-  const version = SPEC_VERSIONS.find((known) => known === document['specVersion']);
+  const stated = document['specVersion'];
+  const version = SPEC_VERSIONS.find((known) => known === stated || known === String(stated));
   if (version !== undefined) return version;
   const detail = `must be one of ${SPEC_VERSIONS.join(', ')} or 1.4-cbom-1.0`;
   throw new Problem('refused', 'document.version', `This version of CycloneDX is not read: specVersion ${detail}.`, {
@@ -106,10 +109,38 @@ function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, 
   if (mode === 'repair') lowerSerialNumber(head, repairs);
   let found = faultsOf(head, version);
   if (mode === 'strict') return found;
-  while (repairTexts(head, 0, found.faults, repairs)) found = faultsOf(head, version);
+  while (repairTexts(head, 0, found.faults, repairs) || leaveOut(head, found.faults, repairs))
+    found = faultsOf(head, version);
   if (found.duplicates.length === 0) return found;
   removeRepeated(found.duplicates, repairs);
   return faultsOf(head, version);
+}
+
+/** Members of a document and of its metadata of which nothing is read. */
+const UNREAD = new Set(
+  'annotations citations compositions declarations definitions externalReferences formulation services signature vulnerabilities'.split(
+    ' ',
+  ),
+);
+const UNREAD_METADATA = new Set('authors lifecycles manufacture manufacturer supplier tools'.split(' '));
+
+/** Takes what is not read and does not fit the schema out of a document. Answers whether there was any. */
+function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repairs: Remark[]): boolean {
+  const before = repairs.length;
+  for (const { pointer, detail } of faults) {
+    const [first = '', second = ''] = stepsOf(pointer);
+    const { metadata } = head;
+    const isOfMetadata = first === 'metadata' && isMembers(metadata) && UNREAD_METADATA.has(second);
+    const [holder, member] = isOfMetadata ? [metadata, second] : [head, first];
+    if (holder[member] === undefined || !(isOfMetadata || UNREAD.has(member))) continue;
+    Reflect.deleteProperty(holder, member);
+    repairs.push({
+      pointer: isOfMetadata ? `/metadata/${member}` : `/${member}`,
+      code: 'part.left-out',
+      detail: `is not read and was left out: ${truncate(pointer, 200)} ${detail}`,
+    });
+  }
+  return repairs.length > before;
 }
 
 /**

@@ -6,12 +6,13 @@ import { stepsOf } from '../../platform/json/json-pointer.js';
 import { licenseAt, repairedLicense, repairedValue } from './repaired-values.js';
 
 const ALMOST =
-  /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/;
+  /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?(?: [A-Z]{3,5})?)?$/;
 const MAX_REPAIRS = 1000;
 
 /**
  * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
- * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; what OpenSSL and Java print is read.
+ * the day, `+0000` and `+00` get their colon, a second 60 that is no leap second becomes 59; what OpenSSL, Java and Go print is read, and the times of
+ * certificates as DER has them.
  * Undefined for a text that is no time.
  */
 function repairedTime(text: string): string | undefined {
@@ -29,8 +30,16 @@ const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates, and as Java prints them. */
+/** UTCTime, of the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
+const OF_DER = /^(\d\d)?(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
+
+/** `Jan  1 00:00:00 2024 GMT`, as OpenSSL prints the times of certificates, as Java prints them, and `240101000000Z`. */
 function fromPrinted(text: string): string | undefined {
+  const [, century, short, ...parts] = OF_DER.exec(text) ?? [];
+  if (short !== undefined) {
+    const [monthOf, dayOf, ...clock] = parts;
+    return `${century ?? (Number(short) < 50 ? '20' : '19')}${short}-${monthOf}-${dayOf}T${clock.join(':')}Z`;
+  }
   const [, month = '', day = '', time = '', year = ''] = PRINTED.exec(text) ?? PRINTED_BY_JAVA.exec(text) ?? [];
   const number = MONTHS.indexOf(month) + 1;
   if (number === 0) return undefined;
@@ -78,6 +87,7 @@ export function repairTexts(root: unknown, depth: number, faults: readonly Fault
   for (const [pointer, repair] of found) {
     if (repair === undefined) continue;
     const { holder, member, value, code, detail } = repair;
+    noteChange(repair);
     if (value === undefined) Reflect.deleteProperty(holder, member);
     else holder[member] = value;
     if (repairs.length < MAX_REPAIRS) repairs.push({ pointer, code, detail });
@@ -115,8 +125,8 @@ function repairAt(place: Place, detail: string): Repair | undefined {
     const said = value === null ? 'was null' : 'was an empty text';
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
   }
-  const other = repairedValue(value, detail);
-  if (other !== undefined) return isChangedOnce(place) ? { ...place, ...other } : undefined;
+  const other = repairedValue(value, detail, place.member);
+  if (other !== undefined) return wasChanged(place) ? undefined : { ...place, ...other };
   if (typeof value !== 'string') return undefined;
   const repair = TEXT_REPAIRS.find(({ fault }) => detail.startsWith(fault));
   const repaired = repair?.repaired(value);
@@ -125,12 +135,12 @@ function repairAt(place: Place, detail: string): Repair | undefined {
   return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
 }
 
-function isChangedOnce({ holder, member }: Place): boolean {
-  const members = changed.get(holder) ?? new Set();
-  changed.set(holder, members);
-  if (members.has(member)) return false;
-  members.add(member);
-  return true;
+function wasChanged({ holder, member }: Place): boolean {
+  return changed.get(holder)?.has(member) === true;
+}
+
+function noteChange({ holder, member }: Place): void {
+  changed.set(holder, (changed.get(holder) ?? new Set()).add(member));
 }
 
 /** The object or list that holds what a pointer leads to; undefined where there is nothing. */

@@ -10,16 +10,19 @@ export interface RepairedValue {
 
 const LISTED = 'must be one of ';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
+/** `1.2`, as YAML and scripts write the version of a protocol. */
+const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
- * The value that a generator meant which writes numbers as texts or texts as numbers, or a word of the schema in other letters (`GCM`,
- * `privateKey`). Undefined for anything else: nothing is guessed.
+ * The value that a generator meant which writes numbers as texts or texts as numbers, one text where a list of them belongs, or a word of the schema
+ * in other letters (`GCM`, `privateKey`). Undefined for anything else: nothing is guessed.
  *
  * @param detail of the fault
+ * @param member that has the value
  */
-export function repairedValue(value: unknown, detail: string): RepairedValue | undefined {
-  const [, type] = /^must be of type (string|integer|number)$/.exec(detail) ?? [];
-  if (type !== undefined) return ofType(value, type);
+export function repairedValue(value: unknown, detail: string, member: string): RepairedValue | undefined {
+  const [, type] = /^must be of type (string|integer|number|array)$/.exec(detail) ?? [];
+  if (type !== undefined) return ofType(value, type, member);
   if (typeof value !== 'string' || !detail.startsWith(LISTED)) return undefined;
   const fitting = detail
     .slice(LISTED.length)
@@ -30,10 +33,16 @@ export function repairedValue(value: unknown, detail: string): RepairedValue | u
   return { value: word, code: 'word.repaired', detail: `was in other letters and is read as ${word}` };
 }
 
-function ofType(value: unknown, type: string): RepairedValue | undefined {
+function ofType(value: unknown, type: string, member: string): RepairedValue | undefined {
   const said = { code: 'type.repaired', detail: `was of another type and is read as the ${type} of the same value` };
-  if (type === 'string') return Number.isSafeInteger(value) ? { value: String(value), ...said } : undefined;
-  if (typeof value !== 'string' || !NUMBER.test(value)) return undefined;
+  if (type === 'string') {
+    const isVersion = /version$/i.test(member) && typeof value === 'number' && SHORT_DECIMAL.test(String(value));
+    const isPlain = Number.isSafeInteger(value) || isVersion;
+    return isPlain ? { value: String(value), ...said } : undefined;
+  }
+  if (typeof value !== 'string') return undefined;
+  if (type === 'array') return { value: [value], code: said.code, detail: 'was one text and is read as a list of it' };
+  if (!NUMBER.test(value)) return undefined;
   const number = Number(value);
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
 }

@@ -58,6 +58,25 @@ describe('a name is read whole', () => {
     ['ISO/IEC 9797-1 MAC Algorithm 3', 'HIGH', 'CBC-MAC'],
     ['StarkCurve ECDSA', 'MEDIUM', 'ECDSA'],
     ['Homomorphic ElGamal', 'HIGH', 'ElGamal'],
+    ['SSL_CK_DES_192_EDE3_CBC_WITH_MD5', 'HIGH', '3DES'],
+    ['PQXDH_CRYSTALS-KYBER-1024', 'MEDIUM', 'hybrid'],
+    ['EMSA4(SHA-512)', 'MEDIUM', 'RSA'],
+    ['EME1(SHA-1)', 'HIGH', 'RSA'],
+    ['NTRU+KEM768', 'MEDIUM', 'NTRU+'],
+    ['MGF1-SHA256', 'NONE', 'MGF1'],
+    ['chacha20poly1305::XChaCha20Poly1305', 'NONE', 'XChaCha20'],
+    ['$6$rounds=5000', 'NONE', 'sha-crypt'],
+    ['{SSHA}', 'MEDIUM', 'SHA-1'],
+    ['Kerberos 5, etype 23, TGS-REP', 'CRITICAL', 'RC4'],
+    ['ГОСТ Р 34.10-2012', 'MEDIUM', 'GOST'],
+    ['ＡＥＳ-256', 'NONE', 'AES'],
+    ['Advanced Encryption Standard (AES) 256-bit in Galois/Counter Mode', 'NONE', 'AES'],
+    ['Triple Data Encryption Algorithm', 'HIGH', '3DES'],
+    ['Rivest-Shamir-Adleman', 'HIGH', 'RSA'],
+    ['Elliptic-curve Diffie–Hellman', 'HIGH', 'ECDH'],
+    ['Elliptic Curve Digital Signature Algorithm', 'MEDIUM', 'ECDSA'],
+    ['Module-Lattice-Based Key-Encapsulation Mechanism', 'LOW', 'ML-KEM'],
+    ['Message-Digest Algorithm 5', 'HIGH', 'MD5'],
   ])('%s is %s, %s', (name, level, family) => {
     expect(judged('algorithm', name)).toMatchObject({ level, family });
   });
@@ -70,6 +89,23 @@ describe('a name is read whole', () => {
       expect(verdict.level).not.toBe('NONE');
     },
   );
+
+  it.each([
+    ['scrypt DES-CBC', 'CRITICAL'],
+    ['Argon2id with RC4', 'CRITICAL'],
+    ['ML-KEM-768 3DES', 'HIGH'],
+    ['ssh-mldsa65 Blowfish', 'HIGH'],
+  ])('a cipher beside a scheme that is made of none is an algorithm of its own: %s is %s', (name, level) => {
+    expect(judged('algorithm', name).level).toBe(level);
+  });
+
+  it.each(['CTR_DRBG AES-256', 'FrodoKEM-640-AES', 'Kyber512-90s AES'])('a cipher is a parameter of %s', (name) => {
+    expect(algorithmUsesOf(name).map(({ family }) => family)).not.toContain('AES');
+  });
+
+  it('an encoding method of signatures that any key may use is not called safe', () => {
+    expect(judged('algorithm', 'EMSA1(SHA-256)').level).not.toBe('NONE');
+  });
 
   it('says the name that was not read', () => {
     const [finding] = judged('algorithm', 'PaymentCipher').findings;

@@ -26,13 +26,15 @@ const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
 /** The major version at the end of the path of a Go module. */
 const MAJOR_VERSION = /\/v\d{1,3}$/;
+/** What a hash of a password begins with, as crypt(5) writes it. */
+const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
 /** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words as those who name public-key algorithms like them. */
 const PUBLIC_KEY_LIKE =
-  /dsa|rsa|sig|sgn|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
+  /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
 /** Families that are words of the language as well: a key named so says nothing. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
@@ -42,7 +44,7 @@ const PLAIN_WORDS = new Set(
 
 /** Reads the name of an algorithm: whole in the vocabularies, else by its words. */
 export function readName(name: string): NameReading {
-  const text = name.trim();
+  const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];
   if (oid !== undefined) {
     const found = findByOid(oid);
@@ -59,7 +61,8 @@ function readKnown(text: string): NameReading | undefined {
     findKnownName(text) ??
     findShortened(text, fragmentOf(text)) ??
     findShortened(text, withoutPrefix(text)) ??
-    findShortened(text, text.replace(MAJOR_VERSION, ''));
+    findShortened(text, text.replace(MAJOR_VERSION, '')) ??
+    findShortened(text, CRYPT_PREFIX.exec(text)?.[0] ?? text);
   if (known === undefined) return undefined;
   if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
   return { ...readWords(known.means), isWhole: true };
@@ -157,7 +160,7 @@ const FORMER: Readonly<Record<string, string>> = {
   'SLH-DSA': 'SPHINCS+',
   'FN-DSA': 'Falcon',
 };
-/** Schemes that are made of hashes and ciphers, which are parameters then and no algorithms of their own. */
+/** Schemes that are made of hashes, which are parameters then and no algorithms of their own. */
 const MADE_OF_HASHES = new Set([
   'SLH-DSA',
   'SPHINCS+',
@@ -185,6 +188,8 @@ const MADE_OF_HASHES = new Set([
   'DRBG',
   'VRF',
 ]);
+/** Those whose name tells the cipher that they are made of. Beside the others a cipher is what the name is about as well. */
+const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
   'ECDSA',
   'EdDSA',
@@ -209,15 +214,17 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const families = new Set(mentions.map(({ family }) => family));
   const former = new Set(Object.entries(FORMER).flatMap(([now, once]) => (families.has(now) ? [once] : [])));
   const madeOfHashes = [...families].some((family) => MADE_OF_HASHES.has(family));
+  const madeOfCiphers = [...families].some((family) => MADE_OF_CIPHERS.has(family));
   const onCurve = [...families].some((family) => ON_CURVES.has(family));
   const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
     if (former.has(family) || isSaidAgain(mention, mentions)) return false;
     if (family === 'EC' && onCurve && mention.curveBits === null) return false;
-    if (family === 'MGF1') return families.size === 1;
+    if (family === 'MGF1') return mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
     if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
-    if (madeOfHashes && (role === 'hash' || role === 'cipher')) return false;
+    if (madeOfHashes && role === 'hash') return false;
+    if (madeOfCiphers && role === 'cipher') return false;
     return role !== 'hash' || !isBehindMaskGeneration(mention, mentions);
   });
   for (const mention of kept) mention.param ??= parameterSetIn(mention, text);
@@ -237,10 +244,10 @@ function isSaidAgain(mention: Mention, mentions: readonly Mention[]): boolean {
 
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
 
-/** DES beside 3DES is the package of it; ECDH beside X25519 is what that is. */
+/** DES beside 3DES and ChaCha20 beside XChaCha20 are the package of it; ECDH beside X25519 is what that is. */
 function isWiderWord(mention: Mention, other: Mention): boolean {
   const pair = `${mention.family} ${other.family}`;
-  return pair === 'DES 3DES' || (pair === 'ECDH XDH' && hasNoSize(mention));
+  return pair === 'DES 3DES' || pair === 'ChaCha20 XChaCha20' || (pair === 'ECDH XDH' && hasNoSize(mention));
 }
 
 const VAGUE_KDFS = new Set(['KDF', 'MGF1', 'PBE']);

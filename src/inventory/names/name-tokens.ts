@@ -74,10 +74,8 @@ function lettersOf(part: string): Letters {
 
 /** A plus belongs to a word only at its end, as in SPHINCS+: elsewhere it stands between two. */
 function isPartOfWord(part: string, index: number, character: string): boolean {
-  if (isLetter(character) || isDigit(character)) return true;
-  if (character < '\u0080')
-    return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));
-  return /[\p{L}\p{N}]/u.test(character);
+  if (isLetterOrDigit(character)) return true;
+  return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));
 }
 
 function isBoundary(before: string, here: string, after: string): boolean {
@@ -90,7 +88,8 @@ const isDigit = (character: string) => character >= '0' && character <= '9';
 const isUpper = (character: string) => character >= 'A' && character <= 'Z';
 const isLower = (character: string) => character >= 'a' && character <= 'z';
 const isLetter = (character: string) => isLower(character) || isUpper(character);
-const isLetterOrDigit = (character: string) => isLetter(character) || isDigit(character);
+const isLetterOrDigit = (character: string) =>
+  isLetter(character) || isDigit(character) || (character >= '\u0080' && /[\p{L}\p{N}]/u.test(character));
 
 /** The cheapest way to each place of the text, and from its end back over the tokens of the cheapest way. */
 function cut(letters: Letters): NameToken[] {

@@ -13,6 +13,13 @@ describe('a file that is not read', () => {
     ['a ZIP archive', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(60)]), 'is a ZIP archive'],
     ['CycloneDX in XML', Buffer.from('<?xml version="1.0"?>\n<bom/>'), 'CycloneDX is read as JSON'],
     ['CycloneDX in XML without a declaration', Buffer.from('<bom xmlns="x"/>'), 'CycloneDX is read as JSON'],
+    ['CycloneDX in XML with a byte order mark', Buffer.from('\uFEFF<?xml version="1.0"?><bom/>'), 'read as JSON'],
+    ['the database of NSS', Buffer.from('SQLite format 3\0'), 'such as cert9.db'],
+    [
+      'an answer with PEM in it',
+      Buffer.from('{"data":{"certificate":"-----BEGIN CERTIFICATE-----"}}'),
+      'with certificates',
+    ],
     ['SPDX 2', Buffer.from('{"spdxVersion":"SPDX-2.3"}'), 'is SPDX'],
     ['SPDX 3', Buffer.from('{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld"}'), 'SPDX 3'],
     ['a JSON Web Key', Buffer.from('{"kty":"EC"}'), 'JSON Web Key'],

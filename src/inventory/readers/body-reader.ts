@@ -39,17 +39,20 @@ export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedD
   const text = bodyText(bytes);
   if (kind === 'ndjson') return [whole(readSensorScan({ assets: linesOf(text) }, mode))];
   const document = parseJson(text);
-  if (!isMembers(document)) throw refused(NOTHING_KNOWN);
+  if (!isMembers(document)) throw refused(unknownJson(text));
   if (outline === undefined) refuseRepeated(text);
   if (BOM_FORMATS.includes(document['bomFormat'])) return [readBom(new BomText(bytes, undefined), mode)];
-  return readMembers(document, options);
+  return readMembers(document, text, options);
 }
 
-function readMembers(document: JsonMembers, { mode, source }: BodyOptions): readonly CheckedDocument[] {
+function readMembers(document: JsonMembers, text: string, options: BodyOptions): readonly CheckedDocument[] {
+  const { mode, source } = options;
   if (isSarif(document)) return readSarif(document, source).map(whole);
   if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
-  throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? NOTHING_KNOWN);
+  throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? unknownJson(text));
 }
+
+const unknownJson = (text: string) => (text.includes('-----BEGIN ') ? HOLDS_PEM : NOTHING_KNOWN);
 
 /** Of two lists of components only one would be read. A text whose outline is found has no member twice. */
 function refuseRepeated(text: string): void {
@@ -77,9 +80,12 @@ function utf16Start(bytes: Buffer): string {
   return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
 
+const HOLDS_PEM = 'is JSON with certificates or keys as PEM in it: send the PEM by itself';
 const NOTHING_KNOWN =
   'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
 const COMPRESSED = 'is compressed: send what is in it';
+const SQLITE =
+  'is an SQLite database, such as cert9.db of NSS or a store of keys: export from it (pk12util -o, certutil -L -a)';
 const XML = 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well';
 /** Files that people have and that are not read, by their first octets in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
@@ -88,8 +94,12 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['425a68', COMPRESSED],
   ['fd377a585a00', COMPRESSED],
   ['504b0304', 'is a ZIP archive: send the files in it one by one'],
+  ['53514c6974652066', SQLITE],
   ['3c3f786d6c', XML],
   ['3c626f6d', XML],
+  ['efbbbf3c3f786d', XML],
+  ['efbbbf3c626f6d', XML],
+  ['fffe3c003f00', XML],
 ];
 /** The same of JSON, by a member. */
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [

@@ -58,6 +58,9 @@ describe('times of a document', () => {
     ['as OpenSSL prints it', 'Mar  1 12:00:00 2027 GMT', '2027-03-01T12:00:00Z'],
     ['with a zone in words', '2027-03-01 12:00:00 UTC', '2027-03-01T12:00:00Z'],
     ['as Java prints it', 'Mon Mar 01 12:00:00 UTC 2027', '2027-03-01T12:00:00Z'],
+    ['as Go prints it', '2027-03-01 12:00:00 +0000 UTC', '2027-03-01T12:00:00+00:00'],
+    ['as UTCTime of DER', '270301120000Z', '2027-03-01T12:00:00Z'],
+    ['as GeneralizedTime of DER', '20270301120000Z', '2027-03-01T12:00:00Z'],
     ['with fractions and no zone', '2027-03-01T12:00:00.123456', '2027-03-01T12:00:00.123456Z'],
     ['with a comma before the fraction', '2027-03-01T12:00:00,5Z', '2027-03-01T12:00:00.5Z'],
     ['without seconds', '2027-03-01T12:00Z', '2027-03-01T12:00:00Z'],
@@ -219,6 +222,8 @@ describe('a value of another type, or in other letters', () => {
     [{ mode: 'GCM' }, { mode: 'gcm' }, 'word.repaired'],
     [{ padding: 'PKCS1_v15' }, { padding: 'pkcs1v15' }, 'word.repaired'],
     [{ primitive: 'Block_Cipher' }, { primitive: 'block-cipher' }, 'word.repaired'],
+    [{ cryptoFunctions: 'encrypt' }, { cryptoFunctions: ['encrypt'] }, 'type.repaired'],
+    [{ certificationLevel: 'none' }, { certificationLevel: ['none'] }, 'type.repaired'],
   ])('%j is read as %j', (given, expected, code) => {
     const { assets, repairs } = readWith({}, algorithm(given));
     const [asset] = assets as unknown as {
@@ -237,8 +242,47 @@ describe('a value of another type, or in other letters', () => {
     ['a number out of bounds', { nistQuantumSecurityLevel: '7' }],
     ['a word that means something else', { mode: 'galois' }],
     ['a list in place of a text', { parameterSetIdentifier: [2048] }],
+    ['a fraction in place of a text', { parameterSetIdentifier: 1.2 }],
     ['a number that was rounded already', { parameterSetIdentifier: 2 ** 60 }],
   ])('is not guessed: %s', (_, given) => {
     expect(() => readWith({}, algorithm(given))).toThrow(/not valid CycloneDX/);
+  });
+});
+
+describe('a version that was written as a number', () => {
+  it('is read as its text, of the specification and of a protocol', () => {
+    const protocol = { cryptoProperties: { assetType: 'protocol', protocolProperties: { type: 'tls', version: 1.2 } } };
+    const { repairs } = readWith({ specVersion: 1.6 }, protocol);
+    expect(repairs).toEqual([
+      'type.repaired /specVersion',
+      'type.repaired /components/0/cryptoProperties/protocolProperties/version',
+    ]);
+    expect(() => readWith({ specVersion: 1.6 }, {}, 'strict')).toThrow(Problem);
+    expect(() => readWith({ specVersion: 1.65 })).toThrow(/This version/);
+  });
+});
+
+describe('what is not read', () => {
+  it.each<[string, object]>([
+    ['/vulnerabilities', { vulnerabilities: [{ ratings: [{ method: 'CVSSv9' }] }] }],
+    ['/compositions', { compositions: [{ aggregate: 'most' }] }],
+    ['/signature', { signature: { value: 'eyJhbGciOiJSUzUxMiJ9.e30.AA' } }],
+    ['/metadata/tools', { metadata: { tools: [{ type: 'application', name: 'a' }] } }],
+  ])('and does not fit the schema refuses no document: %s', (pointer, more) => {
+    expect(readWith(more).repairs).toEqual([`part.left-out ${pointer}`]);
+    expect(() => readWith(more, {}, 'strict')).toThrow(/not valid CycloneDX/);
+  });
+
+  it('is left out beside what is repaired, and what fits stays', () => {
+    const more = { version: '1', signature: {}, vulnerabilities: [{ id: 'CVE-2026-1' }], compositions: [{}] };
+    expect(readWith(more).repairs?.toSorted()).toEqual([
+      'part.left-out /compositions',
+      'part.left-out /signature',
+      'type.repaired /version',
+    ]);
+  });
+
+  it('saves no document from other faults', () => {
+    expect(() => readWith({ compositions: [{}], cryptoAssets: [] })).toThrow('/cryptoAssets: is not allowed here');
   });
 });

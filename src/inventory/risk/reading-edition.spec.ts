@@ -17,6 +17,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
   1: '06f95b4ef651f7800ff4e40d2753353b',
   2: 'e74956e42fcb1f3e45510eb56bad2917',
   3: 'eb8714394abd63b5c8ad6938255a019b',
+  4: '3acfff5894d095369c6c8383a16a38c4',
 };
 
 function registryNames(file: string): string[] {
@@ -37,6 +38,7 @@ it('the edition of the reader is another one when names are read in another way'
     ...registryNames('registry-names-second.json'),
     ...registryNames('registry-names-third.json'),
     ...registryNames('registry-names-fourth.json'),
+    ...registryNames('registry-names-fifth.json'),
   ]);
   const readings = [...names].sort().map((name) => {
     const { uses, reading } = readAlgorithm(name);

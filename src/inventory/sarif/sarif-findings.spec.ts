@@ -163,6 +163,14 @@ describe('the algorithm of a finding', () => {
     ['DigestUtils.md5Hex(text)', 'MD5'],
     ['cipher MODE_ECB', 'AES-ECB'],
     ['IDEA has a block of 64 bits', 'IDEA'],
+    ['SHA256withECDSA', 'ECDSA'],
+    ['KeyAgreement.getInstance("ECDH")', 'ECDH'],
+    ['ECDiffieHellmanCng', 'ECDH'],
+    ['Use of insecure cipher Crypto.Cipher.ARC2.new. Replace with a known secure cipher such as AES.', 'RC2'],
+    ['RIPEMD-160 is deprecated', 'RIPEMD'],
+    ['Cipher.getInstance("RSA/ECB/PKCS1Padding")', 'RSA'],
+    ['Cipher.getInstance("AES/ECB/NoPadding")', 'AES-ECB'],
+    ['new NullCipher()', 'NULL'],
   ])('%s is of %s', (text, expected) => {
     expect(named(text)).toBe(expected);
   });
@@ -172,10 +180,21 @@ describe('the algorithm of a finding', () => {
     'the idea is bad',
     'SecureRandom.getInstance("SHA1PRNG")',
     'EdDSA is fine',
-    'SHA256withECDSA',
     'provIDES nothing',
+    'Replace it with AES.',
   ])('%s names none', (text) => {
     expect(named(text)).toBeUndefined();
+  });
+
+  it.each([
+    ['RSA keys should be at least 2048 bits', 'rsa.GenerateKey(rand.Reader, 1024)', 'RSA-1024'],
+    ['Weak RSA key', 'generate_private_key(public_exponent=65537, key_size=1024)', 'RSA-1024'],
+    ['Weak RSA key', 'if (bits == 1024 || bits == 2048)', 'RSA'],
+    ['Weak RSA key', 'port = 8080', 'RSA'],
+    ['Insufficient curve size for EC.', 'ec.generate_private_key(curve=ec.SECP192R1)', 'EC-secp192r1'],
+    ['MD5 is used', 'md5(1024)', 'MD5'],
+  ])('has the size that the code names, and none that the message demands: %s, %s', (text, code, expected) => {
+    expect(named(text, quoted(code))).toBe(expected);
   });
 
   const LIST = 'Use of insecure MD2, MD4, MD5, or SHA1 hash function.';
@@ -218,6 +237,9 @@ describe('a rule that names no weakness of the CWE', () => {
     ['by its name', { id: 'D2', name: 'WeakBrokenHashAlgorithm' }],
     ['by an identifier with underscores', { id: 'DES_USAGE' }],
     ['by an identifier of its longer form', { id: 'TDES_USAGE' }],
+    ['by a title with underscores', { id: 'Java.Use_of_Broken_or_Risky_Cryptographic_Algorithm' }],
+    ['by an identifier of Roslyn', { id: 'CA5385', shortDescription: { text: 'Use RSA with a sufficient key size' } }],
+    ['by random numbers', { id: 'B311', properties: { tags: ['external/cwe/cwe-330'] } }],
     ['by the category of the weaknesses of cryptography', { id: 'O1', properties: { tags: ['CWE-310'] } }],
   ])('is about cryptography %s', (_, rule) => {
     expect(taken(rule)).toBe(true);

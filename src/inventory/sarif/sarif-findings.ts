@@ -6,6 +6,7 @@ import {
   isWeakness,
   type NamedAlgorithm,
   namesWeakness,
+  sizedBy,
 } from './sarif-names.js';
 import type { SarifPlaces } from './sarif-places.js';
 import type { SarifRule, SarifTool } from './sarif-tool.js';
@@ -44,9 +45,9 @@ export function findingIn(result: JsonMembers, tool: SarifTool, places: SarifPla
   const rule = tool.ruleOf(result);
   if (!isCryptographic(result, rule, tool)) return undefined;
   const said = messageText(membersOf(result['message']), rule);
-  const texts = [said, rule.id, memberTextOf(rule.descriptor['name']), ...places.snippets(result)];
-  const algorithm = algorithmIn(texts);
-  return algorithm === undefined ? undefined : { algorithm, ruleId: rule.id };
+  const snippets = places.snippets(result);
+  const algorithm = algorithmIn([said, rule.id, memberTextOf(rule.descriptor['name']), ...snippets]);
+  return algorithm === undefined ? undefined : { algorithm: sizedBy(snippets, algorithm), ruleId: rule.id };
 }
 
 function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, tool: SarifTool): boolean {
@@ -54,7 +55,7 @@ function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, too
   if ([id, known].some((one) => one !== '' && (isCryptographicRule(one) || namesWeakness(one)))) return true;
   const name = memberTextOf(descriptor['name']);
   const titles = [name, ...TITLES.map((member) => memberTextOf(membersOf(descriptor[member])['text']))];
-  if (namesWeakness(name) || titles.some(isCryptographicTitle)) return true;
+  if (namesWeakness(name) || [id, ...titles].some(isCryptographicTitle)) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
   // Some tools write a list where the standard has one.

@@ -3,12 +3,12 @@ import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them. */
 const RULES =
-  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|pseudo-?random|weak-?random|insecure-?random|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$/i;
-/** `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`. */
+  /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|(?:insecure|predictable|pseudo|weak)-?random|(?:rsa|ec|insufficient|weak)-key-size|padding-oracle|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$|^CA53(?:50|51|58|79|84|85|94)$|^SCS00(?:0[4-6]|1[0-3])$/i;
+/** `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
 const TITLE =
-  /(?:broken|deprecated|insecure|obsolete|risky|unsafe|weak)[ /a-z-]{0,40}(?:cipher|crypto|digest|encryption|hash)/i;
-/** Weaknesses of cryptography in the Common Weakness Enumeration; 310 is their category, which older tools give alone. */
-const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 338, 759, 760, 780, 916, 1240]);
+  /(?:broken|deprecated|insecure|obsolete|predictable|risky|unsafe|weak)[ /a-z_-]{0,40}(?:cipher|crypto|digest|encryption|hash|random)/i;
+/** Weaknesses of cryptography in the Common Weakness Enumeration; 310 is their category, which older tools give alone, 330 that of random numbers. */
+const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 330, 338, 759, 760, 780, 916, 1240]);
 /** Names are read at the start of a text: what tools put there is a sentence. */
 const MAX_TEXT = 4000;
 
@@ -30,25 +30,58 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
     { name: 'DES', primitive: 'block-cipher' },
   ],
   [/\b(?:RC4|ARCFOUR|ARC4)\b/gi, { name: 'RC4', primitive: 'stream-cipher' }],
-  [/\bRC2\b/gi, { name: 'RC2', primitive: 'block-cipher' }],
+  [/\b(?:A?RC2)\b/gi, { name: 'RC2', primitive: 'block-cipher' }],
   [/\bBlowfish\b/gi, { name: 'Blowfish', primitive: 'block-cipher' }],
+  [/\bCAST5\b/gi, { name: 'CAST5', primitive: 'block-cipher' }],
+  [/\bSkipjack\b/gi, { name: 'Skipjack', primitive: 'block-cipher' }],
+  [/\bSEED\b/g, { name: 'SEED', primitive: 'block-cipher' }],
+  [/\bNull ?Cipher\b/gi, { name: 'NULL', primitive: 'block-cipher' }],
   [/\bIDEA\b/g, { name: 'IDEA', primitive: 'block-cipher' }],
   [/\bMD2\b/gi, { name: 'MD2', primitive: 'hash' }],
   [/\bMD4\b/gi, { name: 'MD4', primitive: 'hash' }],
   [/\bMD5\b/gi, { name: 'MD5', primitive: 'hash' }],
   // SHA1PRNG of Java is no hash that somebody took.
   [/\bSHA[ -]?1\b(?! ?PRNG)/gi, { name: 'SHA-1', primitive: 'hash' }],
-  [/\bECB\b/gi, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
+  [/\bRIPE-?MD(?:-?(?:128|160|256|320))?\b/gi, { name: 'RIPEMD', primitive: 'hash' }],
+  // Of RSA it says nothing: JCA wants a mode in each transformation.
+  [/(?<!\bRSA\/)\bECB\b/gi, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
   [
     /math\/rand|Math\.random|java\.util\.Random|weak random|pseudo-?random/gi,
     { name: 'Math.random', primitive: 'drbg' },
   ],
+  [/\bECDSA\b/gi, { name: 'ECDSA', primitive: 'signature' }],
+  [/\bECDHE?\b|\bEC ?Diffie[ -]?Hellman\b/gi, { name: 'ECDH', primitive: 'key-agree' }],
+  [/\bX25519\b/gi, { name: 'X25519', primitive: 'key-agree' }],
+  [/\bEd25519\b/gi, { name: 'Ed25519', primitive: 'signature' }],
+  [/\bDiffie[ -]?Hellman\b|\bDH\b/g, { name: 'DH', primitive: 'key-agree' }],
+  [/\bEl ?Gamal\b/gi, { name: 'ElGamal', primitive: 'pke' }],
   [/(?<!\bEd )\bDSA\b/g, { name: 'DSA', primitive: 'signature' }],
   [/\bRSA\b/g, { name: 'RSA', primitive: 'pke' }],
+  [/\bECC?\b/g, { name: 'EC', primitive: 'pke' }],
   [/\bAES\b/g, { name: 'AES', primitive: 'block-cipher' }],
 ];
 /** Names that a text may list as the weak ones that a rule looks for; any other may be what it advises, or the cipher of a mode. */
-const WEAK = new Set(['3DES', 'DES', 'RC4', 'RC2', 'Blowfish', 'IDEA', 'MD2', 'MD4', 'MD5', 'SHA-1']);
+const WEAK = new Set([
+  '3DES',
+  'DES',
+  'RC4',
+  'RC2',
+  'Blowfish',
+  'CAST5',
+  'IDEA',
+  'MD2',
+  'MD4',
+  'MD5',
+  'SHA-1',
+  'RIPEMD',
+]);
+/** A sentence that says what to take in place of what was found. */
+const ADVICE = /^(?:consider|migrate to|prefer|replace|switch to|upgrade to)\b|\binstead\b(?! of)|\bsuch as\b/i;
+/** Families that have a size, and the usual ones: other numbers of a line are something else. */
+const SIZED = new Set(['RSA', 'DSA', 'DH']);
+const SIZES = /(?<![\d.])(?:512|768|1024|1280|1536|2048|3072|4096|7680|8192|15360|16384)(?![\d.])/g;
+const ON_CURVES = new Set(['EC', 'ECDSA', 'ECDH']);
+const CURVES = /\b(?:secp|sect)\d{3}[kr]\d\b|\bprime\d{3}v\d\b|\bbrainpoolP\d{3}[rt]1\b/gi;
 
 /** True for the identifier of a rule about cryptography, whatever stands before its last part. */
 export function isCryptographicRule(id: string): boolean {
@@ -78,7 +111,7 @@ export function isWeakness(id: string | number): boolean {
  * not say which was found: of those, the one that a later text names alone, such as the quoted code.
  */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
-  const all = texts.map(namesIn);
+  const all = texts.map((text) => namesIn(withoutAdvice(text)));
   const at = all.findIndex(({ length }) => length > 0);
   const [first, ...others] = (all[at] ?? []).filter(({ name }, index) => index === 0 || WEAK.has(name));
   if (first === undefined || !WEAK.has(first.name) || others.length === 0) return first;
@@ -95,6 +128,21 @@ function namesIn(text: string): NamedAlgorithm[] {
     rest = without;
     return [algorithm];
   });
+}
+
+function withoutAdvice(text: string): string {
+  const sentences = truncate(text, MAX_TEXT).split(/(?<=[.!?;])\s+/);
+  return sentences.filter((sentence) => !ADVICE.test(sentence)).join(' ');
+}
+
+/** With the size or the curve that the quoted code names alone: messages speak of those that a rule demands. */
+export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm): NamedAlgorithm {
+  const { name } = algorithm;
+  const pattern = SIZED.has(name) ? SIZES : ON_CURVES.has(name) ? CURVES : undefined;
+  const found =
+    pattern === undefined ? [] : snippets.flatMap((snippet) => truncate(snippet, MAX_TEXT).match(pattern) ?? []);
+  const [only, ...others] = new Set(found.map((text) => text.toLowerCase()));
+  return only === undefined || others.length > 0 ? algorithm : { ...algorithm, name: `${name}-${only}` };
 }
 
 /** The text with the words of identifiers apart, behind itself where that makes a difference: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */

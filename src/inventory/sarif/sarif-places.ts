@@ -75,7 +75,9 @@ export class SarifPlaces {
     const listed = atIndex(this.artifacts, location['index']);
     const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);
     if (typeof named['uri'] !== 'string') return undefined;
-    const path = [this.uri(named)];
+    const own = this.uri(named);
+    if (own === '') return undefined;
+    const path = [own];
     let parent = atIndex(this.artifacts, listed?.['parentIndex']);
     for (let step = 0; parent !== undefined && step < MAX_STEPS; step += 1) {
       const around = membersOf(parent['location']);
@@ -87,11 +89,11 @@ export class SarifPlaces {
 
   /** Relative to the checkout where it is given so, or lies under the folder that the run says it was; else as its base makes it. */
   private uri(location: JsonMembers): string {
-    let uri = memberTextOf(location['uri']);
+    let uri = local(memberTextOf(location['uri']));
     let base = memberTextOf(location['uriBaseId']);
     for (let step = 0; base !== '' && step < MAX_STEPS && !isAbsolute(uri); step += 1) {
       const above = Object.hasOwn(this.bases, base) ? membersOf(this.bases[base]) : {};
-      const start = memberTextOf(above['uri']);
+      const start = local(memberTextOf(above['uri']));
       if (isAbsolute(start) && this.isCheckout(base)) break;
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
       base = memberTextOf(above['uriBaseId']);
@@ -147,10 +149,15 @@ function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMe
 /** The URIs of folders, with a slash at the end, the longest first. The root of a file system or of a host is no checkout. */
 function foldersOf(locations: readonly JsonMembers[]): string[] {
   return locations
-    .map(({ uri }) => memberTextOf(uri))
+    .map(({ uri }) => local(memberTextOf(uri)))
     .filter((uri) => /^(?:file:\/{0,3}|(?!file:)[a-z][a-z0-9+.-]*:\/\/[^/]+\/|\/)[^/]/i.test(uri))
     .map((uri) => (uri.endsWith('/') ? uri : `${uri}/`))
     .sort((a, b) => b.length - a.length);
+}
+
+/** A file of this machine in one of the three forms that RFC 8089 gives it: Java writes `file:/src/a.c`. */
+function local(uri: string): string {
+  return uri.replace(/^file:(?:\/\/localhost)?\/(?!\/)/i, 'file:///');
 }
 
 function isAbsolute(uri: string): boolean {

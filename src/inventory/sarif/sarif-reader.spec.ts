@@ -120,6 +120,10 @@ describe('the place of a result', () => {
     expect(place(invocation({ uri: 'file:///build/481/shop' }))).toBe('src/a b.c');
     const hosted = 'https://git.example/shop/blob/';
     expect(place(invocation({ uri: hosted }), `${hosted}src/a.c`)).toBe('src/a.c');
+    // The forms of RFC 8089; the first is that of Java.
+    for (const other of ['file:/build/481/shop/src/a.c', 'file://localhost/build/481/shop/src/a.c'])
+      expect(place({ originalUriBaseIds: { '%SRCROOT%': root } }, other)).toBe('src/a.c');
+    expect(place(invocation({ uri: 'file:/build/481/shop' }))).toBe('src/a b.c');
     // What the run declares comes before where the tool was started.
     const both = { ...invocation({ uri: 'file:///build/481/shop/src' }), originalUriBaseIds: { SRCROOT: root } };
     expect(place(both)).toBe('src/a b.c');
@@ -143,8 +147,14 @@ describe('the place of a result', () => {
     ['../a.c', '../a.c'],
     ['.', '.'],
     ['file:///b/./a.c', 'file:///b/./a.c'],
+    ['file:/b/a.c', 'file:///b/a.c'],
+    ['file://host/b/a.c', 'file://host/b/a.c'],
   ])('%s is %s: a file is one place, however the tool was started', (uri, expected) => {
     expect(artifact({ uri })).toEqual([[expected, 9]]);
+  });
+
+  it('is none where the URI is empty', () => {
+    expect(artifact({ uri: '', uriBaseId: 'ROOTPATH' }, { originalUriBaseIds: { ROOTPATH: { uri: '' } } })).toEqual([]);
   });
 
   it('on no line where its number is none', () => {

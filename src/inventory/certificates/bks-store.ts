@@ -1,0 +1,115 @@
+import { createHmac } from 'node:crypto';
+import { integer, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { BcfksEntry } from './bcfks-store.js';
+import { Fields } from './java-key-store.js';
+import { type DerivationBudget, passwordEncryption, pkcs12Key } from './password-encryption.js';
+import { namedSecretKey, type SecretKeyFacts } from './sealed-secret-key.js';
+
+const MAC_BYTES = 20;
+const SALT_BYTES = 20;
+const MAC_KEY = 3;
+const PBE_TRIPLE_DES = '1.2.840.113549.1.12.1.3';
+const SEAL = 'PBEWithSHA1AndDESede';
+/** What follows the certificates of an entry. */
+const TAGS = { end: 0, certificate: 1, key: 2, secret: 3, sealed: 4 } as const;
+
+/** True for a store of Bouncy Castle of type BKS, or of type UBER, which begins alike. */
+export function isBks(bytes: Buffer): boolean {
+  if (bytes.length < 12 + SALT_BYTES + MAC_BYTES) return false;
+  const version = bytes.readUInt32BE(0);
+  return (version === 1 || version === 2) && bytes.readUInt32BE(4) === SALT_BYTES;
+}
+
+/**
+ * Reads a BKS store: names and certificates without a password, the algorithms of secret keys with it. Of private keys only the chain is read.
+ *
+ * @throws Problem `key-store.password`, `document.too-costly`, and `key-store.cipher` for a store that is encrypted as a whole or damaged.
+ */
+export function readBks(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
+  try {
+    return entriesOf(bytes, password, budget);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const detail =
+      'is of type UBER, which is not read, or damaged; keytool -importkeystore -deststoretype PKCS12 converts it';
+    throw new Problem('refused', 'key-store.cipher', `The key store ${detail}.`);
+  }
+}
+
+function entriesOf(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
+  const fields = new Fields(bytes.subarray(0, -MAC_BYTES));
+  const version = fields.number();
+  const [salt, rounds] = [fields.block(), fields.number()];
+  const start = fields.position;
+  const entries: BcfksEntry[] = [];
+  for (let tag = fields.octet(); tag !== TAGS.end; tag = fields.octet()) {
+    const alias = fields.text();
+    fields.skip(8);
+    const certificates = Array.from({ length: Math.min(fields.number(), bytes.length) }, () => certificateIn(fields));
+    if (tag === TAGS.certificate) certificates.push(certificateIn(fields));
+    entries.push({
+      alias,
+      certificates,
+      ...contentOf(tag, fields, { password, budget, isAlone: certificates.length === 0 }),
+    });
+  }
+  // The first version made its key of 20 bits where it meant octets.
+  if (password !== '' && version === 2) {
+    budget.spend(rounds);
+    const key = pkcs12Key(password, salt, rounds, { purpose: MAC_KEY, length: MAC_BYTES });
+    const mac = createHmac('sha1', key).update(bytes.subarray(start, fields.position)).digest();
+    if (!mac.equals(bytes.subarray(fields.position, fields.position + MAC_BYTES)))
+      throw new Problem('refused', 'key-store.password', 'The key store is not opened by this password.');
+  }
+  return entries;
+}
+
+function certificateIn(fields: Fields): Buffer {
+  fields.text();
+  return fields.block();
+}
+
+interface Opening {
+  readonly password: string;
+  readonly budget: DerivationBudget;
+  /** No certificate stands beside it: it is a secret key. */
+  readonly isAlone: boolean;
+}
+
+function contentOf(
+  tag: number,
+  fields: Fields,
+  { password, budget, isAlone }: Opening,
+): Omit<BcfksEntry, 'alias' | 'certificates'> {
+  const kind = isAlone ? 'secret-key' : 'private-key';
+  if (tag === TAGS.certificate) return { kind: 'certificate', securedBy: '', secret: undefined };
+  if (tag === TAGS.key) return { kind, securedBy: undefined, secret: factsOf(fields) };
+  if (tag !== TAGS.sealed && tag !== TAGS.secret) throw new RangeError('an entry of an unknown kind');
+  const sealed = fields.block();
+  const secret = isAlone && tag === TAGS.sealed && password !== '' ? opened(sealed, password, budget) : undefined;
+  return { kind, securedBy: SEAL, secret };
+}
+
+/** Algorithm and length of a sealed secret key; undefined for one that stays closed. */
+function opened(sealed: Buffer, password: string, budget: DerivationBudget): SecretKeyFacts | undefined {
+  let clear: Buffer | undefined;
+  try {
+    const fields = new Fields(sealed);
+    const [salt, rounds] = [fields.block(), fields.number()];
+    const scheme = sequence(oid(PBE_TRIPLE_DES), sequence(octetString(salt), integer(rounds)));
+    clear = passwordEncryption(scheme).decrypt?.(sealed.subarray(fields.position), password, budget);
+    return clear === undefined ? undefined : factsOf(new Fields(clear));
+  } catch {
+    return undefined;
+  } finally {
+    clear?.fill(0);
+  }
+}
+
+/** A key as it was encoded: whether it is private, public or secret, its format, its algorithm and its octets. */
+function factsOf(fields: Fields): SecretKeyFacts {
+  fields.octet();
+  fields.text();
+  return namedSecretKey(fields.text(), fields.block().length);
+}
