@@ -8,6 +8,7 @@ const NO_SIGNATURES =
 const KEY_CARE =
   /^\/v1\/transit\/keys\/[^/?]+\/(?:config|csr|import|import_version|rotate|set-certificate|soft-delete|soft-delete-restore|trim)(?:\?|$)/;
 const PERMISSION_DENIED = 'permission denied';
+const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu;
 const SEND_BASIC = 'Send the API key as the password of HTTP Basic, with any user name.';
 const NOT_SUPPORTED = 'this operation is not supported';
 const SIGN_ALONE = 'the keys of this service sign and verify, and do nothing else';
@@ -56,9 +57,16 @@ function answer(status: number, ...errors: string[]): ForeignAnswer {
   return { status, body: { errors } };
 }
 
-/** SignServer's REST interface answers `{"error": text}`, which jsign shows. HTTP Basic is what its clients know. */
-export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => ({
-  status: problem.code === 'signing-key.unknown' ? 404 : status,
-  body: { error: problem.code === 'auth.missing' ? SEND_BASIC : problem.message },
-  ...(status === 401 ? { headers: { 'www-authenticate': 'Basic realm="sealwright"' } } : {}),
-});
+/**
+ * SignServer's REST interface answers `{"error": text}`, which jsign shows. SignClient shows the text of a header alone. HTTP Basic is what
+ * they know.
+ */
+export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => {
+  const error = problem.code === 'auth.missing' ? SEND_BASIC : problem.message;
+  const headers = { 'x-signserver-error-message': error.replaceAll(NOT_IN_A_HEADER, '?') };
+  return {
+    status: problem.code === 'signing-key.unknown' ? 404 : status,
+    body: { error },
+    headers: status === 401 ? { ...headers, 'www-authenticate': 'Basic realm="sealwright"' } : headers,
+  };
+};
