@@ -48,6 +48,7 @@ const PUBLIC = [
   'renewSshHostCertificate',
   'vaultHealth',
   'vaultSealStatus',
+  'vaultInit',
   'vaultLeader',
 ];
 /** Of these, the ones that need something else than a credential of ours: a client's secret, or a provider or authority that is set up. */

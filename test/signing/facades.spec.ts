@@ -328,9 +328,14 @@ describe('the route of SignServer', () => {
     expect(await ask(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/\w/) } });
   });
 
+  it('says why in the header that SignClient shows', async () => {
+    const answer = await ask({ data: 'AAAA', encoding: 'HEX' });
+    expect(answer.headers.get('x-signserver-error-message')).toBe(answer.body.error);
+  });
+
   it('asks for Basic, in words that a client can show', async () => {
     const answer = await certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body: {} });
-    expect(answer).toMatchObject({ status: 401, body: { error: expect.stringMatching(/\w/) } });
+    expect(answer).toMatchObject({ status: 401, body: { error: expect.stringMatching(/password of HTTP Basic/) } });
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
   });
 });

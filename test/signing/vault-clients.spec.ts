@@ -134,6 +134,7 @@ const SHAPES = {
   keys: { data: { keys: expect.arrayContaining(['ec-p256', 'rsa-2048']) } },
   data: { data: expect.any(Object) },
   plain: { initialized: true, sealed: false },
+  initialized: { initialized: true },
   errors: { errors: expect.arrayContaining([expect.stringMatching(/\w/)]) },
   nothing: { errors: [] },
 };
@@ -156,7 +157,7 @@ const ENVELOPE = ['auth', 'data', 'lease_duration', 'lease_id', 'mount_type', 'r
 
 /** A refusal has one member: Vault's Go client takes a 404 with any other for an answer. */
 function membersOf(shape: Shape, body: object): string[] {
-  if (shape === 'plain') return Object.keys(body).sort();
+  if (shape === 'plain' || shape === 'initialized') return Object.keys(body).sort();
   return shape === 'errors' || shape === 'nothing' ? ['errors'] : [...ENVELOPE, 'wrap_info'].sort();
 }
 
@@ -173,6 +174,23 @@ describe('what was signed', () => {
     expect(verify('sha256', CONTENT, key, signature)).toBe(true);
     const claim = json({ input: INPUT, signature: data.signature, marshaling_algorithm: marshaling });
     expect((await send('PUT', '/v1/transit/verify/ec-p256', GO(), claim)).body.data).toEqual({ valid: true });
+  });
+
+  it('vault login keeps the token that the answer names, so it names that of the call', async () => {
+    for (const headers of [token(), { Authorization: `Bearer ${certified.apiKey}` }]) {
+      const { body } = await send('GET', '/v1/auth/token/lookup-self', headers);
+      expect(body.data).toMatchObject({ id: certified.apiKey, renewable: false, ttl: 0 });
+    }
+    const { headers } = await certified.service.call('GET', '/v1/auth/token/lookup-self', { key: certified.apiKey });
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('where keys are, when they are asked for under another name of the mount', async () => {
+    const { body } = await send('GET', '/v1/keystore/keys/ec-p256', GO());
+    expect(body.errors).toEqual([
+      'no handler for route "keystore/keys/ec-p256". route entry not found.',
+      expect.stringContaining('SVC_TRANSIT_MOUNTS'),
+    ]);
   });
 
   it('is found under another name of the mount', async () => {

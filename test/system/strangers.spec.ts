@@ -129,6 +129,34 @@ describe('addresses and methods', () => {
     });
   });
 
+  it.each([
+    ['a query for a timestamp', { 'content-type': 'application/timestamp-query' }],
+    ['a form', { 'content-type': 'multipart/form-data; boundary=x' }],
+    ['half an object', { 'content-type': 'application/json' }],
+    ['a packed body', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
+  ])('an address with nothing behind it is told of before %s is looked at', async (_, headers) => {
+    for (const path of ['/signserver/process', '/timestamp', '/api/v1/sign'])
+      assertProblem(await service.call('POST', path, { key: apiKey, body: '{"', headers }), {
+        status: 404,
+        code: 'route.missing',
+      });
+    const answer = await service.call('PUT', '/tsa', { key: apiKey, body: '{"', headers });
+    assertProblem(answer, { status: 405, code: 'route.method' });
+  });
+
+  it.each([' ', '  ', '      '])(
+    '"Bearer%sKEY": as many spaces as a client likes (RFC 9110 section 11.4)',
+    async (space) => {
+      const headers = { authorization: `Bearer${space}${apiKey}` };
+      expect((await service.call('GET', '/api/v1/signing-keys', { headers })).status).toBe(200);
+      const more = { authorization: `Bearer${space}${apiKey} more` };
+      assertProblem(await service.call('GET', '/api/v1/signing-keys', { headers: more }), {
+        status: 401,
+        code: 'auth.missing',
+      });
+    },
+  );
+
   it('HEAD answers as GET does, without the body', async () => {
     const head = await fetch(`${service.url}/api/v1/signing-keys`, {
       method: 'HEAD',

@@ -21,6 +21,8 @@ export interface Bearer {
 }
 
 const SCHEMES = ['bearer', 'dpop'] as const;
+/** A scheme, and behind one or more spaces its credential (RFC 9110 section 11.4). */
+const CREDENTIALS = /^(\S+) +(\S*)$/;
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
@@ -53,9 +55,9 @@ export class Credentials {
 
   /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
   private async callerOf(header: string | undefined, request: FastifyRequest): Promise<Caller> {
-    const [given, credential, ...rest] = (header ?? '').split(' ');
+    const [, given, credential] = CREDENTIALS.exec(header ?? '') ?? [];
     const scheme = SCHEMES.find((one) => one === given?.toLowerCase());
-    if (credential === undefined || scheme === undefined || rest.length > 0) {
+    if (credential === undefined || scheme === undefined) {
       throw new Problem('unauthenticated', 'auth.missing', 'Send "Authorization: Bearer <API key or access token>".');
     }
     const origin = originOf(request);

@@ -71,6 +71,7 @@ async function servePkcs11({ options, environment, note }: Invocation, client: A
     keys: () => readAgentKeys(client, wanted),
     sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose: wanted.purpose }),
     asksForPin: options['pin'] === true,
+    note,
   };
   const path = text(options, 'socket') ?? join(environment.runtimeDirectory, 'sealwright', 'pkcs11');
   const socket = await PrivateSocket.at(path, (one) => serveProgram(one, source));

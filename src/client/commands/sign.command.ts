@@ -50,17 +50,22 @@ interface KnownFile {
   readonly tool: FileTool;
 }
 
-/** The files that were named, and those below the directories that were named; undefined when one that was named is signed by no tool. */
+/**
+ * The files that were named, and those below the directories that were named; undefined when one that was named is signed by no tool. All are
+ * there before the first is signed: ClientError when one is not.
+ */
 async function filesIn(names: readonly string[]): Promise<KnownFile[] | undefined> {
   const files: KnownFile[] = [];
   for (const name of names) {
-    const isDirectory = (await stat(name).catch(() => undefined))?.isDirectory() ?? false;
+    const there = await stat(name).catch((error: Error) => error);
+    const isDirectory = !(there instanceof Error) && there.isDirectory();
     const found = isDirectory ? (await readdir(name, { recursive: true })).toSorted().map((one) => join(name, one)) : [name]; // prettier-ignore
     const known = found.flatMap((file) => {
       const tool = fileToolFor(file);
       return tool === undefined ? [] : [{ file, tool }];
     });
     if (!isDirectory && known.length === 0) return undefined;
+    if (there instanceof Error) throw new ClientError(EXIT.failed, `${name} cannot be read: ${there.message}`);
     if (known.length === 0) throw usageError(`${name} holds no file that is signed in itself.`);
     files.push(...known);
   }

@@ -20,6 +20,15 @@ describe('a command line of gpg', () => {
     expect([lastValue(call, 'output'), call.operands]).toEqual(['/tmp/a.sig', ['/tmp/a']]);
   });
 
+  it.each([
+    ['--armour -b a', true],
+    ['--no-armor --armor -b a', true],
+    ['--armor --no-armour -b a', false],
+    ['-a --no-armor -b a', false],
+  ])('%s: armor, in either spelling, as it was said last', (line, armored) => {
+    expect(readGpgCall(line.split(' ')).flags.has('armor')).toBe(armored);
+  });
+
   it('of debsign: clear-signed text', () => {
     const line =
       '--no-auto-check-trustdb --local-user K --clearsign --list-options no-show-policy-urls --armor --textmode --output a.asc a';

@@ -35,6 +35,8 @@ const SHORT: Readonly<Record<string, string>> = {
 const SAME: Readonly<Record<string, string>> = {
   'clear-sign': 'clearsign',
   'list-secret-key': 'list-secret-keys',
+  armour: 'armor',
+  'no-armour': 'no-armor',
   user: 'local-user',
   'sign-with': 'local-user',
 };
@@ -67,7 +69,7 @@ export function readGpgCall(args: readonly string[]): GpgCall {
   const rest = [...args];
   const take = (name: string, given: string | undefined): void => {
     const long = SAME[name] ?? unabbreviated(name);
-    if (!WITH_VALUE.has(long)) return void flags.add(long);
+    if (!WITH_VALUE.has(long)) return setFlag(flags, long);
     values.set(long, [...(values.get(long) ?? []), given ?? rest.shift() ?? '']);
   };
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
@@ -79,6 +81,12 @@ export function readGpgCall(args: readonly string[]): GpgCall {
     else operands.push(word);
   }
   return { task: taskOf(flags), values, flags, operands };
+}
+
+/** Of `--armor` and `--no-armor` the last one counts. */
+function setFlag(flags: Set<string>, name: string): void {
+  flags.add(name);
+  flags.delete(name.startsWith('no-') ? name.slice('no-'.length) : `no-${name}`);
 }
 
 /** The first letter with a value takes what is left of the word, or the next word. */

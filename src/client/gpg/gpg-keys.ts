@@ -67,17 +67,21 @@ export function keyIdOf({ fingerprint }: GpgKey): string {
 
 const HEXADECIMAL = /^(?:0x)?([0-9a-fA-F]{8}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})!?$/;
 
+/** A fingerprint in groups, as gpg shows it. */
+const GROUPED = /^(?:[0-9a-fA-F]{2,4} {1,2}){9,19}[0-9a-fA-F]{2,4} *$/;
+
 /**
  * The keys that gpg would take a name for (its manual, "How to specify a user ID"): fingerprint or key id, `<address>`, `=user id`, a part
- * of a user ID; and before those the name of the signing key in the service.
+ * of a user ID; and before those the name of the signing key in the service. A name of nothing, as an unset variable gives, names none.
  */
 export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
+  if (name.trim() === '') return [];
   const own = keys.filter((key) => key.name === name || key.id === name);
   if (own.length > 0) return own;
-  const hexadecimal = HEXADECIMAL.exec(name)?.[1]?.toUpperCase();
+  const hexadecimal = HEXADECIMAL.exec(GROUPED.test(name) ? name.replaceAll(' ', '') : name)?.[1]?.toUpperCase();
   if (hexadecimal !== undefined) return keys.filter(({ fingerprint }) => fingerprint.endsWith(hexadecimal));
   if (name.startsWith('=')) return keys.filter(({ userIds }) => userIds.includes(name.slice(1)));
-  const part = name.toLowerCase();
+  const part = name.replace(/^\*/, '').toLowerCase();
   return keys.filter(({ userIds }) => userIds.some((userId) => userId.toLowerCase().includes(part)));
 }
 

@@ -102,7 +102,7 @@ interface SignatureCall {
 
 async function sign(call: GpgCall, { args, api, keys, console, variables }: SignatureCall): Promise<number> {
   const [named, ...more] = call.values.get('local-user') ?? [];
-  const name = named ?? lastValue(call, 'default-key') ?? variables[KEY_VARIABLE];
+  const name = named ?? lastValue(call, 'default-key') ?? (variables[KEY_VARIABLE] || undefined);
   const key = signingKey(keys, name, console);
   if (key === undefined) return FAILED;
   // gpg makes a signature by each of them: one alone would be fewer than was asked for.

@@ -7,19 +7,20 @@ import { ArrivingBodies } from '../../platform/http/bodies/arriving-bodies.js';
 import { useErrorShape } from '../../platform/http/server/problem.filter.js';
 import { parseJsonBody, mostValuesOf } from '../../platform/http/bodies/json-body.js';
 import { mediaTypeOf } from '../../platform/http/bodies/raw-body.js';
-import { signServerErrors, vaultErrors } from './vault-errors.js';
+import { otherMountErrors, signServerErrors, vaultErrors } from './vault-errors.js';
 
 const VAULT = ['/v1/transit/', '/v1/sys/', '/v1/auth/'];
 const SIGN_SERVER = '/rest/v1/workers/';
 const FORM = 'application/x-www-form-urlencoded';
 /** Stands for whatever a client of Vault calls its body. */
 const VAULT_BODY = 'application/vnd.sealwright.vault';
-const LOOKS_LIKE_JSON = /^\s*[{[]/;
+/** A name and its value. No JSON begins so, with a byte order mark or without. */
+const LOOKS_LIKE_FORM = /^[\w.~%+*-]+=/;
 
 /**
  * The HTTP side of clients of other services. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key
  * or an access token, the user name does not matter. Bodies: Vault takes JSON whatever the Content-Type says, curl's form type included, and
- * a form only where the body does not begin like JSON. Refusals: in the shapes that these clients read.
+ * a form only where the body begins like one. Refusals: in the shapes that these clients read.
  */
 @Injectable()
 export class FacadeCredentials implements OnModuleInit {
@@ -30,6 +31,7 @@ export class FacadeCredentials implements OnModuleInit {
 
   onModuleInit(): void {
     for (const prefix of VAULT) useErrorShape(prefix, vaultErrors);
+    useErrorShape('/v1/', otherMountErrors);
     useErrorShape(SIGN_SERVER, signServerErrors);
     // A worker has no HTTP.
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
@@ -50,15 +52,14 @@ export class FacadeCredentials implements OnModuleInit {
     server.addContentTypeParser(VAULT_BODY, async (request: FastifyRequest, body: IncomingMessage) => {
       if (!isVault(request)) throw new UnsupportedMediaTypeException();
       const bytes = await this.bodies.read(request, body);
-      const isForm = forms.has(request) && !LOOKS_LIKE_JSON.test(bytes.toString('latin1', 0, 64));
+      const isForm = forms.has(request) && LOOKS_LIKE_FORM.test(bytes.toString('latin1', 0, 64));
       return isForm ? formOf(bytes) : parseJsonBody(bytes, mostValuesOf(request));
     });
   }
 }
 
-/** Also where there is no such route: who calls one is told that, whatever the body was called. */
-function isVault({ routeOptions, url }: FastifyRequest): boolean {
-  return VAULT.some((prefix) => (routeOptions.url ?? url).startsWith(prefix));
+function isVault({ routeOptions }: FastifyRequest): boolean {
+  return VAULT.some((prefix) => routeOptions.url?.startsWith(prefix));
 }
 
 /** A form as Vault reads it: the values of a repeated name are joined by commas. */

@@ -1,6 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { Problem } from '../../platform/errors/problem.js';
 import { processOrder } from './sign-server-order.js';
+import { signServerErrors } from './vault-errors.js';
 
 const hashOf = (data: string) => createHash('sha256').update(data).digest();
 
@@ -13,6 +16,14 @@ describe('the data of a SignServer client', () => {
     expect(processOrder({ data: 'aGk=', encoding }).digest).toEqual(hashOf('hi'));
   });
 
+  it.each([
+    ['in the metadata, as jsign has it', { metaData: { FILENAME: 'a.exe' } }],
+    ['beside it, as SignClient has it', { filename: 'a.exe', metaData: { OTHER: 'x' } }],
+    ['in the metadata first', { filename: 'noname.dat', metaData: { FILENAME: 'a.exe' } }],
+  ])('is of the file that is named %s', (_, names) => {
+    expect(processOrder({ data: 'aGk=', encoding: 'BASE64', ...names }).fileName).toBe('a.exe');
+  });
+
   it('asks for the certificate where it is empty', () => {
     expect(processOrder({ data: '' }).isOfNothing).toBe(true);
     expect(processOrder({ data: '', encoding: 'NONE' }).isOfNothing).toBe(true);
@@ -20,5 +31,19 @@ describe('the data of a SignServer client', () => {
 
   it.each(['HEX', 'base64url'])('is refused in the encoding %j, which SignServer has not', (encoding) => {
     expect(() => processOrder({ data: 'aGk=', encoding })).toThrow('must be BASE64, or NONE for text');
+  });
+});
+
+it('a refusal is in the header too, without what no header can hold', () => {
+  const problem = new Problem(
+    'forbidden',
+    'key-policy.file-name',
+    'the key signs files named Größe–*.exe alone\n\u{1f512}',
+  );
+  const answer = signServerErrors({ status: 403, problem }, {} as FastifyRequest);
+  expect(answer).toEqual({
+    status: 403,
+    body: { error: problem.message },
+    headers: { 'x-signserver-error-message': 'the key signs files named Gr??e?*.exe alone??' },
   });
 });

@@ -27,12 +27,9 @@ export function processOrder(given: unknown): ProcessOrder {
   const isHash = metaData.flag('USING_CLIENTSUPPLIED_HASH') ?? false;
   const digest = isHash ? assertLength(bytes, algorithm) : createHash(algorithm).update(bytes).digest();
   const isOfNothing = digest.equals(createHash(algorithm).digest());
-  return {
-    digest,
-    algorithm,
-    isOfNothing,
-    fileName: truncate(metaData.text('FILENAME') ?? '', MAX_FILE_NAME) || undefined,
-  };
+  // SignClient names the file beside the metadata.
+  const fileName = metaData.text('FILENAME') ?? body.text('filename') ?? '';
+  return { digest, algorithm, isOfNothing, fileName: truncate(fileName, MAX_FILE_NAME) || undefined };
 }
 
 function dataOf(body: WeakValues): Buffer {

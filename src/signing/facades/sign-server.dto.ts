@@ -25,6 +25,9 @@ export class ProcessBody {
   /** BASE64; with NONE, or without it, the data is text, which no hash value is. @example BASE64 */
   encoding?: string;
 
+  /** Shown to approvers, where `metaData` has no FILENAME: SignClient has it here. @example app.exe */
+  filename?: string;
+
   metaData?: ProcessMetaData;
 }
 

@@ -46,10 +46,15 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
   };
 }
 
-/** The hash value of an item, in base64; what is not hashed yet is hashed here. A missing input is an empty one, as in Vault. */
+/**
+ * The hash value of an item; what is not hashed yet is hashed here. An input may be empty, as a file may be, but not missing: Vault takes a
+ * call that says nothing for an empty input, and signs it.
+ */
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
   assertContext(item);
-  const input = item.text('input') ?? '';
+  const input = item.text('input');
+  if (input === undefined)
+    throw refusal('input', 'missing input: send the base64 of what is to be signed, or of its hash');
   if (input.length > MAX_INPUT)
     throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
   const bytes = fromBase64(input);

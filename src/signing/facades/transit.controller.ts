@@ -221,8 +221,8 @@ export class TransitController {
   }
 
   private async create(caller: Caller, name: string, body: unknown): Promise<TransitKeyView> {
-    const type = WeakValues.of(body).text('type') ?? '';
-    return vaultAnswer(caller.origin.requestId, TransitKeyData.of(await this.transit.create(caller, name, type)));
+    const made = await this.transit.create(caller, name, WeakValues.of(body));
+    return vaultAnswer(caller.origin.requestId, TransitKeyData.of(made));
   }
 
   private async sign(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitSignView> {

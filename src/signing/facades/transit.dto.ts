@@ -19,6 +19,8 @@ export class TransitHashParam extends TransitKeyParam {
 export class TransitNewKeyBody {
   /** @example ecdsa-p256 */
   type?: string;
+  /** 44, 65 or 87, where the type is ml-dsa. @example '65' */
+  parameter_set?: string;
 }
 
 export class TransitSignItem {

@@ -78,8 +78,12 @@ export class TransitService {
     return { name, type: TYPE[type] ?? type, latest, versions };
   }
 
-  /** A key that is there already stays as it is, as in Vault. Problem `request.invalid` for a type that does not sign. */
-  async create(caller: Caller, name: string, wanted: string): Promise<TransitKey> {
+  /**
+   * A key that is there already stays as it is, as in Vault. Problem `request.invalid` for a type that does not sign, and for what no key here
+   * is: made all the same, it would be another key than was asked for.
+   */
+  async create(caller: Caller, name: string, order: WeakValues): Promise<TransitKey> {
+    const wanted = typeWanted(order);
     const type = KEY_TYPES.find((one) => (TYPE[one] ?? one) === wanted);
     if (type === undefined) throw unknownType(wanted);
     const isThere = await this.keys.known(name).then(
@@ -89,8 +93,10 @@ export class TransitService {
         throw error;
       },
     );
-    if (!isThere && !NAME.test(name)) throw refusal('/name', 'a new key has a name of a-z, 0-9, ".", "_", "-"');
-    if (!isThere) await this.made.create(caller, { name, type, purpose: 'signing', constraints: {} });
+    if (isThere) return this.key(name);
+    if (!NAME.test(name)) throw refusal('/name', 'a new key has a name of a-z, 0-9, ".", "_", "-"');
+    assertOffered(order);
+    await this.made.create(caller, { name, type, purpose: 'signing', constraints: {} });
     return this.key(name);
   }
 
@@ -150,6 +156,24 @@ function paddingsOf({ type }: KnownKey, options: TransitOptions): TransitOptions
 function assertCurrent({ version }: TransitOptions, current: number): void {
   if (version === current) return;
   throw new Problem('conflict', 'signing-key.version', `only version ${current} of the key signs, not ${version}`);
+}
+
+/** Vault names the parameter set of ML-DSA apart from the type. */
+function typeWanted(order: WeakValues): string {
+  const type = order.text('type') ?? '';
+  return type === 'ml-dsa' ? `ml-dsa-${order.text('parameter_set') ?? ''}` : type;
+}
+
+/** Properties of keys in Vault that no key here has. */
+const NOT_OFFERED = ['exportable', 'allow_plaintext_backup', 'derived', 'convergent_encryption'];
+
+function assertOffered(order: WeakValues): void {
+  const asked = NOT_OFFERED.find((name) => order.flag(name) === true);
+  if (asked !== undefined)
+    throw refusal(
+      `/${asked}`,
+      `${asked} is not supported: private keys stay in the HSM, and sign as they are; leave it out`,
+    );
 }
 
 function unknownType(wanted: string): Problem {

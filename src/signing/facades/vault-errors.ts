@@ -3,8 +3,18 @@ import type { ErrorShape, ForeignAnswer, Refusal } from '../../platform/http/ser
 
 /** Operations of the transit engine that a service which signs has nothing for. */
 const NO_SIGNATURES =
-  /^\/v1\/transit\/(?:backup|cache-config|datakey|decrypt|encrypt|hash|hmac|random|restore|rewrap|wrapping_key)(?:\/|\?|$)/;
+  /^\/v1\/transit\/(?:backup|byok-export|cache-config|config|datakey|decrypt|encrypt|hash|hmac|random|restore|rewrap|wrapping_key)(?:\/|\?|$)/;
+/** Operations of the transit engine on a key that this service has elsewhere. */
+const KEY_CARE =
+  /^\/v1\/transit\/keys\/[^/?]+\/(?:config|csr|import|import_version|rotate|set-certificate|soft-delete|soft-delete-restore|trim)(?:\?|$)/;
 const PERMISSION_DENIED = 'permission denied';
+const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu;
+const SEND_BASIC = 'Send the API key as the password of HTTP Basic, with any user name.';
+const NOT_SUPPORTED = 'this operation is not supported';
+const SIGN_ALONE = 'the keys of this service sign and verify, and do nothing else';
+const CARE_ELSEWHERE = 'keys are rotated, certified and restricted at /api/v1/signing-keys, or in the console';
+const OTHER_MOUNT =
+  'signing keys are found at transit/, and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
  * Refusals as Vault answers them: `{"errors": [text, …]}` and nothing beside it, since its Go client takes a 404 with any other member for
@@ -20,15 +30,22 @@ export const vaultErrors: ErrorShape = (refusal, request) => {
   return answer(status, problem.message);
 };
 
-function ofRouter(code: string, { url, method }: FastifyRequest): ForeignAnswer {
-  if (NO_SIGNATURES.test(url) && method !== 'GET')
-    return answer(
-      400,
-      'this operation is not supported: the keys of this service sign and verify, and do nothing else',
-    );
+function ofRouter(code: string, { url }: FastifyRequest): ForeignAnswer {
+  if (NO_SIGNATURES.test(url)) return answer(400, `${NOT_SUPPORTED}: ${SIGN_ALONE}`);
+  if (KEY_CARE.test(url)) return answer(400, `${NOT_SUPPORTED}: ${CARE_ELSEWHERE}`);
   if (code === 'route.method') return answer(405, '1 error occurred:\n\t* unsupported operation\n\n');
+  return answer(404, noHandler(url));
+}
+
+/** A mount that is not here, asked for by a client of Vault: its headers say so, since this service has addresses of its own beside it. */
+export const otherMountErrors: ErrorShape = ({ status }, { url, headers, is404 }) =>
+  status === 404 && is404 && ('x-vault-token' in headers || 'x-vault-request' in headers)
+    ? answer(404, noHandler(url), OTHER_MOUNT)
+    : undefined;
+
+function noHandler(url: string): string {
   const route = url.replace(/^\/v1\//, '').split('?', 1)[0];
-  return answer(404, `no handler for route "${route}". route entry not found.`);
+  return `no handler for route "${route}". route entry not found.`;
 }
 
 function ofAbsence(code: string, { method }: FastifyRequest): ForeignAnswer {
@@ -40,9 +57,16 @@ function answer(status: number, ...errors: string[]): ForeignAnswer {
   return { status, body: { errors } };
 }
 
-/** SignServer's REST interface answers `{"error": text}`, which jsign shows. HTTP Basic is what its clients know. */
-export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => ({
-  status: problem.code === 'signing-key.unknown' ? 404 : status,
-  body: { error: problem.message },
-  ...(status === 401 ? { headers: { 'www-authenticate': 'Basic realm="sealwright"' } } : {}),
-});
+/**
+ * SignServer's REST interface answers `{"error": text}`, which jsign shows. SignClient shows the text of a header alone. HTTP Basic is what
+ * they know.
+ */
+export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => {
+  const error = problem.code === 'auth.missing' ? SEND_BASIC : problem.message;
+  const headers = { 'x-signserver-error-message': error.replaceAll(NOT_IN_A_HEADER, '?') };
+  return {
+    status: problem.code === 'signing-key.unknown' ? 404 : status,
+    body: { error },
+    headers: status === 401 ? { ...headers, 'www-authenticate': 'Basic realm="sealwright"' } : headers,
+  };
+};

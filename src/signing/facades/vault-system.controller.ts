@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public, SignedIn, TheCaller } from '../../access/access.js';
@@ -8,6 +8,7 @@ import {
   vaultAnswer,
   VaultCapabilitiesView,
   VaultHealthView,
+  VaultInitView,
   VaultLeaderView,
   VaultMountParam,
   VaultMountsView,
@@ -33,6 +34,13 @@ export class VaultSystemController {
     const health = this.system.health();
     if (health.sealed) void reply.status(503);
     return health;
+  }
+
+  /** Says that there is nothing to set up. */
+  @Get('sys/init')
+  @Public()
+  vaultInit(): VaultInitView {
+    return { initialized: true };
   }
 
   /** Says how the keys are kept, as `vault status` asks. */
@@ -82,9 +90,24 @@ export class VaultSystemController {
 
   /** Says who the caller is, as Vault tells of a token. */
   @Get('auth/token/lookup-self')
+  @Header('cache-control', 'no-store')
   @SignedIn()
-  vaultToken(@TheCaller() caller: Caller): VaultTokenView {
-    return vaultAnswer(caller.origin.requestId, this.system.token(caller), 'token');
+  vaultToken(@Req() { headers }: FastifyRequest, @TheCaller() caller: Caller): VaultTokenView {
+    return this.token(headers, caller);
+  }
+
+  /** Says who the caller is, as Vault tells of a token. */
+  @Post('auth/token/lookup-self')
+  @HttpCode(200)
+  @Header('cache-control', 'no-store')
+  @SignedIn()
+  postVaultToken(@Req() { headers }: FastifyRequest, @TheCaller() caller: Caller): VaultTokenView {
+    return this.token(headers, caller);
+  }
+
+  private token({ authorization = '' }: FastifyRequest['headers'], caller: Caller): VaultTokenView {
+    const shown = authorization.slice(authorization.indexOf(' ') + 1);
+    return vaultAnswer(caller.origin.requestId, this.system.token(caller, shown.trim()), 'token');
   }
 
   private capabilities(caller: Caller, body: unknown): VaultCapabilitiesView {

@@ -54,6 +54,10 @@ export class VaultHealthView {
   cluster_name: string;
 }
 
+export class VaultInitView {
+  initialized: boolean;
+}
+
 export class VaultSealView {
   /** @example pkcs11 */
   type: string;
@@ -89,7 +93,7 @@ export class VaultLeaderView {
 }
 
 export class VaultTokenData {
-  /** Never shown. @example '' */
+  /** The token of the call; empty in a session of the console. @example sw_HoU6HPRMthOHQ7 */
   id: string;
   /** Id of the API key, the client or the person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   accessor: string;

@@ -58,9 +58,10 @@ export class VaultSystemService {
     return { type: 'pkcs11', initialized: true, sealed: this.isSealed(), ...shares, ...build, ...place };
   }
 
-  token({ id, name, ownerId, scopes }: Caller): VaultTokenData {
+  /** @param shown the token of the call, since `vault login` keeps the one in the answer; '' in a session of a browser */
+  token({ id, name, ownerId, scopes }: Caller, shown: string): VaultTokenData {
     return {
-      id: '',
+      id: shown,
       accessor: id,
       display_name: name,
       entity_id: ownerId,

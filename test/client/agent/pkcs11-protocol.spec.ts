@@ -105,6 +105,29 @@ describe('asking how long a signature would be', () => {
   });
 });
 
+describe('the terminal says what to do where the tool shows a code', () => {
+  const sha1 = Buffer.concat([Buffer.from('3021300906052b0e03021a05000414', 'hex'), Buffer.alloc(20)]);
+  it.each([
+    ['a digest of SHA-1', CKM.rsaPkcs, sha1, undefined, /no digest of SHA-256, SHA-384 or SHA-512/],
+    ['a mechanism of SHA-1', 0x6, Buffer.from('content'), undefined, /mechanism 0x6 .* SHA-256/],
+    ['PSS with another salt', CKM.pss, digest, Buffer.concat([u(0x250), u(2), u(222)]), /rsa_pss_saltlen:digest/],
+    ['PSS that OpenSSL pads by itself', 0x3, Buffer.alloc(256), undefined, /pad by itself.*rsa_pss_saltlen:digest/],
+  ] as const)('%s', async (_, type, data, parameters, words) => {
+    const { program, session, rsa } = await open();
+    token.notes.length = 0;
+    await program.sign(session, rsa, mechanism(0, type, parameters), data);
+    expect(token.notes).toEqual([expect.stringMatching(words)]);
+    expect(token.orders).toEqual([]);
+  });
+
+  it('and nothing where all is well', async () => {
+    const { program, session, rsa } = await open();
+    token.notes.length = 0;
+    await program.sign(session, rsa, mechanism(0, CKM.rsaPkcs), digestInfo);
+    expect(token.notes).toEqual([]);
+  });
+});
+
 describe('what is no digest is not signed', () => {
   const md5AndSha1 = Buffer.alloc(36, 1);
   const sha1 = Buffer.concat([Buffer.from('3021300906052b0e03021a05000414', 'hex'), Buffer.alloc(20)]);

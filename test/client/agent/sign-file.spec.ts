@@ -62,6 +62,14 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
     expect(run).toMatchObject({ code: 0, text: expect.stringContaining(name) });
   });
 
+  it('none of several is signed where one is not there', async () => {
+    bench.makeFiles();
+    const before = readFileSync(bench.at('app.exe'));
+    const run = await bench.run('sealwright sign app.exe missing.exe --key release');
+    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('missing.exe cannot be read') });
+    expect(readFileSync(bench.at('app.exe'))).toEqual(before);
+  });
+
   it('approvers and policies are told the name of the file, and not where the tool worked on it', async () => {
     bench.makeFiles();
     await bench.run('sealwright sign app.exe --key release');

@@ -12,6 +12,8 @@ export interface SoftwareToken {
   readonly path: string;
   readonly orders: Order[];
   readonly keys: readonly AgentKey[];
+  /** What the person at the terminal was told. */
+  readonly notes: string[];
   close(): Promise<void>;
 }
 
@@ -41,6 +43,7 @@ export async function softwareToken(
   }),
 ): Promise<SoftwareToken> {
   const orders: Order[] = [];
+  const notes: string[] = [];
   const source = {
     keys: () => Promise.resolve(keys),
     sign: async (order: Order) => {
@@ -48,7 +51,8 @@ export async function softwareToken(
       return sign(order);
     },
     asksForPin: false,
+    note: (line: string) => void notes.push(line),
   };
   const socket = await PrivateSocket.temporary(tmpdir(), 'pkcs11', (one) => serveProgram(one, source));
-  return { path: socket.path, orders, keys, close: () => socket.close() };
+  return { path: socket.path, orders, keys, notes, close: () => socket.close() };
 }

@@ -40,6 +40,7 @@ export async function runWithKeys(
     keys: () => Promise.resolve(keys),
     sign: (order: Omit<SignatureOrder, 'purpose'>) => signed({ ...order, purpose }),
     asksForPin,
+    note,
   };
   const socket = await PrivateSocket.temporary(runtimeDirectory, 'pkcs11', (one) => serveProgram(one, source));
   try {

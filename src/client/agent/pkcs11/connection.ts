@@ -24,7 +24,7 @@ export function serveProgram(socket: Socket, source: TokenSource): void {
       socket.write(Buffer.from([Math.min(chunk.readUInt8(), VERSION)]));
       rest = chunk.subarray(1);
     }
-    for (const frame of frames.push(rest)) void answer(token, frame).then((bytes) => say(socket, bytes));
+    for (const frame of frames.push(rest)) void answer(token, frame, source).then((bytes) => say(socket, bytes));
   };
   socket.on('data', (chunk: Buffer) => {
     try {
@@ -45,7 +45,7 @@ function say(socket: Socket, bytes: Buffer): void {
 }
 
 /** The answer to one message; it never throws. */
-async function answer(token: Token, { number, body }: Frame): Promise<Buffer> {
+async function answer(token: Token, { number, body }: Frame, { note }: TokenSource): Promise<Buffer> {
   try {
     const { call, signature, args } = questionOf(body);
     const known = CALLS.get(call);
@@ -54,6 +54,7 @@ async function answer(token: Token, { number, body }: Frame): Promise<Buffer> {
     const values = await known.answer(token, new WireReader(args));
     return answerFrame(number, call, known.response, values.bytes());
   } catch (error) {
+    if (error instanceof CryptokiFault && error.reason !== undefined) note(`sealwright: not signed: ${error.reason}`);
     return answerFrame(number, ERROR_CALL, 'u', new WireWriter().ulong(codeOf(error)).bytes());
   }
 }

@@ -88,6 +88,7 @@ export const CKA = {
 
 export const CKM = {
   RSA_PKCS: 0x1,
+  RSA_X_509: 0x3,
   RSA_PKCS_PSS: 0xd,
   SHA256_RSA_PKCS: 0x40,
   SHA384_RSA_PKCS: 0x41,
@@ -127,9 +128,12 @@ export const CKF = {
 export const CKU_USER = 1;
 export const CKS = { RO_PUBLIC: 0, RO_USER: 1, RW_PUBLIC: 2, RW_USER: 3 } as const;
 
-/** A call that ends with an error code. */
+/** A call that ends with an error code. Tools show it, if that; the terminal shows the reason, where there is one to act on. */
 export class CryptokiFault extends Error {
-  constructor(readonly code: ReturnValue) {
+  constructor(
+    readonly code: ReturnValue,
+    readonly reason?: string,
+  ) {
     super(`CKR 0x${code.toString(16)}`);
   }
 }

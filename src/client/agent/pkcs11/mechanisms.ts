@@ -40,6 +40,17 @@ const MECHANISMS: ReadonlyMap<number, Mechanism> = new Map<number, Mechanism>([
   [CKM.ECDSA_SHA512, { family: 'ec', scheme: 'ecdsa-raw', hash: 'sha512' }],
 ]);
 
+const HASHES = 'SHA-256, SHA-384 or SHA-512';
+const NO_DIGEST = `the tool handed over no digest of ${HASHES}, and no other is signed: choose one of them in the tool`;
+const OTHER_PSS =
+  `PSS is signed with ${HASHES}, with MGF1 of the same, and with a salt that is as long as the hash ` +
+  `(OpenSSL: rsa_pss_saltlen:digest)`;
+
+function otherMechanism(type: number | undefined): string {
+  if (type === CKM.RSA_X_509) return `the tool wants to pad by itself; ${OTHER_PSS}`;
+  return `the keys do not have the mechanism 0x${(type ?? 0).toString(16)} that the tool asks for; they sign ${HASHES}`;
+}
+
 const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';
 
 /** Mechanisms of a key, by number. */
@@ -87,7 +98,7 @@ export class SigningOperation {
   /** @throws CryptokiFault for another mechanism than the key has, or with other parameters than the service signs with */
   static begin(key: AgentKey, { type, parameters }: WireMechanism): SigningOperation {
     const mechanism = type === undefined ? undefined : MECHANISMS.get(type);
-    if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID);
+    if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID, otherMechanism(type));
     if (mechanism.family !== familyOf(key)) throw new CryptokiFault(CKR.KEY_TYPE_INCONSISTENT);
     if (mechanism.scheme !== 'rsa-pss') {
       if (parameters.length > 0) throw new CryptokiFault(CKR.MECHANISM_PARAM_INVALID);
@@ -95,7 +106,7 @@ export class SigningOperation {
     }
     const hash = pssHashOf(parameters);
     if (hash === undefined || (mechanism.hash !== undefined && mechanism.hash !== hash))
-      throw new CryptokiFault(CKR.MECHANISM_PARAM_INVALID);
+      throw new CryptokiFault(CKR.MECHANISM_PARAM_INVALID, OTHER_PSS);
     return new SigningOperation(key, mechanism, hash);
   }
 
@@ -105,7 +116,8 @@ export class SigningOperation {
 
   update(part: Buffer): void {
     if (this.hash !== undefined) this.hash.update(part);
-    else if (this.data.length + part.length > MAX_DIGEST_INFO_BYTES) throw new CryptokiFault(CKR.DATA_LEN_RANGE);
+    else if (this.data.length + part.length > MAX_DIGEST_INFO_BYTES)
+      throw new CryptokiFault(CKR.DATA_LEN_RANGE, NO_DIGEST);
     else this.data = Buffer.concat([this.data, part]);
   }
 
@@ -115,7 +127,8 @@ export class SigningOperation {
     if (hash !== undefined && this.hash !== undefined) return { algorithm: hash, digest: this.hash.digest() };
     if (scheme === 'rsa-pkcs1v15') return orFault(digestOfDigestInfo(this.data), CKR.DATA_INVALID);
     const bare = orFault(digestByLength(this.data), CKR.DATA_LEN_RANGE);
-    if (this.pssHash !== undefined && bare.algorithm !== this.pssHash) throw new CryptokiFault(CKR.DATA_LEN_RANGE);
+    if (this.pssHash !== undefined && bare.algorithm !== this.pssHash)
+      throw new CryptokiFault(CKR.DATA_LEN_RANGE, NO_DIGEST);
     return bare;
   }
 }
@@ -124,7 +137,7 @@ function orFault(
   found: NamedDigest | undefined,
   code: typeof CKR.DATA_INVALID | typeof CKR.DATA_LEN_RANGE,
 ): NamedDigest {
-  if (found === undefined) throw new CryptokiFault(code);
+  if (found === undefined) throw new CryptokiFault(code, NO_DIGEST);
   return found;
 }
 

@@ -70,6 +70,7 @@ beforeEach(async () => {
       return Promise.resolve({ kind: 'signed', signature: Buffer.alloc(order.key.type === 'rsa-2048' ? 256 : 64, 1) });
     },
     asksForPin: false,
+    note: () => undefined,
   };
   ({ token, session } = await program());
 });

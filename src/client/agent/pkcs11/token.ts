@@ -11,6 +11,8 @@ import type { Room, WireAttribute, WireMechanism } from './wire.js';
 export interface TokenSource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: Omit<SignatureOrder, 'purpose'>): Promise<SignatureResult>;
+  /** Tells the person at the terminal what a tool would not. */
+  note(line: string): void;
   /** Some programs sign only on a token that asks for a PIN; any is taken, since the socket is the boundary. */
   readonly asksForPin: boolean;
 }

@@ -1,4 +1,4 @@
-import { Logger, UnsupportedMediaTypeException } from '@nestjs/common';
+import { Logger, NotFoundException, UnsupportedMediaTypeException } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
@@ -108,7 +108,9 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.removeAllContentTypeParsers();
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
-    done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
+    // Where nobody reads the body, its type and its coding are not what is wrong.
+    if (request.is404) done(new NotFoundException());
+    else done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
   const read = async (request: FastifyRequest, body: IncomingMessage) => {

@@ -199,7 +199,8 @@ export interface ForeignAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignAnswer;
+/** Undefined where problem+json is spoken all the same. */
+export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignAnswer | undefined;
 
 const shapes = new Map<string, ErrorShape>();
 
