@@ -51,9 +51,9 @@ export class Credentials {
     return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
   }
 
-  /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
+  /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1; any number of blanks, RFC 9110 section 11.4), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */
   private async callerOf(header: string | undefined, request: FastifyRequest): Promise<Caller> {
-    const [given, credential, ...rest] = (header ?? '').split(' ');
+    const [given, credential, ...rest] = (header ?? '').split(/ +/);
     const scheme = SCHEMES.find((one) => one === given?.toLowerCase());
     if (credential === undefined || scheme === undefined || rest.length > 0) {
       throw new Problem('unauthenticated', 'auth.missing', 'Send "Authorization: Bearer <API key or access token>".');
