@@ -21,6 +21,8 @@ import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/model/ssh-session.port.js';
 import { openSocket, sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { parseAddress } from '../../src/formats/addresses/address.js';
+import { FIND_SSHD, readEffective } from '../../src/platform/ssh/key-files.js';
+import { askSshd } from '../../src/ssh-keys/rotation/steps/sshd-settings.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
 describe.runIf(canRunSshd())('a session with a real sshd', () => {
@@ -31,7 +33,11 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
   let deploy: LiveSession & ChangeSession;
 
   beforeAll(async () => {
-    sshd = await startSshd({ users: ['deploy', 'ann'] });
+    const matches = [
+      'Match LocalAddress 127.20.0.0/16 Host 127.0.0.1',
+      'AuthorizedKeysFile .ssh/authorized_keys .ssh/here',
+    ];
+    sshd = await startSshd({ users: ['deploy', 'ann'], matches });
     key = newClientKey(sshd.directory, 'login');
     for (const user of ['root', 'deploy', 'ann']) sshd.authorize(user, key.publicKey);
     root = await login('root');
@@ -94,6 +100,14 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
       await expect(ann.run('id -u')).rejects.toMatchObject({ code: 'host.output' });
       ann.close();
     }
+  });
+
+  it('tells what its sshd does for a login over this connection, also where sudo takes its name away', async () => {
+    const patterns = ['.ssh/authorized_keys', '.ssh/here'];
+    expect((await askSshd(root, 'ann')).settings).toMatchObject({ confidence: 'high', patterns });
+    const bare = 'env -u SSH_CONNECTION sh -c "$1" sh ann; exit $?';
+    const { stdout } = await root.run(bare, { args: [`${FIND_SSHD} settings_for "$1"`] });
+    expect(readEffective(stdout.toString())).toMatchObject({ patterns });
   });
 
   it('ends what talks without end or takes too long', async () => {
