@@ -120,7 +120,7 @@ function records(source: string, separator: string): CsvRecord[] {
     if (source[at] === separator && isClosed) continue;
     // What follows a closing quote belongs to no cell.
     const isOpen = !isClosed || (at < source.length && source[at] !== '\n');
-    if (isOpen || cells.some((cell) => cell.trim() !== '')) found.push({ line: start, cells, isOpen });
+    if (isOpen || cells.some((text) => text.trim() !== '')) found.push({ line: start, cells, isOpen });
     if (isOpen) break;
     line += 1;
     [cells, start] = [[], line];
