@@ -25,19 +25,26 @@ it.each<[unknown, boolean]>([
 describe('a response', () => {
   const acsUrl = 'https://sw.example/acs';
   const entityId = 'https://idp.example';
+  const elsewhere = 'https://elsewhere.example/acs';
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
   const reference = (id: string) => `<ds:Reference URI="${id === '' ? '' : `#${id}`}"/>`;
   /** Throws unless the response is for us. `signed`: ids of what is signed. */
-  const judged = (attributes: string, signed: string[], recipient = acsUrl, said = entityId) => {
+  const judged = (attributes: string, signed: string[], recipient = acsUrl, said = entityId, confirmed = {}) => {
     const issuer = `<saml:Issuer>${said}</saml:Issuer>`;
     const xml = `<samlp:Response ID="r" InResponseTo="q"${attributes}>${issuer}${signed.map(reference).join('')}</samlp:Response>`;
-    const data = { $: { Recipient: recipient, InResponseTo: 'q' } };
-    const subject = { SubjectConfirmation: { SubjectConfirmationData: data } };
+    const { method = 'bearer', ...times } = { NotOnOrAfter: inSeconds(60), ...confirmed } as Record<string, string>;
+    const data = { $: { Recipient: recipient, InResponseTo: 'q', ...times } };
+    // Another one that is of now does not make up for what this one lacks.
+    const other = { $: { Recipient: elsewhere, InResponseTo: 'q', NotOnOrAfter: inSeconds(60) } };
+    const confirmations = [[method, data] as const, ['bearer', other] as const].map(([name, of]) => ({
+      $: { Method: `urn:oasis:names:tc:SAML:2.0:cm:${name}` },
+      SubjectConfirmationData: [of],
+    }));
+    const subject = { SubjectConfirmation: confirmations };
     const profile = { issuer: said, getAssertion: () => ({ Assertion: { Subject: subject } }) };
     const response = readSamlResponse(Buffer.from(xml).toString('base64'));
     return () => assertAddressedTo(response, profile as unknown as Profile, { acsUrl, entityId });
   };
-  const elsewhere = 'https://elsewhere.example/acs';
-
   it('names us as its Destination, or goes without one where the assertion alone is signed', () => {
     expect(judged(` Destination="${acsUrl}"`, ['r', 'a'])).not.toThrow();
     expect(judged('', ['a'])).not.toThrow();
@@ -57,6 +64,22 @@ describe('a response', () => {
     expect(from(`${entityId}/`)).toThrow('the Issuer is');
     expect(from(`${entityId} ${entityId}`)).toThrow('the Issuer is');
     expect(from('')).toThrow('no Issuer');
+  });
+
+  it('is confirmed for a bearer, within the skew of clocks', () => {
+    const times = { NotOnOrAfter: inSeconds(-50), NotBefore: inSeconds(50) };
+    expect(judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, times)).not.toThrow();
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['of who holds a key', { method: 'holder-of-key' }],
+    ['of who vouches for it', { method: 'sender-vouches' }],
+    ['that is over', { NotOnOrAfter: inSeconds(-70) }],
+    ['that is not yet', { NotBefore: inSeconds(70) }],
+    ['without an end', { NotOnOrAfter: '' }],
+  ])('is not for us by a confirmation %s', (_, confirmed) => {
+    const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
+    expect(response).toThrow('no SubjectConfirmation of a bearer');
   });
 
   it('without a Destination is still for the Recipient alone', () => {

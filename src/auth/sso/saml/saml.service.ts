@@ -19,6 +19,7 @@ import {
   authenticatedAt,
   readSamlResponse,
   type SamlResponse,
+  SKEW_MS,
   statusNames,
 } from './saml-response.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
@@ -26,7 +27,6 @@ import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;
-const SKEW_MS = 60_000;
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 /** A transient NameID changes with every sign-in, so it does not identify a person. */
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
