@@ -79,7 +79,7 @@ describe('a response', () => {
     ['without an end', { NotOnOrAfter: '' }],
   ])('is not for us by a confirmation %s', (_, confirmed) => {
     const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
-    expect(response).toThrow('no SubjectConfirmation of a bearer');
+    expect(response).toThrow('no SubjectConfirmation (cm:bearer) has');
   });
 
   it('without a Destination is still for the Recipient alone', () => {

@@ -65,7 +65,7 @@ export function assertAddressedTo(
   );
   if (!isOurs)
     throw new Error(
-      'no SubjectConfirmation of a bearer has our address as Recipient, answers our request and is of now',
+      'no SubjectConfirmation (cm:bearer) has our address as Recipient, answers our request and is of now',
     );
 }
 
