@@ -77,13 +77,13 @@ export class LiveSession implements SshSession {
 
   async run(script: string, { args = [], as, ...options }: RunOptions = {}): Promise<ExecResult> {
     const { maxBytes = MAX_BYTES } = options;
-    const mark = randomBytes(16).toString('hex');
+    const parts = [randomBytes(8), randomBytes(8)].map((bytes) => bytes.toString('hex'));
     const runAs = { loginUser: this.user, privilege: this.account.privilege, as };
-    const command = scriptCommand(`${printing(mark)}\n${script}`, args, runAs);
+    const command = scriptCommand(`${printing(parts)}\n${script}`, args, runAs);
     if (command === undefined)
       throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
     const result = await this.exec(command, { ...options, maxBytes: maxBytes + MAX_NOISE_BYTES });
-    return outputBehind(mark, result, maxBytes);
+    return outputBehind(parts.join(''), result, maxBytes);
   }
 
   /** Opens a channel to another machine, for a session through this one. */
@@ -155,9 +155,9 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
   });
 }
 
-/** Command that prints a line that the command itself does not contain. */
-function printing(mark: string): string {
-  return `printf '%s%s\\n' ${mark.slice(0, 8)} ${mark.slice(8)}`;
+/** Command that prints a line of two parts, which the command itself does not contain. */
+function printing(parts: readonly string[]): string {
+  return `printf '%s%s\\n' ${parts.join(' ')}`;
 }
 
 /**
