@@ -155,6 +155,22 @@ describe('the rate limit', () => {
   });
 });
 
+it('an answer to one caller is kept by no cache, and a document for all may be', async () => {
+  for (const path of ['/api/auth/me', '/api/v1/signing-keys', '/v1/hosts', '/api/audit/entries']) {
+    const { status, headers } = await service.call('GET', path, { key: apiKey });
+    expect([path, status, headers.get('cache-control')]).toEqual([path, status, 'no-store']);
+  }
+  const { headers } = await service.call('GET', '/.well-known/oauth-authorization-server');
+  expect(headers.get('cache-control')).toBe('public, max-age=3600');
+});
+
+it('a credential may have several blanks in front of it, and nothing behind it', async () => {
+  const statusOf = async (authorization: string) =>
+    (await service.call('GET', '/api/auth/me', { headers: { authorization } })).status;
+  expect(await Promise.all([`Bearer   ${apiKey}`, `bearer ${apiKey}`].map(statusOf))).toEqual([200, 200]);
+  expect(await Promise.all([`Bearer ${apiKey} x`, `Bearer`, `Bearer  `].map(statusOf))).toEqual([401, 401, 401]);
+});
+
 it('every answer keeps browsers from framing, sniffing and telling', async () => {
   for (const path of ['/api/auth/me', '/nowhere', '/actuator/health', '/device', '/account']) {
     const { headers } = await service.call('GET', path);

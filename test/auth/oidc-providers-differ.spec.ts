@@ -136,6 +136,22 @@ describe('client authentication', () => {
   });
 });
 
+describe('a request that is pushed (RFC 9126)', () => {
+  it('is what a provider gets that takes no other, with nothing of it in the address', async () => {
+    expect(await works({ isPushed: true })).toEqual(GOOD);
+    expect(provider.seen).toEqual(['client_secret_basic', 'client_secret_basic']);
+    expect(provider.asked.map((query) => [...query.keys()].sort())).toEqual([['client_id', 'request_uri']]);
+  });
+
+  it('is authenticated as the provider knows the client', async () => {
+    const methods = ['client_secret_basic', 'client_secret_post'];
+    const document = { token_endpoint_auth_methods_supported: methods };
+    expect(await works({ isPushed: true, method: 'client_secret_post', document })).toEqual(GOOD);
+    provider.is({ isPushed: true, method: 'client_secret_jwt', document });
+    expect(await signIn()).toMatchObject({ status: 401, code: 'sso.refused' });
+  });
+});
+
 describe('the issuer', () => {
   const realm = '/realms/main';
   it.each<[string, Partial<Quirks>, (origin: string) => string]>([

@@ -205,6 +205,46 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', (
   });
 });
 
+describe('an answer that signs nobody in', () => {
+  const posted = (xml: string, accept: string) =>
+    new Browser().request(`${service.url}/api/auth/saml/callback`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept },
+      body: new URLSearchParams({ SAMLResponse: Buffer.from(xml).toString('base64') }).toString(),
+    });
+  const answer = (attributes: string, content = '') =>
+    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0"${attributes}>${content}</samlp:Response>`;
+
+  it('leads a person to the sign-in page with its code, and tells a program the problem', async () => {
+    const unsolicited = answer('');
+    const person = await posted(unsolicited, 'text/html,application/xhtml+xml');
+    expect([person.status, person.headers.get('location')]).toEqual([303, '/#error=sso.unknown']);
+    const program = await posted(unsolicited, '*/*');
+    expect([program.status, program.headers.get('content-type')]).toEqual([
+      401,
+      'application/problem+json; charset=utf-8',
+    ]);
+    expect(((await program.json()) as { code: string }).code).toBe('sso.unknown');
+  });
+
+  it('names the status of the provider, and repeats none of its words', async () => {
+    await put();
+    const begun = await new Browser().request(login());
+    const query = new URL(begun.headers.get('location') ?? '').searchParams.get('SAMLRequest') ?? '';
+    const [, id] = / ID="(\w+)"/.exec(inflateRawSync(Buffer.from(query, 'base64')).toString()) ?? [];
+    const status = 'urn:oasis:names:tc:SAML:2.0:status';
+    const codes = `<samlp:StatusCode Value="${status}:Responder"><samlp:StatusCode Value="${status}:RequestDenied"/></samlp:StatusCode>`;
+    const message = '<samlp:StatusMessage>call 555-0100 now</samlp:StatusMessage>';
+    const denied = answer(` InResponseTo="${id}"`, `<samlp:Status>${codes}${message}</samlp:Status>`);
+    const body = (await (await posted(denied, '*/*')).json()) as { code: string; detail: string };
+    expect(body).toMatchObject({
+      code: 'sso.refused',
+      detail: 'The identity provider refused: Responder, RequestDenied',
+    });
+    expect(service.log()).toContain('call 555-0100 now');
+  });
+});
+
 describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider signs', () => {
   it.each<[string, { assertion: boolean; response: boolean }, number]>([
     ['the assertion', { assertion: true, response: false }, 303],

@@ -57,6 +57,13 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     expect((await loginWith(enrolled, { totp: codeOf(enrolled.secret) })).status).toBe(200);
   });
 
+  it('is read with the blanks that apps show', async () => {
+    const person = await enrol();
+    const code = codeOf(person.secret);
+    assertProblem(await loginWith(person, { totp: `${code} 1` }), { status: 400, code: 'request.invalid' });
+    expect((await loginWith(person, { totp: `${code.slice(0, 3)} ${code.slice(3)}\n` })).status).toBe(200);
+  });
+
   it('is not even mentioned to who has a wrong password', async () => {
     const { email } = await enrol();
     assertProblem(await login(service, email, 'a wrong password'), { status: 401, code: 'auth.wrong-credentials' });

@@ -60,11 +60,14 @@ export interface Quirks {
   refusal: Record<string, string> | undefined;
   /** Names itself in the answer (RFC 9207). */
   iss: string | undefined;
+  /** Takes pushed authorization requests alone (RFC 9126). */
+  isPushed: boolean;
 }
 
 /** An OpenID provider of the outside world that works, differs, and lies, as it is told. */
 export class QuirkyProvider {
   private server: Server | undefined;
+  private readonly pushed = new Map<string, URLSearchParams>();
   private readonly codes = new Map<string, { nonce: string; redirectUri: string }>();
   private readonly original: Quirks;
   origin = '';
@@ -92,6 +95,7 @@ export class QuirkyProvider {
       contentType: 'application/json',
       refusal: undefined,
       iss: undefined,
+      isPushed: false,
     };
     this.quirks = this.original;
   }
@@ -131,7 +135,12 @@ export class QuirkyProvider {
     if (url.pathname === this.quirks.wellKnown) json(200, this.document());
     else if (url.pathname === '/authorize')
       response.writeHead(302, { location: this.authorized(url.searchParams) }).end();
-    else if (url.pathname === '/keys') json(200, { keys: this.quirks.published });
+    else if (url.pathname === '/par') {
+      const used = await this.clientBy(request.headers.authorization, body);
+      this.seen.push(used);
+      if (used !== this.quirks.method) json(401, { error: 'invalid_client' });
+      else json(201, { request_uri: this.push(body), expires_in: 60 });
+    } else if (url.pathname === '/keys') json(200, { keys: this.quirks.published });
     else if (url.pathname === '/userinfo' && this.quirks.userinfoKey !== undefined)
       response
         .writeHead(200, { 'content-type': 'application/jwt' })
@@ -162,6 +171,9 @@ export class QuirkyProvider {
       authorization_endpoint: at('authorize'),
       token_endpoint: at('token'),
       jwks_uri: at('keys'),
+      ...(this.quirks.isPushed
+        ? { pushed_authorization_request_endpoint: at('par'), require_pushed_authorization_requests: true }
+        : {}),
       ...(this.quirks.userinfo === undefined ? {} : { userinfo_endpoint: at('userinfo') }),
       response_types_supported: ['code'],
       subject_types_supported: ['public'],
@@ -171,8 +183,17 @@ export class QuirkyProvider {
     };
   }
 
-  private authorized(query: URLSearchParams): string {
-    this.asked.push(query);
+  private push(request: URLSearchParams): string {
+    const name = `urn:ietf:params:oauth:request_uri:${randomBytes(8).toString('hex')}`;
+    this.pushed.set(name, request);
+    return name;
+  }
+
+  private authorized(asked: URLSearchParams): string {
+    this.asked.push(asked);
+    const query = this.quirks.isPushed
+      ? (this.pushed.get(asked.get('request_uri') ?? '') ?? new URLSearchParams())
+      : asked;
     const code = randomBytes(8).toString('hex');
     const redirectUri = query.get('redirect_uri') ?? '';
     this.codes.set(code, { nonce: query.get('nonce') ?? '', redirectUri });

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -20,6 +21,8 @@ import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/model/ssh-session.port.js';
 import { openSocket, sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { parseAddress } from '../../src/formats/addresses/address.js';
+import { FIND_SSHD, readEffective } from '../../src/platform/ssh/key-files.js';
+import { askSshd } from '../../src/ssh-keys/rotation/steps/sshd-settings.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
 describe.runIf(canRunSshd())('a session with a real sshd', () => {
@@ -30,7 +33,11 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
   let deploy: LiveSession & ChangeSession;
 
   beforeAll(async () => {
-    sshd = await startSshd({ users: ['deploy', 'ann'] });
+    const matches = [
+      'Match LocalAddress 127.20.0.0/16 Host 127.0.0.1',
+      'AuthorizedKeysFile .ssh/authorized_keys .ssh/here',
+    ];
+    sshd = await startSshd({ users: ['deploy', 'ann'], matches });
     key = newClientKey(sshd.directory, 'login');
     for (const user of ['root', 'deploy', 'ann']) sshd.authorize(user, key.publicKey);
     root = await login('root');
@@ -42,13 +49,13 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     await sshd.close();
   });
 
-  async function login(user: string): Promise<LiveSession & ChangeSession> {
+  async function login(user: string, by = key): Promise<LiveSession & ChangeSession> {
     const address = parseAddress(sshd.address);
     if (address === undefined) throw new Error('no address');
     const stream = await openSocket([address], { port: sshd.port, timeoutMs: 5000 });
     const loggedIn = await sshHandshake({
       stream,
-      login: { kind: 'private-key', user, privateKey: key.privateKey },
+      login: { kind: 'private-key', user, privateKey: by.privateKey },
       timeoutMs: 5000,
       keyTypes: [],
       judge: () => undefined,
@@ -67,6 +74,40 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(result.stdout.toString()).toBe(`${odd}||in`);
     expect((await root.run('id -un; echo "$1"', { as: 'ann', args: [odd] })).stdout.toString()).toBe(`ann\n${odd}\n`);
     await expect(deploy.run('id', { as: 'root' })).rejects.toMatchObject({ code: 'host.privilege' });
+  });
+
+  it('reads the output of the script alone, whatever the login shell prints before it', async () => {
+    // What ~/.ssh/rc prints arrives as that of .bashrc or .zshenv does.
+    const rc = join(sshd.home('deploy'), '.ssh/rc');
+    writeFileSync(rc, `echo '${'Welcome\n[7m%\n'.repeat(100)}'\n`);
+    writeFileSync(join(sshd.home('deploy'), 'odd'), '\0\nno end');
+    expect((await deploy.exec('true')).stdout.toString()).toMatch(/^Welcome/);
+    expect((await deploy.run('echo "$1"', { args: ['one'] })).stdout.toString()).toBe('one\n');
+    expect((await deploy.run('yes', { maxBytes: 10 })).stdout.toString()).toBe('y\n'.repeat(5));
+    expect((await files.read(deploy, '/home/deploy/odd', { maxBytes: 8 }))?.toString()).toBe('\0\nno end');
+    await expect(files.read(deploy, '/home/deploy/odd', { maxBytes: 7 })).rejects.toMatchObject({
+      code: 'host.output',
+    });
+    expect(await files.state(deploy, '/home/deploy/odd')).toMatchObject({ size: 8, owner: 'root' });
+    rmSync(rc);
+  });
+
+  it('takes the output of no other command for its own', async () => {
+    for (const forced of ['echo 0', 'echo $SSH_ORIGINAL_COMMAND']) {
+      const restricted = newClientKey(sshd.directory, `restricted-${forced.length}`);
+      sshd.authorize('ann', `command="${forced}" ${restricted.publicKey}`);
+      const ann = await login('ann', restricted);
+      await expect(ann.run('id -u')).rejects.toMatchObject({ code: 'host.output' });
+      ann.close();
+    }
+  });
+
+  it('tells what its sshd does for a login over this connection, also where sudo takes its name away', async () => {
+    const patterns = ['.ssh/authorized_keys', '.ssh/here'];
+    expect((await askSshd(root, 'ann')).settings).toMatchObject({ confidence: 'high', patterns });
+    const bare = 'env -u SSH_CONNECTION sh -c "$1" sh ann; exit $?';
+    const { stdout } = await root.run(bare, { args: [`${FIND_SSHD} settings_for "$1"`] });
+    expect(readEffective(stdout.toString())).toMatchObject({ patterns });
   });
 
   it('ends what talks without end or takes too long', async () => {

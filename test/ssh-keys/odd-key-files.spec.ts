@@ -103,4 +103,17 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
     rmSync(file(), { force: true });
     at.sshd.authorize('deploy', '# nobody');
   });
+
+  it.each(['.ssh/keys.d/*', '.ssh/authorized_key?', '.ssh/authorized_keys[23]'])(
+    'that sshd finds by a pattern (%s) is not changed',
+    async (pattern) => {
+      const other = await field.addHost({ config: [`AuthorizedKeysFile .ssh/authorized_keys ${pattern}`] });
+      key = await field.newKey();
+      other.sshd.authorize('deploy', key.publicKey);
+      const id = await field.rotate(key.id, [other]);
+      expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+      const [target] = await field.targets(id);
+      expect(target).toMatchObject({ failure: { code: 'rotation.glob', detail: expect.stringContaining(pattern) } });
+    },
+  );
 });

@@ -28,7 +28,7 @@ export class AssertionAuthentication {
     const client = await this.clients.findActive(id);
     if (client?.authMethod !== 'private_key_jwt') throw unknownClient();
     const { publicUrl } = this.config;
-    const audiences = [publicUrl, `${publicUrl}/oauth/token`];
+    const audiences = [publicUrl, `${publicUrl}/`, `${publicUrl}/oauth/token`];
     const keys = (fresh: boolean) => this.keys.of(id, originOf(request), fresh);
     try {
       const { jti, until } = await verifyClientAssertion(assertion, { clientId: id, audiences, keys, now: this.clock.now() }); // prettier-ignore

@@ -1,6 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { IsString, Length, Matches } from 'class-validator';
 import type { SecondFactor } from './second-factor.entity.js';
+
+/** Reads a code as apps show it, in two groups: blanks are no part of it. */
+export const InGroups = () =>
+  Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.replaceAll(/\s/g, '') : value));
 
 export class BeginTotpBody {
   /** What you call the app. @example phone */
@@ -12,6 +17,7 @@ export class BeginTotpBody {
 export class ConfirmTotpBody {
   /** Six digits of the app. */
   @ApiProperty({ example: '123456' })
+  @InGroups()
   @Matches(/^\d{6}$/)
   code: string;
 }

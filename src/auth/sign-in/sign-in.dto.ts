@@ -4,6 +4,7 @@ import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength, ValidateNest
 import type { Caller } from '../../access/caller.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
+import { InGroups } from '../second-factors/second-factors.dto.js';
 import type { Newcomer } from '../users/registration.service.js';
 import type { Tokens } from '../tokens/token-grants.js';
 
@@ -11,6 +12,7 @@ class FactorsBody {
   /** Six digits of your authenticator app, where you have one. */
   @ApiProperty({ example: '123456', required: false })
   @IsOptional()
+  @InGroups()
   @Matches(/^\d{6}$/)
   totp?: string;
 

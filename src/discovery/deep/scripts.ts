@@ -24,8 +24,6 @@ emit os "$( . /etc/os-release 2>/dev/null; printf '%s' "\${PRETTY_NAME:-$(uname 
 accounts=$(getent passwd 2>/dev/null | head -n 2000); [ -n "$accounts" ] || accounts=$(head -n 2000 /etc/passwd)
 emit accounts "$accounts"
 set -f
-host=$(hostname 2>/dev/null || echo localhost)
-settings_for() { \${line:-false} -T -C "user=$1,host=$host,addr=$from" 2>/dev/null; }
 global=$(settings_for root)
 if [ -n "$global" ]; then
   emit effective "$global"

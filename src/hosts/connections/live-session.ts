@@ -1,4 +1,5 @@
 import type ssh2 from 'ssh2';
+import { randomBytes } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Privilege } from '../model/host.entity.js';
@@ -8,6 +9,8 @@ import type { LoggedIn } from './ssh-handshake.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
+/** Maximum that a login shell prints before a script begins. */
+const MAX_NOISE_BYTES = 64 * 1024;
 
 interface Account {
   readonly hostId: string;
@@ -73,9 +76,14 @@ export class LiveSession implements SshSession {
   }
 
   async run(script: string, { args = [], as, ...options }: RunOptions = {}): Promise<ExecResult> {
-    const command = scriptCommand(script, args, { loginUser: this.user, privilege: this.account.privilege, as });
-    if (command !== undefined) return await this.exec(command, options);
-    throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
+    const { maxBytes = MAX_BYTES } = options;
+    const parts = [randomBytes(8), randomBytes(8)].map((bytes) => bytes.toString('hex'));
+    const runAs = { loginUser: this.user, privilege: this.account.privilege, as };
+    const command = scriptCommand(`${printing(parts)}\n${script}`, args, runAs);
+    if (command === undefined)
+      throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
+    const result = await this.exec(command, { ...options, maxBytes: maxBytes + MAX_NOISE_BYTES });
+    return outputBehind(parts.join(''), result, maxBytes);
   }
 
   /** Opens a channel to another machine, for a session through this one. */
@@ -145,6 +153,26 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
     });
     channel.end(input);
   });
+}
+
+/** Command that prints a line of two parts, which the command itself does not contain. */
+function printing(parts: readonly string[]): string {
+  return `printf '%s%s\\n' ${parts.join(' ')}`;
+}
+
+/**
+ * The result without what the login shell printed before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` when another command ran in its
+ * place and ended well (a forced command, a restricted shell): its output means nothing here.
+ */
+function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecResult {
+  const { code, stdout: whole, truncated } = result;
+  const begin = whole.indexOf(`${mark}\n`);
+  if (begin === -1 && code === 0) {
+    const detail = 'The host ran another command in place of ours: look for a forced command or a restricted shell.';
+    throw new Problem('refused', 'host.output', detail);
+  }
+  const stdout = begin === -1 ? whole : whole.subarray(begin + mark.length + 1);
+  return { ...result, stdout: stdout.subarray(0, maxBytes), truncated: truncated || stdout.length > maxBytes };
 }
 
 /** Quotes a text as one word of a POSIX shell command. NUL cannot be passed and is refused. */

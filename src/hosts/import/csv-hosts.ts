@@ -19,28 +19,35 @@ const COLUMNS = [
 
 /** Excel writes semicolons where a comma parts the decimals, and tabs when cells are copied. */
 const SEPARATORS = [',', ';', '\t'];
+/** A first line that tells Excel how cells are separated. */
+const DECLARATION = /^"?sep=(.)"?(?:\n|$)/i;
 
 /**
  * RFC 4180 with a header; `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may be parted by semicolons or tabs as
- * well. Throws ImportRefusal when there is no header with a name and an address.
+ * well. Empty rows and empty columns behind the last, which Excel writes for cells that once held something, are nothing. Throws ImportRefusal when there is
+ * no header with a name and an address.
  */
 export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   const start = truncate(text, 1000).split('\n', 1)[0] ?? '';
-  const separator = SEPARATORS.find((one) => start.includes(one)) ?? ',';
-  const [header, ...rows] = records(text, separator);
-  const names = header?.cells.map((cell) => columnOf(cell.trim())) ?? [];
+  const [, declared] = DECLARATION.exec(start) ?? [];
+  const separator = declared ?? SEPARATORS.find((one) => start.includes(one)) ?? ',';
+  const [header, ...rows] = records(text, separator).slice(declared === undefined ? 0 : 1);
+  const names = whole(header?.cells ?? []).map(columnOf);
   if (!names.includes('name') || !names.includes('address'))
-    throw new ImportRefusal('host-import.format', 'is no csv: line 1 must have the columns name and address');
+    throw new ImportRefusal(
+      'host-import.format',
+      `is no csv: line ${header?.line ?? 1} must have the columns name and address`,
+    );
   const stray = names.findIndex((name) => !COLUMNS.includes(name as never) && !name.startsWith('label.'));
   if (stray !== -1)
     throw new ImportRefusal(
       'host-import.format',
-      `is no csv that is known: column ${stray + 1} of line 1 is "${truncate(names[stray] ?? '', 60)}"`,
+      `is no csv that is known: column ${stray + 1} of line ${header?.line} is "${truncate(names[stray] ?? '', 60)}"`,
     );
   return rows.map(({ line, cells, isOpen }) => {
     budget.spendHost();
     const pointer = `line ${line}`;
-    if (isOpen || cells.length !== names.length)
+    if (isOpen || cells.length < names.length || whole(cells).length > names.length)
       return badItem(
         pointer,
         cells[0] ?? '',
@@ -50,9 +57,16 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   });
 }
 
-/** Columns in any case. */
+/** Columns in any case, but for the KEY of a label. */
 function columnOf(name: string): string {
-  return COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase()) ?? name;
+  const known = COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase());
+  return known ?? name.replace(/^label\./i, 'label.');
+}
+
+/** The cells without blanks around them, and without the empty ones behind the last. */
+function whole(cells: readonly string[]): string[] {
+  const trimmed = cells.map((cell) => cell.trim());
+  return trimmed.slice(0, trimmed.findLastIndex((cell) => cell !== '') + 1);
 }
 
 function item(pointer: string, cells: ReadonlyMap<string, string>): ImportItem {
@@ -106,7 +120,7 @@ function records(source: string, separator: string): CsvRecord[] {
     if (source[at] === separator && isClosed) continue;
     // What follows a closing quote belongs to no cell.
     const isOpen = !isClosed || (at < source.length && source[at] !== '\n');
-    if (isOpen || cells.length > 1 || cells[0]?.trim() !== '') found.push({ line: start, cells, isOpen });
+    if (isOpen || cells.some((text) => text.trim() !== '')) found.push({ line: start, cells, isOpen });
     if (isOpen) break;
     line += 1;
     [cells, start] = [[], line];

@@ -139,11 +139,28 @@ it('CSV is taken with semicolons, tabs, a byte order mark and any line ends', ()
       fields: { address: '192.0.2.1', port: 2222, labels: { env: `x${separator}"y"` } },
     });
   }
+  expect(refusal('csv', 'sep=;\r\nname;address;colour\r\na;b;c')?.detail).toBe(
+    'is no csv that is known: column 3 of line 2 is "colour"',
+  );
   expect(refusal('csv', 'name,address,colour\na,b,c')?.detail).toBe(
     'is no csv that is known: column 3 of line 1 is "colour"',
   );
   expect(refusal('csv', `name,address\n${'a,b\n'.repeat(5001)}`)?.code).toBe('host-import.too-large');
   expect(read('csv', `name,address\n${'a\n'.repeat(4000)}`)).toHaveLength(4000);
+});
+
+it('CSV is taken as Excel writes it: with its line about separators, empty rows, empty columns and capital letters', () => {
+  const excel = '\r\nName;Address;Label.env;;\r\na;192.0.2.1;x;;\r\n;;;;\r\n;;\r\nb;192.0.2.2;;;\r\n;;;;\r\n';
+  for (const first of ['sep=;', '"sep=;"', 'SEP=;'])
+    expect(read('csv', first + excel)).toMatchObject([
+      { pointer: 'line 3', name: 'a', fields: { address: '192.0.2.1', labels: { env: 'x' } }, faults: [] },
+      { pointer: 'line 6', name: 'b', fields: { address: '192.0.2.2' }, faults: [] },
+    ]);
+  const [stray, short] = read('csv', 'name,address,port,\na,192.0.2.1,22,x\nb,192.0.2.2');
+  expect([stray?.faults[0]?.detail, short?.faults[0]?.detail]).toEqual([
+    'has 4 cells, the header 3',
+    'has 2 cells, the header 3',
+  ]);
 });
 
 it('every format takes two megabytes of one character, or refuses them, in little time', () => {

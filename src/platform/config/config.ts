@@ -1,4 +1,5 @@
 import { isLoopback } from '../../formats/addresses/address.js';
+import { trimEndOf } from '../../formats/encoding/trim-end.js';
 import { type DatabaseAddress, isLocal, readDatabaseUrl } from './database-address.js';
 import { readRedisUrl, type RedisAddress } from './redis-address.js';
 import type { Environment } from './setting-files.js';
@@ -259,10 +260,14 @@ export class Config extends SettingReader {
     };
   }
 
+  /** As URLs are normalized, and without a slash at the end: paths are put behind it. */
   private publicAddress(): string {
     const value = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
-    if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
-    this.faults.push(`SVC_PUBLIC_URL must be an http(s) address, not "${value}"`);
+    const { protocol, username, origin, pathname } = new URL(URL.canParse(value) ? value : 'no:address');
+    if (/^https?:$/.test(protocol) && username === '' && !/[?#]/.test(value)) return trimEndOf(origin + pathname, '/');
+    this.faults.push(
+      `SVC_PUBLIC_URL must be an http(s) address without a user, a query and a fragment, not "${value}"`,
+    );
     return `http://localhost:${this.port}`;
   }
 

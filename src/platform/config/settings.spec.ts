@@ -30,6 +30,23 @@ function valuesOf(config: Config): object {
   return values;
 }
 
+describe('the public address', () => {
+  const addressOf = (url: string) => new Config({ SVC_PUBLIC_URL: url }).publicUrl;
+
+  it('is one that paths can be put behind', () => {
+    for (const url of ['https://sign.example.org', 'https://sign.example.org/', 'https://sign.example.org//'])
+      expect(addressOf(url)).toBe('https://sign.example.org');
+    expect(addressOf(' HTTPS://Sign.example.org:443/')).toBe('https://sign.example.org');
+    expect(addressOf('http://[2001:db8::1]:9090/')).toBe('http://[2001:db8::1]:9090');
+    expect(addressOf('https://example.org/sign/')).toBe('https://example.org/sign');
+  });
+
+  it.each(['sign.example.org', 'ftp://x', 'https://x/?a', 'https://x/#/', 'https://a:b@x', 'https://'])(
+    'is not %s',
+    (url) => expect(() => addressOf(url)).toThrow('SVC_PUBLIC_URL must be an http(s) address'),
+  );
+});
+
 describe('standbys to read from', () => {
   const configOf = (url: string, more: Record<string, string> = {}) =>
     new Config({ SVC_DATABASE_READ_URL: url, ...more });

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { OldRows } from '../database/old-rows.js';
@@ -21,6 +22,8 @@ interface Claimed {
 }
 
 const LEASE_SECONDS = 30;
+/** How long a process that ends waits for the mail under way; after that its lease ends, and another process sends it. */
+const STOP_MS = 10_000;
 const RENEW_EVERY_MS = 10_000;
 const FIRST_PAUSE_SECONDS = 5;
 const MAX_PAUSE_SECONDS = 900;
@@ -63,7 +66,7 @@ export class MailSender implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.mails.stop();
+    await Promise.race([this.mails.stop(), sleep(STOP_MS, undefined, { ref: false })]);
   }
 
   private async claim(): Promise<Claimed[]> {

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { expect, it } from 'vitest';
 import type { Config } from '../config/config.js';
-import { isRecipientUnknown, MailTrial, newMailTransport } from './mail-transport.js';
+import { greetingName, isRecipientUnknown, MailTrial, newMailTransport } from './mail-transport.js';
 
 /** What becomes of a mail that is given to a server of this kind. */
 async function withServer<Outcome>(options: SMTPServerOptions, work: (config: Config) => Promise<Outcome>) {
@@ -34,6 +35,28 @@ it('a mail says that a program wrote it, so that no absence is told to us', asyn
   const outcome = await withServer({ onData }, (config) => new MailTrial(config).send('ann@example.com'));
   expect(outcome).toMatchObject({ sent: true });
   expect(await received[0]).toMatch(/^Auto-Submitted: auto-generated\r$/m);
+});
+
+it.each([
+  ['worker-1.example.org', 'https://sign.example.org', 'worker-1.example.org'],
+  ['sealwright-7d9c4-x2k9q', 'https://sign.example.org:8443/', 'sign.example.org'],
+  ['10.0.0.7', 'https://sign.example.org', 'sign.example.org'],
+  ['', 'https://sign.example.org', 'sign.example.org'],
+  ['sealwright-7d9c4-x2k9q', 'http://localhost:9090', undefined],
+  ['localhost', 'https://192.0.2.7', undefined],
+  ['localhost', 'https://[2001:db8::1]', undefined],
+])('the machine %s of %s greets as %s', (machine, publicUrl, expected) => {
+  expect(greetingName(machine, publicUrl)).toBe(expected);
+});
+
+it('a server is greeted by the name of a domain', async () => {
+  let greeted: string | undefined;
+  const onMailFrom: SMTPServerOptions['onMailFrom'] = (_address, session, done) => {
+    greeted = session.hostNameAppearsAs || undefined;
+    done();
+  };
+  await withServer({ onMailFrom }, (config) => new MailTrial(config).send('ann@example.com'));
+  expect(greeted).toBe(greetingName(hostname(), 'https://sealwright.example'));
 });
 
 it.each<[number, string, boolean]>([

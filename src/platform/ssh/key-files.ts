@@ -85,14 +85,16 @@ function patternsOf(directives: Directive[]): string[] {
 }
 
 /**
- * POSIX shell. Puts the command line of the sshd that let us in into `$line`, with the options that it was started with (found among
- * our ancestors, else the one of the path), the address that we came from into `$from`, and its configuration file into `$config`.
+ * POSIX shell. Puts the configuration file of the sshd that let us in into `$config`. `settings_for ACCOUNT` prints what that sshd, with the options that
+ * it was started with (found among our ancestors, else the one of the path), does for a login of the account from where we came from; nothing where it does
+ * not tell. sudo takes SSH_CONNECTION away, so it is looked for among our ancestors too. Match LocalAddress and LocalPort need the ends of the connection
+ * here, which old versions do not take.
  */
 export const FIND_SSHD = `
 LC_ALL=C; export LC_ALL; PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin"; export PATH
-from=\${SSH_CONNECTION%% *}; from=\${from:-127.0.0.1}
 line=; at=$$
 while [ "$at" -gt 1 ] 2>/dev/null && [ -r "/proc/$at/cmdline" ]; do
+  [ -n "$SSH_CONNECTION" ] || SSH_CONNECTION=$(tr '\\0' '\\n' < "/proc/$at/environ" 2>/dev/null | sed -n 's/^SSH_CONNECTION=//p')
   line=$(tr '\\0' ' ' < "/proc/$at/cmdline")
   case $line in 'sshd: '*'[listener]'*) break;; esac
   line=; at=$(sed 's/.*) //' "/proc/$at/stat" | cut -d' ' -f2)
@@ -101,4 +103,9 @@ line=\${line#sshd: }; line=\${line%%'[listener]'*}
 [ -n "$line" ] || line=$(command -v sshd)
 config=/etc/ssh/sshd_config; take=
 for word in $line; do [ -n "$take" ] && config=$word; take=; [ "$word" = -f ] && take=yes; done
+from=\${SSH_CONNECTION%% *}; from=\${from:-127.0.0.1}; here=\${SSH_CONNECTION#* * }
+case $here in *' '*) here=",laddr=\${here% *},lport=\${here#* }";; *) here=;; esac
+settings_for() {
+  \${line:-false} -T -C "user=$1,host=$from,addr=$from$here" 2>/dev/null || \${line:-false} -T -C "user=$1,host=$from,addr=$from" 2>/dev/null
+}
 `;

@@ -165,6 +165,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   /** The provider's name for itself. @example https://idp.example.com/metadata */
   @IsString()
   @Length(1, 300)
+  @Matches(/\S/)
   entityId: string;
 
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
@@ -213,10 +214,11 @@ export class SamlProviderBody extends IdentityProviderBody {
   newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
-    const { label, enabled, entityId, entryPoint, rules, defaultRoles } = this;
+    const { label, enabled, entryPoint, rules, defaultRoles } = this;
     const common = { name, kind: 'saml' as const, label, enabled, rules, defaultRoles: defaultRoles ?? null };
     const { logoutUrl = null, signRequests = false, newKey = false } = this;
     const certificates = storedCertificates(this.certificates);
+    const entityId = this.entityId.trim();
     const settings = { entityId, entryPoint, certificates, logoutUrl, signRequests, ...this.request() };
     return { ...common, newKey, settings };
   }

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -9,6 +9,7 @@ import { SsoCookie } from '../../browser/cookies.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { OidcService } from '../oidc/oidc.service.js';
 import { SsoBeginnings } from '../sign-in/sso-transactions.js';
+import { SignInPageFilter } from './sign-in-page.filter.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a logout token. */
@@ -28,6 +29,7 @@ export class OidcController {
   /** Sends the browser to an OpenID Connect provider. */
   @Get('login')
   @Public()
+  @UseFilters(SignInPageFilter)
   @ApiResponse({ status: 302 })
   async oidcLogin(
     @Req() request: FastifyRequest,
@@ -41,6 +43,7 @@ export class OidcController {
   /** Takes the answer of an OpenID Connect provider. */
   @Get('callback')
   @Public()
+  @UseFilters(SignInPageFilter)
   @ApiResponse({ status: 303 })
   async oidcCallback(
     @Req() request: FastifyRequest,

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -10,6 +10,7 @@ import { fromForm, fromRedirect } from '../saml/saml-logout-message.js';
 import { SamlLogout } from '../saml/saml-logout.js';
 import { SamlService } from '../saml/saml.service.js';
 import { SsoBeginnings } from '../sign-in/sso-transactions.js';
+import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a posted response; providers with hundreds of groups write long ones. */
@@ -29,6 +30,7 @@ export class SamlController {
   /** Sends the browser to a SAML 2.0 provider. */
   @Get('login')
   @Public()
+  @UseFilters(SignInPageFilter)
   @ApiResponse({ status: 302 })
   async samlLogin(
     @Req() request: FastifyRequest,
@@ -42,6 +44,7 @@ export class SamlController {
   /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */
   @Post('callback')
   @Public()
+  @UseFilters(SignInPageFilter)
   @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({
@@ -65,6 +68,7 @@ export class SamlController {
   /** Takes what a SAML 2.0 provider says about signing out, by way of the browser (HTTP-Redirect binding). */
   @Get('logout')
   @Public()
+  @UseFilters(SignInPageFilter)
   @ApiResponse({ status: 303 })
   async samlLogout(
     @Req() request: FastifyRequest,
@@ -80,6 +84,7 @@ export class SamlController {
   /** Takes the same as a form (HTTP-POST binding). */
   @Post('logout')
   @Public()
+  @UseFilters(SignInPageFilter)
   @TakesRaw(MAX_MESSAGE_BYTES, [FORM])
   @ApiConsumes(FORM)
   @ApiBody({

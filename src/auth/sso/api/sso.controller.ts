@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -7,6 +7,7 @@ import { TokenView } from '../../sign-in/sign-in.dto.js';
 import { SsoCookie, SessionCookie } from '../../browser/cookies.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { SsoChoices, CompleteQuery, TicketBody, SignOutView } from './sso.dto.js';
+import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoTickets } from './sso-tickets.js';
 import type { Caller } from '../../../access/caller.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
@@ -56,6 +57,7 @@ export class SsoController {
   /** Exchanges the ticket for a session in a cookie, and leads the browser to where it wanted to go. */
   @Get('sso/complete')
   @Public()
+  @UseFilters(SignInPageFilter)
   @ApiResponse({ status: 303 })
   async completeSignIn(
     @Req() request: FastifyRequest,

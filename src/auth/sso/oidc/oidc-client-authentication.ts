@@ -67,7 +67,11 @@ type Send = (url: string, options: oidc.CustomFetchOptions) => Promise<Response>
  * for all clients, not what this one is registered for. The method that worked is kept.
  */
 export function withPostInstead(
-  { token_endpoint: endpoint, token_endpoint_auth_methods_supported: methods = DEFAULT_METHODS }: oidc.ServerMetadata,
+  {
+    token_endpoint: endpoint,
+    pushed_authorization_request_endpoint: pushed,
+    token_endpoint_auth_methods_supported: methods = DEFAULT_METHODS,
+  }: oidc.ServerMetadata,
   { clientId }: OidcSettings,
   secret: string,
   send: Send,
@@ -81,7 +85,7 @@ export function withPostInstead(
     return send(url, { ...options, headers, body });
   };
   return async (url, options) => {
-    if (url !== endpoint || !methods.includes('client_secret_post')) return send(url, options);
+    if (![endpoint, pushed].includes(url) || !methods.includes('client_secret_post')) return send(url, options);
     if (isByPost) return byPost(url, options);
     const answer = await send(url, options);
     if (answer.ok || !(await isUnknownClient(answer))) return answer;

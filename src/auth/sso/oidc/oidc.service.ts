@@ -46,7 +46,7 @@ export class OidcService {
       forBrowser: order.answer === 'cookie',
       sessionId: order.stepUp ?? null,
     });
-    const url = oidc.buildAuthorizationUrl(configuration, {
+    const url = await this.authorizationUrl(provider, configuration, {
       redirect_uri: this.callbackUrl,
       scope: (provider.settings as OidcSettings).scopes.join(' '),
       state,
@@ -88,6 +88,22 @@ export class OidcService {
       logoutHint: idToken,
       authenticatedAt: typeof seconds === 'number' ? new Date(seconds * 1000) : null,
     };
+  }
+
+  /** Where the request leads the browser. It is pushed to the provider where that takes no other (RFC 9126 section 5). */
+  private async authorizationUrl(
+    provider: IdentityProvider,
+    configuration: oidc.Configuration,
+    request: Record<string, string>,
+  ): Promise<URL> {
+    if (configuration.serverMetadata().require_pushed_authorization_requests !== true)
+      return oidc.buildAuthorizationUrl(configuration, request);
+    try {
+      return await oidc.buildAuthorizationUrlWithPAR(configuration, request);
+    } catch (error) {
+      this.logger.warn(`${provider.name} did not take a request: ${oidcReasonOf(error)}`);
+      throw refused(providerErrorOf(error));
+    }
   }
 
   private get callbackUrl(): string {

@@ -55,6 +55,13 @@ export function attributeOf(tag: string, name: string): string {
   return double ?? single ?? '';
 }
 
+/** The unverified Issuers of a document, without the blanks of indentation around them. */
+export function issuersIn(xml: string): string[] {
+  return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
+    text.trim().replaceAll('&amp;', '&'),
+  );
+}
+
 function algorithmsOf(xml: string): string[] {
   return Array.from(
     xml.matchAll(/\bAlgorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g),

@@ -2,7 +2,7 @@ import { getVerifiedXml, parseDomFromString, xpath } from '@node-saml/node-saml/
 import { createPublicKey, verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { usableCertificates } from '../providers/saml-certificates.js';
-import { fromSamlBase64, isAllowed, MAX_DOCUMENT_BYTES, plainDocument } from './saml-document.js';
+import { fromSamlBase64, isAllowed, issuersIn, MAX_DOCUMENT_BYTES, plainDocument } from './saml-document.js';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -72,9 +72,8 @@ export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
 
 /** The unverified Issuer, by which the certificates are found. */
 export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
-  const document = plainDocument(xml, kind);
-  const [, issuer = ''] = /<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</.exec(document?.xml ?? '') ?? [];
-  return issuer.replaceAll('&amp;', '&');
+  const [issuer = ''] = issuersIn(plainDocument(xml, kind)?.xml ?? '');
+  return issuer;
 }
 
 /** Verifies a message with one of these certificates and reads only the signed part. Throws with the reason if none has signed it. */

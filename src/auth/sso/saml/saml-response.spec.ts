@@ -2,7 +2,7 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { assertAddressedTo, attributesOf, isSameAddress, readSamlResponse } from './saml-response.js';
+import { assertAddressedTo, attributesOf, isSameAddress, readSamlResponse, statusNames } from './saml-response.js';
 import { profileIn } from './saml-strategy.js';
 
 it.each<[unknown, boolean]>([
@@ -25,19 +25,26 @@ it.each<[unknown, boolean]>([
 describe('a response', () => {
   const acsUrl = 'https://sw.example/acs';
   const entityId = 'https://idp.example';
+  const elsewhere = 'https://elsewhere.example/acs';
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
   const reference = (id: string) => `<ds:Reference URI="${id === '' ? '' : `#${id}`}"/>`;
   /** Throws unless the response is for us. `signed`: ids of what is signed. */
-  const judged = (attributes: string, signed: string[], recipient = acsUrl) => {
-    const issuer = `<saml:Issuer>${entityId}</saml:Issuer>`;
+  const judged = (attributes: string, signed: string[], recipient = acsUrl, said = entityId, confirmed = {}) => {
+    const issuer = `<saml:Issuer>${said}</saml:Issuer>`;
     const xml = `<samlp:Response ID="r" InResponseTo="q"${attributes}>${issuer}${signed.map(reference).join('')}</samlp:Response>`;
-    const data = { $: { Recipient: recipient, InResponseTo: 'q' } };
-    const subject = { SubjectConfirmation: { SubjectConfirmationData: data } };
-    const profile = { issuer: entityId, getAssertion: () => ({ Assertion: { Subject: subject } }) };
+    const { method = 'bearer', ...times } = { NotOnOrAfter: inSeconds(60), ...confirmed } as Record<string, string>;
+    const data = { $: { Recipient: recipient, InResponseTo: 'q', ...times } };
+    // Another one that is of now does not make up for what this one lacks.
+    const other = { $: { Recipient: elsewhere, InResponseTo: 'q', NotOnOrAfter: inSeconds(60) } };
+    const confirmations = [[method, data] as const, ['bearer', other] as const].map(([name, of]) => ({
+      $: { Method: `urn:oasis:names:tc:SAML:2.0:cm:${name}` },
+      SubjectConfirmationData: [of],
+    }));
+    const subject = { SubjectConfirmation: confirmations };
+    const profile = { issuer: said, getAssertion: () => ({ Assertion: { Subject: subject } }) };
     const response = readSamlResponse(Buffer.from(xml).toString('base64'));
     return () => assertAddressedTo(response, profile as unknown as Profile, { acsUrl, entityId });
   };
-  const elsewhere = 'https://elsewhere.example/acs';
-
   it('names us as its Destination, or goes without one where the assertion alone is signed', () => {
     expect(judged(` Destination="${acsUrl}"`, ['r', 'a'])).not.toThrow();
     expect(judged('', ['a'])).not.toThrow();
@@ -51,21 +58,55 @@ describe('a response', () => {
     expect(judged(attributes, signed)).toThrow('the Destination is');
   });
 
+  it('may have blanks around its Issuer, and no other Issuer', () => {
+    const from = (issuer: string) => judged(` Destination="${acsUrl}"`, ['a'], acsUrl, issuer);
+    expect(from(`\n    ${entityId}\r\n  `)).not.toThrow();
+    expect(from(`${entityId}/`)).toThrow('the Issuer is');
+    expect(from(`${entityId} ${entityId}`)).toThrow('the Issuer is');
+    expect(from('')).toThrow('no Issuer');
+  });
+
+  it('is confirmed for a bearer, within the skew of clocks', () => {
+    const times = { NotOnOrAfter: inSeconds(-50), NotBefore: inSeconds(50) };
+    expect(judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, times)).not.toThrow();
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['of who holds a key', { method: 'holder-of-key' }],
+    ['of who vouches for it', { method: 'sender-vouches' }],
+    ['that is over', { NotOnOrAfter: inSeconds(-70) }],
+    ['that is not yet', { NotBefore: inSeconds(70) }],
+    ['without an end', { NotOnOrAfter: '' }],
+  ])('is not for us by a confirmation %s', (_, confirmed) => {
+    const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
+    expect(response).toThrow('no SubjectConfirmation (cm:bearer) has');
+  });
+
   it('without a Destination is still for the Recipient alone', () => {
     expect(judged('', ['a'], elsewhere)).toThrow('our address as Recipient');
   });
 });
 
-describe('the attributes of a signed assertion', () => {
+it('names the codes of a status, and no other text of it', () => {
+  const code = (name: string, more = '') =>
+    `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${more}</samlp:StatusCode>`;
+  const message = '<samlp:StatusMessage>call 555</samlp:StatusMessage>';
+  expect(statusNames(`<Status>${code('Responder', code('RequestDenied'))}${message}</Status>`)).toBe(
+    'Responder, RequestDenied',
+  );
+  expect(statusNames(`<Status>${code('Responder now')}${message}</Status>`)).toBe('');
+});
+
+describe('a signed assertion', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = { type: 'pkcs8', format: 'pem' } as const;
 
-  /** What node-saml takes for verified, read by us. */
-  async function attributesIn(...statements: string[]): Promise<Record<string, unknown>> {
+  /** What node-saml takes for verified. */
+  async function profileWith(content: string, audience: string | false = false): Promise<Profile> {
     const assertion =
       `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" IssueInstant="${new Date().toISOString()}">` +
       `<saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID>ann</saml:NameID></saml:Subject>` +
-      `${statements.map((text) => `<saml:AttributeStatement>${text}</saml:AttributeStatement>`).join('')}</saml:Assertion>`;
+      `${content}</saml:Assertion>`;
     const xml = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0">${assertion}</samlp:Response>`;
     const signed = signXml(
       xml,
@@ -73,10 +114,10 @@ describe('the attributes of a signed assertion', () => {
       { reference: "//*[local-name(.)='Issuer']", action: 'after' },
       { privateKey: privateKey.export(pem).toString(), signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' },
     );
-    const profile = await profileIn(
+    return profileIn(
       {
         issuer: 'sw',
-        audience: false,
+        audience,
         callbackUrl: 'https://sw.example/acs',
         idpCert: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
         wantAssertionsSigned: true,
@@ -84,12 +125,32 @@ describe('the attributes of a signed assertion', () => {
       },
       Buffer.from(signed).toString('base64'),
     );
-    return attributesOf(profile);
   }
+  const attributesIn = async (...statements: string[]) =>
+    attributesOf(
+      await profileWith(
+        statements.map((text) => `<saml:AttributeStatement>${text}</saml:AttributeStatement>`).join(''),
+      ),
+    );
   const attribute = (name: string, ...values: string[]) =>
     `<saml:Attribute Name="${name}">${values.map((text) => `<saml:AttributeValue>${text}</saml:AttributeValue>`).join('')}</saml:Attribute>`;
 
-  it('are all there, in one element or in an element for each value', async () => {
+  it('is for its Audience, also with blanks around it, and for no other', async () => {
+    const restricted = (...audiences: string[]) =>
+      profileWith(
+        `<saml:Conditions><saml:AudienceRestriction>${audiences.map((text) => `<saml:Audience>${text}</saml:Audience>`).join('')}</saml:AudienceRestriction></saml:Conditions>`,
+        'https://sw.example/m',
+      );
+    await expect(restricted('https://sw.example/m')).resolves.toBeTruthy();
+    await expect(restricted('https://other.example', '\n   https://sw.example/m\n  ')).resolves.toBeTruthy();
+    await expect(restricted('https://sw.example/m/')).rejects.toThrow('audience mismatch');
+    await expect(restricted('https://sw.example/m x')).rejects.toThrow('audience mismatch');
+    await expect(restricted('  ')).rejects.toThrow('no Audience value');
+    await expect(restricted()).rejects.toThrow('no Audience value');
+    await expect(profileWith('<saml:Conditions/>', 'https://sw.example/m')).rejects.toThrow('no AudienceRestriction');
+  });
+
+  it('has all its attributes, in one element or in an element for each value', async () => {
     const expected = { Role: ['staff', 'release', 'audit'], mail: 'ann@example.org' };
     const mail = attribute('mail', 'ann@example.org');
     expect(await attributesIn(attribute('Role', 'staff', 'release', 'audit') + mail)).toEqual(expected);
@@ -101,7 +162,7 @@ describe('the attributes of a signed assertion', () => {
     );
   });
 
-  it('are their texts, whatever stands around them', async () => {
+  it('has the texts of its attributes, whatever stands around them', async () => {
     const typed = '<saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">';
     expect(
       await attributesIn(

@@ -1,6 +1,6 @@
 import type { Profile } from '@node-saml/passport-saml';
 import { Problem } from '../../../platform/errors/problem.js';
-import { attributeOf, fromSamlBase64, isAllowed, plainDocument } from './saml-document.js';
+import { attributeOf, fromSamlBase64, isAllowed, issuersIn, plainDocument } from './saml-document.js';
 
 export interface SamlResponse {
   readonly encoded: string;
@@ -15,6 +15,9 @@ export interface SamlResponse {
   readonly isEncrypted: boolean;
 }
 
+/** Accepted clock skew of providers. */
+export const SKEW_MS = 60_000;
+const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
 
 /** Reads as much of a response as is needed to find its request, and refuses documents that no honest provider sends. */
@@ -54,16 +57,23 @@ export function assertAddressedTo(
   const mayBeAbsent = destination === '' && !isSigned;
   if (!mayBeAbsent && !isSameAddress(destination, acsUrl))
     throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
-  const issuers = Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, issuer]) => issuer);
-  const expected = entityId.replaceAll('&', '&amp;');
-  if (profile.issuer !== entityId || issuers.length === 0 || issuers.some((issuer) => issuer !== expected)) {
-    throw new Error(`the Issuer is ${issuers[0]}, not the entity id ${entityId}`);
-  }
-  const confirmations = confirmationsOf(profile.getAssertion?.());
-  const isOurs = confirmations.some(
-    (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo,
+  if (!profile.issuer) throw new Error('the assertion has no Issuer');
+  const other = [profile.issuer.trim(), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
+  if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity id ${entityId}`);
+  const isOurs = bearersOf(profile.getAssertion?.()).some(
+    (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
   );
-  if (!isOurs) throw new Error('no SubjectConfirmation has our address as Recipient');
+  if (!isOurs)
+    throw new Error(
+      'no SubjectConfirmation (cm:bearer) has our address as Recipient, answers our request and is of now',
+    );
+}
+
+/** Top-level and second-level status codes by their names (SAML core section 3.2.2.2), such as `Responder, RequestDenied`: nobody has signed more than these. */
+export function statusNames(status: string): string {
+  return Array.from(status.matchAll(/"urn:oasis:names:tc:SAML:2\.0:status:(\w{1,40})"/g), ([, name]) => name).join(
+    ', ',
+  );
 }
 
 /** Whether two addresses are the same, also with an explicit default port or a host in upper case. */
@@ -108,13 +118,25 @@ function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
 
 type Element = Record<string, unknown>;
 
-/** Attributes of every SubjectConfirmationData of the signed assertion, as node-saml parsed it. */
-function confirmationsOf(parsed: Element | undefined): Element[] {
+/** Attributes of the SubjectConfirmationData of every bearer of the signed assertion (SAML profiles, section 4.1.4.2), as node-saml parsed it. */
+function bearersOf(parsed: Element | undefined): Element[] {
   const assertion = first(parsed?.['Assertion']) ?? {};
   const subject = first(assertion['Subject']) ?? {};
   return listOf(subject['SubjectConfirmation'])
+    .filter(({ $: own }) => (own as Element | undefined)?.['Method'] === BEARER)
     .flatMap((confirmation) => listOf(confirmation['SubjectConfirmationData']))
     .map((data) => (data['$'] ?? {}) as Element);
+}
+
+/** One confirmation has to meet all conditions: node-saml is content with the times of any. */
+function isOfNow({ NotBefore: from, NotOnOrAfter: until }: Element): boolean {
+  const now = Date.now();
+  return (from === undefined || timeOf(from) <= now + SKEW_MS) && timeOf(until) > now - SKEW_MS;
+}
+
+/** In milliseconds; NaN for what is no time, which is neither before nor after another. */
+function timeOf(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : NaN;
 }
 
 function listOf(value: unknown): Element[] {

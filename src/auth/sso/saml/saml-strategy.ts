@@ -1,3 +1,4 @@
+import type { AudienceRestrictionXML } from '@node-saml/node-saml/lib/types.js';
 import {
   AbstractStrategy,
   type Profile,
@@ -27,12 +28,23 @@ export async function profileIn(config: SamlConfig, encoded: string): Promise<Pr
   throw new Error('passport-saml answers a response with a redirect');
 }
 
-/** node-saml without the NameIDPolicy that it always sends. */
+/** node-saml without the NameIDPolicy that it always sends, and without the blanks around an Audience. */
 class Requests extends SAML {
   /** Omits the NameIDPolicy if no format is set: AD FS refuses a policy that it cannot satisfy, even one without a format (MSIS7070). */
   protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
     const xml = await super.generateAuthorizeRequestAsync(isPassive, isPost);
     return this.options.identifierFormat === null ? xml.replace(/<samlp:NameIDPolicy [^<>]*\/>/, '') : xml;
+  }
+
+  /** Collapses the white space of an Audience, which is an anyURI (XML Schema part 2, section 3.2.17). */
+  protected override checkAudienceValidityError(
+    expected: string,
+    restrictions: AudienceRestrictionXML[] = [],
+  ): Error | null {
+    const trimmed = restrictions.map(({ Audience: audiences = [] }) => ({
+      Audience: audiences.map(({ _: text }) => ({ _: typeof text === 'string' ? text.trim() : '' })),
+    }));
+    return super.checkAudienceValidityError(expected, trimmed);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { type Profile, type SamlConfig, ValidateInResponseTo } from '@node-saml/passport-saml';
+import { type Profile, type SamlConfig, SamlStatusError, ValidateInResponseTo } from '@node-saml/passport-saml';
 import { randomBytes } from 'node:crypto';
 import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
@@ -19,13 +19,14 @@ import {
   authenticatedAt,
   readSamlResponse,
   type SamlResponse,
+  SKEW_MS,
+  statusNames,
 } from './saml-response.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;
-const SKEW_MS = 60_000;
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 /** A transient NameID changes with every sign-in, so it does not identify a person. */
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
@@ -106,13 +107,22 @@ export class SamlService {
         throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
-      if (!profile.nameID || profile.nameIDFormat === TRANSIENT) throw new Error('the NameID is transient or empty');
-      return profile;
+      const nameID = (profile.nameID || '').trim();
+      if (nameID === '' || profile.nameIDFormat === TRANSIENT)
+        throw new Error('the NameID is transient or empty; have the provider send a persistent one');
+      return { ...profile, nameID };
     } catch (error) {
       this.logger.warn(
         `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,
       );
-      throw new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+      const refusal = error instanceof SamlStatusError ? statusNames(error.xmlStatus) : '';
+      throw new Problem(
+        'unauthenticated',
+        'sso.refused',
+        refusal === ''
+          ? 'The answer of the identity provider cannot be trusted.'
+          : `The identity provider refused: ${refusal}`,
+      );
     }
   }
 

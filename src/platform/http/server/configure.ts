@@ -123,10 +123,14 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   readRawBodies(server, read);
 }
 
-/** Security headers of every answer; pages replace the policy by their own. No page may be framed by another site. */
+/**
+ * Security headers of every answer; pages replace the policy by their own. No page may be framed by another site, and no cache keeps an answer that does
+ * not allow it: a proxy would give it to the next caller.
+ */
 function secure(server: FastifyInstance, config: Config): void {
   const https = config.publicUrl.startsWith('https:');
   const headers = {
+    'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',

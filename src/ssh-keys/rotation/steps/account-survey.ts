@@ -59,7 +59,7 @@ export class AccountSurvey {
     const { settings, account } = await askSshd(session, name);
     const files: KeyFile[] = [];
     for (const path of keyFilesOf(settings, account)) {
-      if (path.includes('*'))
+      if (/[*?[]/.test(path))
         throw new StepFailure('FAILED_PRECHECK', 'rotation.glob', `sshd reads a pattern: ${path}`);
       const file = await this.file(session, account, path);
       if (file !== undefined) files.push(file);

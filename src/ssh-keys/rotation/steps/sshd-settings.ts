@@ -19,7 +19,7 @@ ${FIND_SSHD}
 date -u +%s
 getent passwd "$1" 2>/dev/null || grep "^$1:" /etc/passwd || echo
 set -f
-effective=$(\${line:-false} -T -C "user=$1,host=$(hostname 2>/dev/null || echo localhost),addr=$from" 2>/dev/null)
+effective=$(settings_for "$1")
 if [ -n "$effective" ]; then echo effective; printf '%s\\n' "$effective"
 else
   set +f; echo configured

@@ -92,6 +92,22 @@ export const people: Record<keyof typeof english, string> = {
   'sessions.ended': 'Beendet',
   'sessions.way': 'Anmeldeverfahren',
 
+  'notSignedIn.sso.address-taken':
+    'Zu Ihrer E-Mail-Adresse gibt es ein Konto, das nicht zu diesem Anbieter gehört. Melden Sie sich an wie bisher.',
+  'notSignedIn.sso.address-unverified':
+    'Der Anbieter sagt, dass Ihre E-Mail-Adresse nicht bestätigt ist. Lassen Sie sie dort bestätigen.',
+  'notSignedIn.sso.claims-left-out':
+    'Sie sind dort in so vielen Gruppen, dass der Anbieter sie nicht nennt. Fragen Sie einen Administrator.',
+  'notSignedIn.sso.disabled': 'Dieses Konto oder dieser Anbieter ist deaktiviert. Fragen Sie einen Administrator.',
+  'notSignedIn.sso.no-address': 'Der Anbieter nennt Ihre E-Mail-Adresse nicht. Fragen Sie einen Administrator.',
+  'notSignedIn.sso.no-role':
+    'Der Anbieter kennt Sie, aber keine Regel gibt Ihnen hier eine Rolle. Bitten Sie einen Administrator um eine Gruppe, die eine hat.',
+  'notSignedIn.sso.provider-away': 'Der Anbieter antwortet nicht, wie er sollte. Versuchen Sie es später erneut.',
+  'notSignedIn.sso.refused':
+    'Der Anbieter hat abgelehnt, oder seiner Antwort ist nicht zu trauen. Versuchen Sie es erneut; bleibt es dabei, fragen Sie einen Administrator: Der Grund steht im Log.',
+  'notSignedIn.sso.unknown':
+    'Dieser Browser hat die Anmeldung nicht begonnen, sie dauerte länger als zehn Minuten, oder sie war schon beendet. Beginnen Sie hier.',
+
   'signIn.code': 'Code aus Ihrer Authenticator-App',
   'signIn.do': 'Anmelden',
   'signIn.email': 'E-Mail-Adresse',

@@ -91,6 +91,22 @@ export const people = {
   'sessions.ended': 'Ended',
   'sessions.way': 'Sign-in method',
 
+  'notSignedIn.sso.address-taken':
+    'There is an account with your e-mail address that does not belong to this provider. Sign in as before.',
+  'notSignedIn.sso.address-unverified':
+    'The provider says that your e-mail address is not verified. Have it verified there.',
+  'notSignedIn.sso.claims-left-out':
+    'You are in too many groups there for the provider to tell them. Ask an administrator.',
+  'notSignedIn.sso.disabled': 'This account or this provider is disabled. Ask an administrator.',
+  'notSignedIn.sso.no-address': 'The provider does not tell your e-mail address. Ask an administrator.',
+  'notSignedIn.sso.no-role':
+    'You are known there, but no rule gives you a role here. Ask an administrator for a group that has one.',
+  'notSignedIn.sso.provider-away': 'The provider does not answer as it should. Try again later.',
+  'notSignedIn.sso.refused':
+    'The provider refused, or its answer cannot be trusted. Try again; if it stays so, ask an administrator: the log says why.',
+  'notSignedIn.sso.unknown':
+    'This browser did not begin the sign-in, it took longer than ten minutes, or it was finished already. Begin here.',
+
   'signIn.code': 'Code from your authenticator app',
   'signIn.do': 'Sign in',
   'signIn.email': 'E-mail address',

@@ -162,7 +162,7 @@ function errorInAddress(): ApiProblem | undefined {
 
 /** Common mistakes have a short message; other problems are shown in full. */
 function Fault({ error }: { error: ApiProblem }) {
-  const { t } = useI18n();
+  const { t, named } = useI18n();
   const known = {
     'auth.wrong-credentials': t('signIn.wrong'),
     'auth.wrong-code': t('signIn.wrongCode'),
@@ -172,13 +172,9 @@ function Fault({ error }: { error: ApiProblem }) {
   }[error.code];
   if (known === undefined && error.facts.detail === '') {
     return (
-      <Alert
-        component="h2"
-        variant="danger"
-        isInline
-        title={t('signIn.ssoFailed', { code: error.code })}
-        role="alert"
-      />
+      <Alert component="h2" variant="danger" isInline title={t('signIn.ssoFailed', { code: error.code })} role="alert">
+        {named('notSignedIn', error.code, '')}
+      </Alert>
     );
   }
   if (known === undefined) return <Problem error={error} />;

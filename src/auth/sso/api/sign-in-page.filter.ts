@@ -1,0 +1,29 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from '../../../platform/errors/problem.js';
+import { ProblemFilter, Refusals } from '../../../platform/http/server/problem.filter.js';
+
+/**
+ * Leads a person to the sign-in page of the console, which says in words what the code means: an address that a browser shows answers no
+ * problem+json. Programs get the problem. Refusals are audited like any other.
+ */
+@Catch(Problem)
+@Injectable()
+export class SignInPageFilter implements ExceptionFilter<Problem> {
+  constructor(
+    private readonly refusals: Refusals,
+    private readonly problems: ProblemFilter,
+  ) {}
+
+  async catch(problem: Problem, host: ArgumentsHost): Promise<void> {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    if (!(request.headers.accept ?? '').includes('text/html')) return this.problems.catch(problem, host);
+    try {
+      if (problem.kind !== 'unavailable') await this.refusals.record(request, problem);
+    } catch (cause) {
+      return this.problems.catch(cause, host);
+    }
+    void reply.header('cache-control', 'no-store').redirect(`/#error=${problem.code}`, 303);
+  }
+}
