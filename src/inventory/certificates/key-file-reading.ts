@@ -159,8 +159,8 @@ function decoded(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff && bytes.length % 2 === 0)
     return Buffer.from(bytes.subarray(2)).swap16().toString('utf16le');
-  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1', start);
+  const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+  return text.replace(/^(?:\uFEFF|\u00EF\u00BB\u00BF)/, '');
 }
 
 /** The structures that follow each other; what is behind the last of them is none. */
