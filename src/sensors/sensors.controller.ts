@@ -1,16 +1,4 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Header,
-  HttpCode,
-  Param,
-  Patch,
-  Post,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
@@ -45,7 +33,6 @@ export class SensorsController {
   @Post()
   @Needs('sensors:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async registerSensor(
     @TheCaller() caller: Caller,
     @Body() body: RegisterSensorBody,
@@ -93,7 +80,6 @@ export class SensorsController {
   @Post(':id/key')
   @Needs('sensors:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async renewSensorKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -1,16 +1,4 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Header,
-  HttpCode,
-  Param,
-  Patch,
-  Post,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
@@ -45,7 +33,6 @@ export class WebhooksController {
   @Post()
   @Needs('webhooks:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async createWebhook(
     @TheCaller() caller: Caller,
     @Body() body: CreateWebhookBody,
@@ -94,7 +81,6 @@ export class WebhooksController {
   @Post(':id/secret')
   @Needs('webhooks:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async rotateWebhookSecret(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

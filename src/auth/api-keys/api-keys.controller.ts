@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -22,7 +22,6 @@ export class ApiKeysController {
   @Post()
   @Needs('settings:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async createApiKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateApiKeyBody,
@@ -43,7 +42,6 @@ export class ApiKeysController {
   @Post(':id/rotate')
   @Needs('settings:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async rotateApiKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -19,7 +19,6 @@ export class DeviceFlowController {
   /** Shows which device waits with this code, and what it wants. */
   @Get('api/auth/device/:userCode')
   @Person()
-  @Header('cache-control', 'no-store')
   async getWaitingDevice(
     @TheCaller() caller: Caller,
     @Param() { userCode }: UserCodeParam,
@@ -50,7 +49,6 @@ export class DeviceFlowController {
   @Public()
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', POLICY)
-  @Header('cache-control', 'no-store')
   page(@Query() _query: DevicePageQuery): string {
     return page('device.html');
   }

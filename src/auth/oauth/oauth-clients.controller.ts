@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -32,7 +32,6 @@ export class OAuthClientsController {
   @Post()
   @Needs('settings:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async createOAuthClient(
     @TheCaller() caller: Caller,
     @Body() body: CreateOAuthClientBody,
@@ -58,7 +57,6 @@ export class OAuthClientsController {
   @Post(':id/secret')
   @Needs('settings:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async replaceOAuthClientSecret(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<NewOAuthClientView> {
     const { row, secret } = await this.clients.replaceSecret(caller, id);
     return NewOAuthClientView.withSecret(row, secret);

@@ -1,4 +1,4 @@
-import { Body, Controller, Header, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
@@ -22,7 +22,6 @@ export class PasskeysController {
   @HttpCode(200)
   @Person()
   @Fresh()
-  @Header('cache-control', 'no-store')
   async beginPasskey(@TheCaller() caller: Caller): Promise<PasskeyOptionsView> {
     return { publicKey: await this.passkeys.begin(caller) };
   }
@@ -32,7 +31,6 @@ export class PasskeysController {
   @HttpCode(200)
   @Person()
   @Fresh()
-  @Header('cache-control', 'no-store')
   async confirmPasskey(
     @TheCaller() caller: Caller,
     @Body() { name, credential }: ConfirmPasskeyBody,
@@ -44,7 +42,6 @@ export class PasskeysController {
   @Post('passkey-challenge')
   @HttpCode(200)
   @Public()
-  @Header('cache-control', 'no-store')
   async challengePasskey(
     @Req() request: FastifyRequest,
     @Body() { email, password }: PasskeyChallengeBody,

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { Fresh, Person, TheCaller } from '../../access/access.js';
@@ -28,7 +28,6 @@ export class SecondFactorsController {
   @Post('second-factors/totp')
   @Person()
   @Fresh()
-  @Header('cache-control', 'no-store')
   async beginTotp(@TheCaller() caller: Caller, @Body() body: BeginTotpBody): Promise<NewTotpView> {
     return this.factors.begin(caller, body.name);
   }
@@ -38,7 +37,6 @@ export class SecondFactorsController {
   @HttpCode(200)
   @Person()
   @Fresh()
-  @Header('cache-control', 'no-store')
   async confirmTotp(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -60,7 +58,6 @@ export class SecondFactorsController {
   @Post('recovery-codes')
   @Person()
   @Fresh()
-  @Header('cache-control', 'no-store')
   async replaceRecoveryCodes(@TheCaller() caller: Caller): Promise<RecoveryCodesView> {
     return { recoveryCodes: await this.factors.newRecoveryCodes(caller) };
   }

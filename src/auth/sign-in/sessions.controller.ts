@@ -1,4 +1,4 @@
-import { Body, Controller, Header, HttpCode, Post, Req, Res, Delete, Get, Param } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req, Res, Delete, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
@@ -27,7 +27,6 @@ export class CurrentSessionController {
   /** Signs a browser in: as login does, with a cookie instead of tokens. Needs the header `X-CSRF-Protection: 1`. */
   @Post('session')
   @Public()
-  @Header('cache-control', 'no-store')
   async openSession(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

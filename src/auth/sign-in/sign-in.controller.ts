@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
@@ -30,7 +30,6 @@ export class SignInController {
   /** Makes an account and signs in. Needs an invitation, except in the dev profile. */
   @Post('register')
   @Public()
-  @Header('cache-control', 'no-store')
   async register(@Req() request: FastifyRequest, @Body() body: RegisterBody): Promise<TokenView> {
     const user = await this.registration.register(body.toNewcomer(), originOf(request));
     return TokenView.of(await this.signIn.registered(user, originOf(request)));
@@ -40,7 +39,6 @@ export class SignInController {
   @Post('login')
   @HttpCode(200)
   @Public()
-  @Header('cache-control', 'no-store')
   async login(@Req() request: FastifyRequest, @Body() body: LoginBody): Promise<TokenView> {
     return TokenView.of(await this.signIn.withPassword(body.email, body.password, body, originOf(request)));
   }
@@ -49,7 +47,6 @@ export class SignInController {
   @Post('refresh')
   @HttpCode(200)
   @Public()
-  @Header('cache-control', 'no-store')
   async refresh(@Req() request: FastifyRequest, @Body() body: RefreshBody): Promise<TokenView> {
     return TokenView.of(await this.signIn.refresh(body.refresh_token, originOf(request)));
   }

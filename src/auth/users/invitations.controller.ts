@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -17,7 +17,6 @@ export class InvitationsController {
   @Post()
   @Needs('users:write')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async inviteUser(
     @TheCaller() caller: Caller,
     @Body() { email, roles }: InviteBody,

@@ -80,7 +80,6 @@ export class UsersController {
   /** Sends a user a link to set a new password. Nobody else gets to see it. */
   @Post(':id/password-reset')
   @HttpCode(202)
-  @Header('cache-control', 'no-store')
   @Needs('users:write')
   @Fresh()
   async sendPasswordReset(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
@@ -102,7 +101,6 @@ export class AccountController {
   @Public()
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', POLICY)
-  @Header('cache-control', 'no-store')
   page(): string {
     return page('account.html');
   }

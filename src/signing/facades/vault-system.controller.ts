@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public, SignedIn, TheCaller } from '../../access/access.js';
@@ -90,7 +90,6 @@ export class VaultSystemController {
 
   /** Says who the caller is, as Vault tells of a token. */
   @Get('auth/token/lookup-self')
-  @Header('cache-control', 'no-store')
   @SignedIn()
   vaultToken(@Req() { headers }: FastifyRequest, @TheCaller() caller: Caller): VaultTokenView {
     return this.token(headers, caller);
@@ -99,7 +98,6 @@ export class VaultSystemController {
   /** Says who the caller is, as Vault tells of a token. */
   @Post('auth/token/lookup-self')
   @HttpCode(200)
-  @Header('cache-control', 'no-store')
   @SignedIn()
   postVaultToken(@Req() { headers }: FastifyRequest, @TheCaller() caller: Caller): VaultTokenView {
     return this.token(headers, caller);

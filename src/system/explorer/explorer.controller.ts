@@ -48,7 +48,6 @@ export class ExplorerController {
 
   @Get('swagger-ui/api-docs')
   @Public()
-  @Header('cache-control', 'no-store')
   async descriptionForPage(@Req() request: FastifyRequest): Promise<object> {
     if (await this.explorer.admits(request)) return this.explorer.description();
     throw this.explorer.refusal();

@@ -19,7 +19,6 @@ export class HealthController {
   /** Tells whether the service can work: 200, or 503 when it cannot. Signed-in callers see why. */
   @Get('health')
   @Public()
-  @Header('cache-control', 'no-store')
   @ApiServiceUnavailableResponse({ type: Health })
   async getHealth(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
     const health = await this.health.read();
@@ -30,7 +29,6 @@ export class HealthController {
   /** Tells load balancers whether to send calls here: 200 while this process can answer, also while the HSM is away. */
   @Get('health/readiness')
   @Public()
-  @Header('cache-control', 'no-store')
   @ApiServiceUnavailableResponse({ type: Health })
   async getReadiness(@Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
     const health = await this.health.readiness();
@@ -41,7 +39,6 @@ export class HealthController {
   /** Tells load balancers that send signing calls elsewhere whether this process can sign now: 200 with database and HSM. */
   @Get('health/signing')
   @Public()
-  @Header('cache-control', 'no-store')
   @ApiServiceUnavailableResponse({ type: Health })
   async getSigning(@Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
     const health = await this.health.signing();
@@ -52,7 +49,6 @@ export class HealthController {
   /** Tells supervisors that the process runs; asks nothing else. */
   @Get('health/liveness')
   @Public()
-  @Header('cache-control', 'no-store')
   getLiveness(): Liveness {
     return { status: 'UP' };
   }

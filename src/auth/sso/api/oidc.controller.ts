@@ -1,4 +1,4 @@
-import { Controller, Get, Header, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -75,7 +75,6 @@ export class OidcController {
       required: ['logout_token'],
     },
   })
-  @Header('cache-control', 'no-store')
   async backChannelLogout(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
     const [token, ...others] = new URLSearchParams(body.bytes.toString('utf8')).getAll('logout_token');
     await this.logout.byToken(others.length === 0 ? token : undefined, originOf(request));
@@ -84,7 +83,6 @@ export class OidcController {
   /** Ends the session that the provider has ended, told by way of the browser (OpenID Connect Front-Channel Logout). */
   @Get('frontchannel-logout')
   @Public()
-  @Header('cache-control', 'no-store')
   async frontChannelLogout(@Req() request: FastifyRequest, @Query() { iss, sid }: FrontChannelQuery): Promise<void> {
     await this.logout.bySession(iss, sid, originOf(request));
   }

@@ -1,4 +1,4 @@
-import { Body, Controller, Header, HttpCode, Post, Res, Injectable } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Res, Injectable } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Person, TheCaller } from '../../../access/access.js';
@@ -50,7 +50,6 @@ export class SsoStepUpController {
   @Post('sso')
   @HttpCode(200)
   @Person()
-  @Header('cache-control', 'no-store')
   async stepUpAtProvider(
     @TheCaller() caller: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -43,7 +43,6 @@ export class SsoController {
   @Post('sso/tokens')
   @HttpCode(200)
   @Public()
-  @Header('cache-control', 'no-store')
   async exchangeTicket(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

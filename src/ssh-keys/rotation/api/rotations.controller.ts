@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
@@ -50,7 +50,6 @@ export class RotationsController {
   @HttpCode(200)
   @Needs('keys:release')
   @Fresh()
-  @Header('cache-control', 'no-store')
   async releaseSshKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ReleasedKeyView> {
     return ReleasedKeyView.of(await this.release.release(caller, id));
   }
