@@ -136,7 +136,7 @@ function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
   const [cipher, cipherParameters] = inside(encryption);
   const cipherOid = cipher === undefined ? '' : dotted(cipher.contents);
   const open = cipherOf(cipherOid, cipherParameters);
-  const name = `PBES2-${derive?.name ?? 'unknown'}-${open?.name ?? cipherOid}`;
+  const name = open === undefined ? `encrypted as ${cipherOid}` : `PBES2-${derive?.name ?? 'unknown'}-${open.name}`;
   if (derive === undefined || open === undefined) return { name, decrypt: undefined };
   return {
     name,

@@ -9,6 +9,10 @@ function componentsOf(pem: string, password: string) {
   return [...draft.assets(new DraftRefs())].map(({ component }) => component);
 }
 
+/** Encrypted with single DES, by openssl pkcs8 -topk8 -v2 des-cbc. */
+const DES =
+  'MIHgMEsGCSqGSIb3DQEFDTA+MCkGCSqGSIb3DQEFDDAcBAhWZ+C4Paaz8gICCAAwDAYIKoZIhvcNAgkFADARBgUrDgMCBwQIHuykoy1UANoEgZDFQ1VJ9NgUlDk019Q7qTdHETTZ1Q4FK3XL/a2ykTrzO94BdZFuIuusNkdqEE6zcJRY/bPzIBoKJ9h2BqP4iFvdZOc/kGp9zrzO3xjvkWiJ05nRtwrICf/jivRTToGrcIodqbPw/I234mhacYPp3XoGJn6pfcROVUmuwq26N5nCXWneoW1DsbK7PXbMaaIFXR0=';
+
 const namesIn = (pem: string, password: string) => componentsOf(pem, password).map(({ name }) => name);
 const keysOf = (pem: string, password: string) =>
   componentsOf(pem, password)
@@ -28,11 +32,7 @@ describe('an encrypted private key', () => {
       'PBES2-HMAC-SHA256-CAMELLIA-256-CBC',
       'MIHuMFkGCSqGSIb3DQEFDTBMMCkGCSqGSIb3DQEFDDAcBAiYFs0zwkR+QgICCAAwDAYIKoZIhvcNAgkFADAfBgsqgwiMmks9AQEBBAQQee74NDsXPx8xUBLjQE1TpQSBkFQ+mSt+2sMYvfYuqgFA6nXeZgI1Yvn1V7vk8QWlE86bMITwSRNMOYAQOydmfnuMwVWKXaZ6atf2ofj/t70ro6zuDoDYGmJNX/Tsnlp941AXrji8H+Fy+GqZwEG1Vnaweo9U2tupCJjtwmlDPhh+2zt5WEDMEXpmH8JEZjcSDW7IEpVdluXWRURe5NWVH8gPug==',
     ],
-    [
-      'DES',
-      'PBES2-HMAC-SHA256-DES-CBC',
-      'MIHgMEsGCSqGSIb3DQEFDTA+MCkGCSqGSIb3DQEFDDAcBAhWZ+C4Paaz8gICCAAwDAYIKoZIhvcNAgkFADARBgUrDgMCBwQIHuykoy1UANoEgZDFQ1VJ9NgUlDk019Q7qTdHETTZ1Q4FK3XL/a2ykTrzO94BdZFuIuusNkdqEE6zcJRY/bPzIBoKJ9h2BqP4iFvdZOc/kGp9zrzO3xjvkWiJ05nRtwrICf/jivRTToGrcIodqbPw/I234mhacYPp3XoGJn6pfcROVUmuwq26N5nCXWneoW1DsbK7PXbMaaIFXR0=',
-    ],
+    ['DES', 'PBES2-HMAC-SHA256-DES-CBC', DES],
     [
       'PKCS #5 of before 2.0',
       'PBEWithMD5AndDES-CBC',
@@ -53,6 +53,16 @@ describe('an encrypted private key', () => {
     expect(namesIn(pem, 'another')).toContain(scheme);
     expect(keysOf(pem, 'another')).toEqual([expect.stringContaining('encrypted private key')]);
     expect(keysOf(pem, PASSWORD)).toEqual([OPENED]);
+  });
+
+  it('under a cipher that is in no registry is named by that alone: how the key is derived says nothing of it', () => {
+    const unknown = Buffer.from(DES, 'base64');
+    // 1.3.14.3.2.7 becomes 1.3.14.3.2.127.
+    unknown[unknown.indexOf(Buffer.from('06052b0e030207', 'hex')) + 6] = 0x7f;
+    const pem = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${unknown.toString('base64')}\n-----END ENCRYPTED PRIVATE KEY-----`;
+    const names = namesIn(pem, PASSWORD);
+    expect(names).toContain('encrypted as 1.3.14.3.2.127');
+    expect(names.join()).not.toContain('PBES2');
   });
 
   const OPENED = 'private key b8442ef37630fc0b';

@@ -155,7 +155,8 @@ function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncrypti
   const cipher = CIPHERS[cipherOid];
   const { name: kdf, derive } = keyDerivation(derivation);
   const cipherName = cipher?.name ?? findByOid(cipherOid)?.name;
-  const name = `PBES2-${kdf}${cipherName === undefined ? ` ${cipherOid}` : `-${cipherName.toUpperCase()}`}`;
+  // The name of the derivation alone would be judged as if that were all.
+  const name = cipherName === undefined ? `encrypted as ${cipherOid}` : `PBES2-${kdf}-${cipherName.toUpperCase()}`;
   if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
   const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) =>
     decipher(cipher.name, derive(password ?? '', cipher.keyBytes, budget), iv.contents, bytes);
