@@ -65,7 +65,7 @@ export class SsoCookie extends HostCookie {
 
   /** Redirects the browser to the provider, with the cookie. */
   async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
-    await reply.header('set-cookie', this.with(browser)).header('cache-control', 'no-store').redirect(url, 302);
+    await reply.header('set-cookie', this.with(browser)).redirect(url, 302);
   }
 }
 

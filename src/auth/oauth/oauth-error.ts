@@ -63,7 +63,6 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
     void reply
       .status(error.status)
       .header('content-type', 'application/json; charset=utf-8')
-      .header('cache-control', 'no-store')
       .header('pragma', 'no-cache')
       .send({ error: error.code, error_description: error.message });
   }

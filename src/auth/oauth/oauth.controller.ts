@@ -33,7 +33,6 @@ const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
     HttpCode(200),
     Public(),
     TakesRaw(MAX_REQUEST_BYTES, [FORM, 'application/json']),
-    Header('cache-control', 'no-store'),
     Header('pragma', 'no-cache'),
     ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
     ApiBody({ type: body }),

@@ -27,10 +27,7 @@ export async function answerEvents<View>(
   read: () => Promise<Followed<View>>,
 ): Promise<void> {
   const first = await read();
-  void reply
-    .header('content-type', 'text/event-stream; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('x-accel-buffering', 'no');
+  void reply.header('content-type', 'text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
   await reply.send(Readable.from(eventsOf(first, watch, () => readmitted(reply, read))));
 }
 

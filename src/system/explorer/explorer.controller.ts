@@ -19,11 +19,7 @@ export class ExplorerController {
   @Public()
   async page(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (await this.explorer.admits(request)) {
-      await reply
-        .header('content-security-policy', POLICY)
-        .header('cache-control', 'no-store')
-        .type(PAGE)
-        .send(this.explorer.ownFile('explorer.html'));
+      await reply.header('content-security-policy', POLICY).type(PAGE).send(this.explorer.ownFile('explorer.html'));
       return;
     }
     if (!(request.headers.accept ?? '').includes('text/html')) throw this.explorer.refusal();

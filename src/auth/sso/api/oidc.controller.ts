@@ -52,7 +52,7 @@ export class OidcController {
   ): Promise<void> {
     const query = new URLSearchParams(answer as Record<string, string>).toString();
     const place = await this.oidc.finish(query, this.cookie.of(request), originOf(request));
-    await reply.header('cache-control', 'no-store').redirect(place, 303);
+    await reply.redirect(place, 303);
   }
 
   /** Publishes the key that we authenticate with to the provider (private_key_jwt), as a JWK Set. Empty where there is none. */

@@ -62,7 +62,7 @@ export class SamlController {
   ): Promise<void> {
     const values = new URLSearchParams(body.bytes.toString('utf8')).getAll('SAMLResponse');
     const place = await this.saml.finish(values.length === 1 ? values[0] : undefined, originOf(request));
-    await reply.header('cache-control', 'no-store').redirect(place, 303);
+    await reply.redirect(place, 303);
   }
 
   /** Takes what a SAML 2.0 provider says about signing out, by way of the browser (HTTP-Redirect binding). */
@@ -78,7 +78,7 @@ export class SamlController {
     // The signature is over the text of the query as it came.
     const query = request.url.slice(request.url.indexOf('?') + 1);
     const place = await this.logout.take(fromRedirect(query), originOf(request));
-    await reply.header('cache-control', 'no-store').redirect(place, 303);
+    await reply.redirect(place, 303);
   }
 
   /** Takes the same as a form (HTTP-POST binding). */
@@ -104,7 +104,7 @@ export class SamlController {
     @TheRawBody() body: RawBody,
   ): Promise<void> {
     const message = fromForm(new URLSearchParams(body.bytes.toString('utf8')));
-    await reply.header('cache-control', 'no-store').redirect(await this.logout.take(message, originOf(request)), 303);
+    await reply.redirect(await this.logout.take(message, originOf(request)), 303);
   }
 
   /** Describes this service to a SAML 2.0 provider. */

@@ -24,6 +24,6 @@ export class SignInPageFilter implements ExceptionFilter<Problem> {
     } catch (cause) {
       return this.problems.catch(cause, host);
     }
-    void reply.header('cache-control', 'no-store').redirect(`/#error=${problem.code}`, 303);
+    void reply.redirect(`/#error=${problem.code}`, 303);
   }
 }

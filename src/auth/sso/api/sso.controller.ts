@@ -66,7 +66,6 @@ export class SsoController {
     const { cookie, returnTo } = await this.tickets.session(ticket, this.cookie.of(request), originOf(request));
     await reply
       .header('set-cookie', [this.cookie.gone(), ...(cookie === undefined ? [] : [cookie])])
-      .header('cache-control', 'no-store')
       .redirect(returnTo, 303);
   }
 }
