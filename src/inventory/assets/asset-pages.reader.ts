@@ -98,7 +98,7 @@ export class AssetPages {
     return this.within<AssetRow[]>(MAX_SEARCH_MS, selection(list, found), values);
   }
 
-  /** How many meet the conditions: up to `most`, and whether all of them were looked at. */
+  /** How many meet the conditions: up to `max`, and whether all of them were looked at. */
   async count({ where, values }: Conditions, max: number): Promise<{ count: number; isWhole: boolean }> {
     const counted = (from: string) =>
       `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${max}) counted`;

@@ -5,7 +5,7 @@ import type { DerivationBudget } from './password-encryption.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS or BKS store. */
-export interface BcfksEntry {
+export interface KeyStoreEntry {
   readonly alias: string;
   readonly kind: 'private-key' | 'certificate' | 'secret-key';
   /** DER, the entry's own certificate first. */
@@ -58,7 +58,7 @@ export function isBcfks(bytes: Buffer): boolean {
  *
  * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError when it is damaged.
  */
-export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
+export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
   const [data] = inside(derElements(bytes)[0]);
   const parts = inside(data);
   const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
@@ -84,7 +84,7 @@ function openStore(parts: readonly DerElement[], password: string, budget: Deriv
 }
 
 /** Type, alias, two times, data. */
-function entryOf(entry: DerElement, password: string, budget: DerivationBudget): BcfksEntry {
+function entryOf(entry: DerElement, password: string, budget: DerivationBudget): KeyStoreEntry {
   const [type, alias, , , data] = inside(entry);
   const kind = KINDS[type?.contents[0] ?? -1];
   if (kind === undefined || alias === undefined || data === undefined)

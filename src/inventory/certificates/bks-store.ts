@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { integer, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { BcfksEntry } from './bcfks-store.js';
-import { Fields } from './java-key-store.js';
+import type { KeyStoreEntry } from './bcfks-store.js';
+import { DataInput } from './java-key-store.js';
 import { type DerivationBudget, passwordEncryption, pkcs12Key } from './password-encryption.js';
 import { namedSecretKey, type SecretKeyFacts } from './sealed-secret-key.js';
 
@@ -26,7 +26,7 @@ export function isBks(bytes: Buffer): boolean {
  *
  * @throws Problem `key-store.password`, `document.too-costly`, and `key-store.cipher` for a store that is encrypted as a whole or damaged.
  */
-export function readBks(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
+export function readBks(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
   try {
     return entriesOf(bytes, password, budget);
   } catch (error) {
@@ -37,12 +37,12 @@ export function readBks(bytes: Buffer, password: string, budget: DerivationBudge
   }
 }
 
-function entriesOf(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
-  const fields = new Fields(bytes.subarray(0, -MAC_BYTES));
+function entriesOf(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
+  const fields = new DataInput(bytes.subarray(0, -MAC_BYTES));
   const version = fields.number();
   const [salt, rounds] = [fields.block(), fields.number()];
   const start = fields.position;
-  const entries: BcfksEntry[] = [];
+  const entries: KeyStoreEntry[] = [];
   for (let tag = fields.octet(); tag !== TAGS.end; tag = fields.octet()) {
     const alias = fields.text();
     fields.skip(8);
@@ -65,7 +65,7 @@ function entriesOf(bytes: Buffer, password: string, budget: DerivationBudget): B
   return entries;
 }
 
-function certificateIn(fields: Fields): Buffer {
+function certificateIn(fields: DataInput): Buffer {
   fields.text();
   return fields.block();
 }
@@ -79,9 +79,9 @@ interface Opening {
 
 function contentOf(
   tag: number,
-  fields: Fields,
+  fields: DataInput,
   { password, budget, isAlone }: Opening,
-): Omit<BcfksEntry, 'alias' | 'certificates'> {
+): Omit<KeyStoreEntry, 'alias' | 'certificates'> {
   const kind = isAlone ? 'secret-key' : 'private-key';
   if (tag === TAGS.certificate) return { kind: 'certificate', securedBy: '', secret: undefined };
   if (tag === TAGS.key) return { kind, securedBy: undefined, secret: factsOf(fields) };
@@ -95,11 +95,11 @@ function contentOf(
 function opened(sealed: Buffer, password: string, budget: DerivationBudget): SecretKeyFacts | undefined {
   let clear: Buffer | undefined;
   try {
-    const fields = new Fields(sealed);
+    const fields = new DataInput(sealed);
     const [salt, rounds] = [fields.block(), fields.number()];
     const scheme = sequence(oid(PBE_TRIPLE_DES), sequence(octetString(salt), integer(rounds)));
     clear = passwordEncryption(scheme).decrypt?.(sealed.subarray(fields.position), password, budget);
-    return clear === undefined ? undefined : factsOf(new Fields(clear));
+    return clear === undefined ? undefined : factsOf(new DataInput(clear));
   } catch {
     return undefined;
   } finally {
@@ -108,7 +108,7 @@ function opened(sealed: Buffer, password: string, budget: DerivationBudget): Sec
 }
 
 /** A key as it was encoded: whether it is private, public or secret, its format, its algorithm and its octets. */
-function factsOf(fields: Fields): SecretKeyFacts {
+function factsOf(fields: DataInput): SecretKeyFacts {
   fields.octet();
   fields.text();
   return namedSecretKey(fields.text(), fields.block().length);

@@ -49,7 +49,7 @@ export function isPasswordOf(bytes: Buffer, end: number, password: string): bool
  * @throws RangeError when it is cut short.
  */
 export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
-  const fields = new Fields(bytes.subarray(0, -DIGEST_BYTES));
+  const fields = new DataInput(bytes.subarray(0, -DIGEST_BYTES));
   const type = fields.number() === JKS ? 'JKS' : 'JCEKS';
   const version = fields.number();
   const count = fields.number();
@@ -84,7 +84,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
 }
 
 /** java.io.DataInput. */
-export class Fields {
+export class DataInput {
   private at = 0;
 
   constructor(private readonly bytes: Buffer) {}

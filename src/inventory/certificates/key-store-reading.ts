@@ -1,6 +1,6 @@
 import { Problem } from '../../platform/errors/problem.js';
 import type { DraftOccurrence } from '../model/document.js';
-import { type BcfksEntry, readBcfks } from './bcfks-store.js';
+import { type KeyStoreEntry, readBcfks } from './bcfks-store.js';
 import { readBks } from './bks-store.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
@@ -49,7 +49,7 @@ export function readBksInto(reading: CredentialReading, bytes: Buffer, password:
   entriesInto(reading, bytes, readBks(bytes, password, reading.budget));
 }
 
-function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonly BcfksEntry[]): void {
+function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonly KeyStoreEntry[]): void {
   const secrets = new SecretKeys(reading, bytes);
   if (entries.length === 0) reading.passOver('key-store.empty', 'the key store holds nothing');
   for (const { alias, kind, certificates, securedBy, secret } of entries) {

@@ -26,7 +26,7 @@ export class BoundedThreads {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** @param most threads at once; others wait. */
+  /** @param max threads at once; others wait. */
   constructor(private readonly max: number) {}
 
   /** Answers the message of the thread. Throws ThreadEnded. */
