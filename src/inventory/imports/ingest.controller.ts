@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { MAX_BODY_BYTES } from '../../platform/http/bodies/body-limits.js';
+import { MAX_REQUEST_BODY_BYTES } from '../../platform/http/bodies/body-limits.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { IngestQuery, IngestView } from './ingest.dto.js';
 import { ImportView } from './imports.dto.js';
@@ -68,7 +68,7 @@ const SCAN = {
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
-    TakesRaw(MAX_BODY_BYTES, MEDIA_TYPES, SCOPE),
+    TakesRaw(MAX_REQUEST_BODY_BYTES, MEDIA_TYPES, SCOPE),
     ApiConsumes(...MEDIA_TYPES),
     ApiBody(SCAN),
     ApiHeader(KEY_HEADER),

@@ -4,7 +4,7 @@ import { constrainedMemory } from 'node:process';
 const MB = 1024 * 1024;
 
 /** The largest body that any route takes. */
-export const MAX_BODY_BYTES = 256 * MB;
+export const MAX_REQUEST_BODY_BYTES = 256 * MB;
 /** Memory for all large bodies in a process: while they arrive, wait, and are processed. */
 export const BODY_MEMORY_BYTES = 64 * MB;
 
@@ -14,5 +14,5 @@ const MEMORY = Math.min(totalmem(), constrainedMemory() || Infinity);
 const PART_OF_MEMORY = 32;
 /** Memory for bodies that need more than half of the shared memory each. A body that is larger than all of it is admitted alone. */
 export const LARGE_BODY_MEMORY_BYTES = Math.round(
-  Math.min(2 * MAX_BODY_BYTES, Math.max(128 * MB, MEMORY / PART_OF_MEMORY)),
+  Math.min(2 * MAX_REQUEST_BODY_BYTES, Math.max(128 * MB, MEMORY / PART_OF_MEMORY)),
 );

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
 import { dueBytes, PACE } from '../bodies/arriving-bodies.js';
-import { MAX_BODY_BYTES } from '../bodies/body-limits.js';
+import { MAX_REQUEST_BODY_BYTES } from '../bodies/body-limits.js';
 import type { GracefulShutdown } from './graceful-shutdown.js';
 
 const LOOK_AGAIN_MS = 1000;
@@ -38,7 +38,7 @@ async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, clo
   const due = dueBytes(PACE);
   const watch = setInterval(() => {
     const read = socket.bytesRead - before;
-    if (read < due() || read > MAX_BODY_BYTES || closing.begun) socket.destroy();
+    if (read < due() || read > MAX_REQUEST_BODY_BYTES || closing.begun) socket.destroy();
   }, LOOK_AGAIN_MS).unref();
   await Promise.allSettled([finished(request), finished(response)]);
   clearInterval(watch);
