@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { Config } from '../src/platform/config/config.js';
-import { CKM, CKO } from '../src/hsm/pkcs11/pkcs11-codes.js';
+import { CKM, CKO } from '../src/formats/pkcs11/cryptoki.js';
 import type { KeyVault, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
 import { Pkcs11Token, SIGNATURE_BUFFER_BYTES } from '../src/hsm/pkcs11/pkcs11-token.js';
 import { digestInfo } from '../src/formats/asn1/digest-info.js';
@@ -35,10 +35,10 @@ export async function keyProcessRate(
 async function bareTokenRate(library: Pkcs11Token, key: VaultKey, load: Load): Promise<number> {
   const sessions = Array.from({ length: load.concurrency }, () => library.openSession());
   const [first] = sessions;
-  const [handle] = first ? library.find(first, CKO.privateKey, key.ckaId) : [];
+  const [handle] = first ? library.find(first, CKO.PRIVATE_KEY, key.ckaId) : [];
   if (!first || !handle) throw new Error('the token does not hold the key');
   const curve = key.type.startsWith('ec-');
-  const mechanism = { mechanism: curve ? CKM.ecdsa : CKM.rsaPkcs };
+  const mechanism = { mechanism: curve ? CKM.ECDSA : CKM.RSA_PKCS };
   const perSecond = await rate(load, async (caller) => {
     const digest = randomBytes(32);
     const data = curve ? digest : digestInfo('sha256', digest);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { vote } from '../test/approvals/approvers.js';
 import { login } from '../test/auth/people.js';
-import { guard } from '../test/client/agent/approving.js';
+import { requireApprover } from '../test/client/agent/approving.js';
 import { type RunningTool, ToolBench } from '../test/client/agent/tool-bench.js';
 import { ask } from '../test/support/authority.js';
 import { certifiedKey } from '../test/support/certified-keys.js';
@@ -38,7 +38,7 @@ try {
 async function waited(seconds: number): Promise<boolean> {
   await certifiedKey(service, apiKey, authority, { name: 'release', type: 'rsa-3072', purpose: 'code-signing' });
   await openPgpKey('packages');
-  const approver = await guard({ service, apiKey, stage }, ['release', 'packages']);
+  const approver = await requireApprover({ service, apiKey, stage }, ['release', 'packages']);
   bench.makeFiles();
   const tools = [jarsigner(), gpg()];
   for (const { name, tool } of tools)

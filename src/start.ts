@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
-import { Heartbeat } from './platform/instances/heartbeat.js';
+import { InstanceHeartbeat } from './platform/instances/heartbeat.js';
 import { PRODUCT_VERSION } from './platform/instances/product-version.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
@@ -54,7 +54,7 @@ async function waitForSchema(config: Config): Promise<Management> {
  */
 async function announce(app: INestApplicationContext, management: Management): Promise<void> {
   management.serve(app);
-  await app.get(Heartbeat).begin((reason) => {
+  await app.get(InstanceHeartbeat).begin((reason) => {
     new Logger('Start').fatal(reason);
     process.kill(process.pid, 'SIGTERM');
   });

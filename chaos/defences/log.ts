@@ -13,7 +13,7 @@ export const LOG: readonly Mutation[] = [
     finding: 12,
     defence: 'an order reaches a key only by the label that its purpose and owner have in the token',
     file: 'src/hsm/pkcs11/key-directory.ts',
-    text: 'labels.includes(this.attribute(object, CKA.label).toString())',
+    text: 'labels.includes(this.attribute(object, CKA.LABEL).toString())',
     instead: 'true',
     spec: LOG_KEY,
     test: 'no order reaches a key of another purpose',

@@ -62,7 +62,7 @@ interface AskedFor {
  * Whether something that was asked for is the caller's: of what the same person is behind. A workload sees what it asked for itself, in this
  * run or another, since one person may be behind many workloads.
  */
-export function isOwn(caller: Caller, { ownerId, identity }: AskedFor): boolean {
+export function isOwnedBy(caller: Caller, { ownerId, identity }: AskedFor): boolean {
   if (ownerId !== caller.ownerId) return false;
   return caller.kind !== 'workload' || (identity !== null && workloadOf(identity) === principalOf(caller));
 }

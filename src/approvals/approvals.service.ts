@@ -10,17 +10,17 @@ import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
-import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
+import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem, Approval, isRequester, putNotice } from './model/approval.entity.js';
 import {
   type ApprovalRequirement,
   type JointJudgement,
-  type Judgement,
+  type PolicyJudgement,
   PolicyEvaluation,
 } from './policies/policy-evaluation.js';
 import type { KeyUseToApprove, PolicyFacts } from './subjects/key-use.port.js';
 
-export type { ApprovalRequirement, Judgement, PolicyFacts, Manifest };
+export type { ApprovalRequirement, PolicyJudgement, PolicyFacts, ApprovalManifest };
 
 export interface ShownSubject {
   /** One line that describes the subject. */
@@ -28,7 +28,7 @@ export interface ShownSubject {
   /** Everything that the approval is to cover. The hash is over its canonical JSON, so it must be the same each time it is put together. */
   readonly shown: Record<string, unknown>;
   /** The parts of a subject that is many together, such as a batch. */
-  readonly items?: { readonly ids: readonly string[]; readonly manifest: Manifest };
+  readonly items?: { readonly ids: readonly string[]; readonly manifest: ApprovalManifest };
 }
 
 export interface ApprovalOrder extends ShownSubject {
@@ -67,7 +67,7 @@ export class ApprovalsService {
   ) {}
 
   /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
-  judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<Judgement> {
+  judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<PolicyJudgement> {
     return this.evaluation.judge(kind, { key, facts });
   }
 
@@ -96,7 +96,7 @@ export class ApprovalsService {
   /** Asks for approval, in the transaction that writes what waits for it. */
   async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
     const { id, kind, subjectId, demand } = order;
-    const asker = {
+    const requester = {
       ownerId: caller.ownerId,
       requesters: await this.disclosures.peopleBehind(tx, caller),
       requestedBy: caller.id,
@@ -106,7 +106,7 @@ export class ApprovalsService {
     const { actor, source } = { actor: caller, source: caller.origin.address };
     await this.insert(
       tx,
-      { id, subjectKind: kind, subjectId, ...demandOf(demand), ...asker, ...textOf(order) },
+      { id, subjectKind: kind, subjectId, ...demandOf(demand), ...requester, ...textOf(order) },
       order.items,
       { actor, source },
     );

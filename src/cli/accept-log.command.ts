@@ -4,7 +4,7 @@ import { AdministrationModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
-import { type AdminCommand, EXIT, print } from './command.js';
+import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
 /** Accepts the audit log in the database although the HSM has signed another. */
 export const acceptLog: AdminCommand = {
@@ -47,7 +47,7 @@ async function accept(args: string[]): Promise<void> {
         'If a backup was restored, by whatever means, use: sealwright-admin restore status',
         `If rows of the log are gone or changed in this very database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
       );
-      if (values.leaves !== undefined) process.exitCode = EXIT.failed;
+      if (values.leaves !== undefined) process.exitCode = ADMIN_EXIT.failed;
     } else if (values.leaves === undefined) {
       print(`To accept the log in the database: sealwright-admin accept-log --leaves ${standing.size}`);
     } else if (values.leaves === String(standing.size)) {
@@ -57,7 +57,7 @@ async function accept(args: string[]): Promise<void> {
       );
     } else {
       print(`Nothing was accepted: the database has ${standing.size} leaves, not ${values.leaves}.`);
-      process.exitCode = EXIT.failed;
+      process.exitCode = ADMIN_EXIT.failed;
     }
   } finally {
     await app.close();

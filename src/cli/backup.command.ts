@@ -2,10 +2,10 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Config } from '../platform/config/config.js';
 import { type MadeBackup, makeBackup, testify } from './backup/make-backup.js';
-import { type Manifest, readManifest } from './backup/manifest.js';
+import { type BackupManifest, readManifest } from './backup/manifest.js';
 import { findPrograms } from './backup/postgres-programs.js';
 import { faultsOf, witnessFault } from './backup/verify-backup.js';
-import { type AdminCommand, AdminError, EXIT, interruption, note, print } from './command.js';
+import { type AdminCommand, AdminError, ADMIN_EXIT, interruption, note, print } from './command.js';
 
 /** Backs up what belongs together, and says whether a backup is whole. */
 export const backup: AdminCommand = {
@@ -38,7 +38,7 @@ export const backup: AdminCommand = {
     if (what === 'verify' && directory !== undefined && more.length === 0) return verify(directory, values);
     throw new AdminError(
       'backup takes: --out DIRECTORY, or verify DIRECTORY. See: sealwright-admin help backup',
-      EXIT.usage,
+      ADMIN_EXIT.usage,
     );
   },
 };
@@ -104,10 +104,14 @@ async function verify(directory: string, { witness, json, 'postgres-bin': bin }:
   if (unseen !== undefined) faults.push(unseen);
   if (json) print(JSON.stringify({ directory, faults, readDump: programs !== undefined, ...manifest }));
   else print(...reportOf(manifest, faults, programs !== undefined));
-  process.exitCode = faults.length === 0 ? EXIT.done : EXIT.failed;
+  process.exitCode = faults.length === 0 ? ADMIN_EXIT.done : ADMIN_EXIT.failed;
 }
 
-function reportOf({ name, madeAt, version, files }: Manifest, faults: readonly string[], readDump: boolean): string[] {
+function reportOf(
+  { name, madeAt, version, files }: BackupManifest,
+  faults: readonly string[],
+  readDump: boolean,
+): string[] {
   if (faults.length > 0) return [`${name} is damaged:`, ...faults.map((fault) => `  ${fault}`)];
   return [
     `${name} of ${madeAt}, version ${version}: ${files.length} files are as they were made.`,

@@ -1,5 +1,5 @@
 /** How `sealwright-admin` ends. */
-export const EXIT = {
+export const ADMIN_EXIT = {
   done: 0,
   /** It failed, or it found what it looked for: `doctor` something bad, `backup verify` a fault. */
   failed: 1,
@@ -19,7 +19,7 @@ export interface AdminCommand {
   readonly summary: string;
   /** What a person must know before it is run, in lines that fit a terminal. */
   readonly details: readonly string[];
-  /** What exit codes mean here, where that is more than EXIT says. */
+  /** What exit codes mean here, where that is more than ADMIN_EXIT says. */
   readonly codes?: readonly string[];
   /** Reads its own arguments with `parseArgs`, whose errors become a usage error. Sets `process.exitCode` when it is not to be 0. */
   run(args: string[]): Promise<void>;
@@ -29,7 +29,7 @@ export interface AdminCommand {
 export class AdminError extends Error {
   constructor(
     message: string,
-    readonly exitCode: number = EXIT.failed,
+    readonly exitCode: number = ADMIN_EXIT.failed,
   ) {
     super(message);
   }

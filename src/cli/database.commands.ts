@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { Config } from '../platform/config/config.js';
 import { migrateDatabase } from '../platform/database/migrate.js';
-import { type AdminCommand, note, print, EXIT } from './command.js';
+import { type AdminCommand, note, print, ADMIN_EXIT } from './command.js';
 import { NestFactory } from '@nestjs/core';
 import { ApiModule } from '../app/app.module.js';
 import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
@@ -48,13 +48,13 @@ async function reconcile(args: string[]): Promise<void> {
     const findings = await app.get(FindingReconciler).now();
     if (counts === undefined || findings === undefined) {
       print('A worker compares them now; its log says what it finds.');
-      process.exitCode = EXIT.elsewhere;
+      process.exitCode = ADMIN_EXIT.elsewhere;
       return;
     }
     const isRight = sayCounts(counts) && findings.wrong === 0;
     if (findings.aged > 0) print(`${findings.aged} SSH keys are too old now, or no longer`);
     if (findings.wrong > 0) print(`findings of ${findings.wrong} SSH keys were wrong; repaired`);
-    process.exitCode = isRight ? EXIT.done : EXIT.failed;
+    process.exitCode = isRight ? ADMIN_EXIT.done : ADMIN_EXIT.failed;
   } finally {
     await app.close();
   }

@@ -5,7 +5,7 @@ import { Config } from '../platform/config/config.js';
 import { operatorsWords, sqlState } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
-import { type AdminCommand, EXIT, print } from './command.js';
+import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
 /** Looks at everything that the service stands on and does, and says what to do next. */
 export const doctor: AdminCommand = {
@@ -28,7 +28,7 @@ export const doctor: AdminCommand = {
     const findings = await examine(new Config());
     if (values.json) print(JSON.stringify(findings, null, 2));
     else print(...linesOf(findings, values.all));
-    process.exitCode = findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.done;
+    process.exitCode = findings.some(({ state }) => state === 'bad') ? ADMIN_EXIT.failed : ADMIN_EXIT.done;
   },
 };
 

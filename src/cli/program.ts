@@ -3,7 +3,7 @@ import { ConfigError } from '../platform/config/config.js';
 import { isDatabaseTrouble, operatorsWords, sqlState } from '../platform/database/database-error.js';
 import { PRODUCT_VERSION } from '../platform/instances/product-version.js';
 import { redacted } from '../platform/log/structured-logger.js';
-import { type AdminCommand, AdminError, EXIT, note, print } from './command.js';
+import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
 
 const NAME = 'sealwright-admin';
 const LEAST_COLUMN = 22;
@@ -17,7 +17,7 @@ export async function runProgram(commands: readonly AdminCommand[], argv: readon
     const command = find(commands, name);
     if (args.includes('--help') || args.includes('-h')) return help(commands, name);
     await run(command, args);
-    return Number(process.exitCode ?? EXIT.done);
+    return Number(process.exitCode ?? ADMIN_EXIT.done);
   } catch (error) {
     return failure(error);
   }
@@ -28,7 +28,7 @@ async function run(command: AdminCommand, args: string[]): Promise<void> {
     await command.run(args);
   } catch (error) {
     if (!isWrongCall(error)) throw error;
-    throw new AdminError(`${error.message}\n${usageOf(command).join('\n')}`, EXIT.usage);
+    throw new AdminError(`${error.message}\n${usageOf(command).join('\n')}`, ADMIN_EXIT.usage);
   }
 }
 
@@ -40,29 +40,29 @@ function isWrongCall(error: unknown): error is TypeError {
 function find(commands: readonly AdminCommand[], name: string): AdminCommand {
   const command = commands.find((one) => one.name === name);
   if (command !== undefined) return command;
-  throw new AdminError(`There is no command "${name}". See: ${NAME} help`, EXIT.usage);
+  throw new AdminError(`There is no command "${name}". See: ${NAME} help`, ADMIN_EXIT.usage);
 }
 
 function failure(error: unknown): number {
   if (error instanceof ConfigError || error instanceof AdminError) {
     note(`${NAME}: ${redacted(error.message)}`);
-    return error instanceof AdminError ? error.exitCode : EXIT.usage;
+    return error instanceof AdminError ? error.exitCode : ADMIN_EXIT.usage;
   }
   const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error);
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   note(`${NAME}: ${redacted(isDatabase ? `the database: ${operatorsWords(error)}` : stack)}`);
-  return EXIT.failed;
+  return ADMIN_EXIT.failed;
 }
 
 function version(args: string[]): number {
   const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
   print(values.json ? JSON.stringify({ version: PRODUCT_VERSION }) : PRODUCT_VERSION);
-  return EXIT.done;
+  return ADMIN_EXIT.done;
 }
 
 function help(commands: readonly AdminCommand[], name: string | undefined): number {
   print(...(name === undefined ? overview(commands) : explanation(find(commands, name))));
-  return EXIT.done;
+  return ADMIN_EXIT.done;
 }
 
 function overview(commands: readonly AdminCommand[]): string[] {

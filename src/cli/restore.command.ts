@@ -9,7 +9,7 @@ import { type HeldKey, KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 import { newestWitnessed, readWitness } from './backup/witness.js';
-import { type AdminCommand, AdminError, EXIT, interruption, note, print } from './command.js';
+import { type AdminCommand, AdminError, ADMIN_EXIT, interruption, note, print } from './command.js';
 import { NOTHING_KNOWN, readNewerLog, type RevokedSince } from './restore/newer-log.js';
 import { restoreBackup } from './restore/restore-backup.js';
 import { type RecordedKey, RestoredState } from './restore/restored-state.repository.js';
@@ -63,7 +63,7 @@ async function runRestore(args: string[]): Promise<void> {
   if (!['run', 'status', 'accept', 'hold'].includes(what) || !isCall)
     throw new AdminError(
       'restore takes: run DIRECTORY, status, accept, or hold. See: sealwright-admin help restore',
-      EXIT.usage,
+      ADMIN_EXIT.usage,
     );
   if (what === 'run') return fromBackup(directory ?? '', values['postgres-bin'], values.json);
   const app = await NestFactory.createApplicationContext(AdministrationModule, {
@@ -112,7 +112,7 @@ async function hold(
 ): Promise<void> {
   const time = new Date(madeAt ?? '');
   if (backup === undefined || Number.isNaN(time.getTime()))
-    throw new AdminError('hold takes --backup NAME --made-at TIME, like 2026-11-26T03:00:00Z', EXIT.usage);
+    throw new AdminError('hold takes --backup NAME --made-at TIME, like 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
   await app.get(LogRestore).hold(backup, time);
   print(
     'Held: processes that are started now serve nothing until it is accepted. Next: sealwright-admin restore status',
@@ -180,7 +180,7 @@ interface Acceptance {
 async function accept(app: INestApplicationContext, { standing, since, leaves, witness }: Acceptance): Promise<void> {
   if (leaves !== String(standing.size)) {
     print(`Nothing was accepted: say --leaves ${standing.size}, the number that was read and printed above.`);
-    process.exitCode = EXIT.failed;
+    process.exitCode = ADMIN_EXIT.failed;
     return;
   }
   const key = await app.get(LogKeys).read();

@@ -11,7 +11,7 @@ import { newId } from '../platform/database/new-id.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
-import { type AdminCommand, EXIT, print } from './command.js';
+import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
@@ -61,7 +61,7 @@ function resealAll(args: string[]): Promise<void> {
     if (done.notOpenable === 0)
       return print('Nothing needs an earlier secret any more, but mails and tokens that are under way.');
     print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
-    process.exitCode = EXIT.failed;
+    process.exitCode = ADMIN_EXIT.failed;
   });
 }
 

@@ -18,7 +18,7 @@ import { MailMessage } from './mail/mail-message.entity.js';
 import { MailSender } from './mail/mail-sender.js';
 import { MailHealth, Mailbox } from './mail/mailbox.js';
 import { MailTrial } from './mail/mail-transport.js';
-import { Heartbeat } from './instances/heartbeat.js';
+import { InstanceHeartbeat } from './instances/heartbeat.js';
 import { InstanceIndicators } from './instances/instance-indicators.js';
 import { InstanceRepository, ServiceInstance } from './instances/instance.repository.js';
 import { SchemaEpoch } from './instances/schema-gate.js';
@@ -77,7 +77,7 @@ const SHARED = [
   AlertEvents,
   Inbox,
   HealthIndicators,
-  Heartbeat,
+  InstanceHeartbeat,
   InstanceRepository,
   JobLeases,
   IdempotencyKeys,

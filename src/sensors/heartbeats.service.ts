@@ -6,7 +6,7 @@ import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
 
 /** State of a sensor, as it reports it. */
-export interface Heartbeat {
+export interface SensorHeartbeat {
   readonly version?: string;
   /** Fault since the last heartbeat, except for those of scans. */
   readonly error?: string;
@@ -50,7 +50,7 @@ export class Heartbeats {
   ) {}
 
   /** Takes a heartbeat, and answers with the configuration and the open commands. Repeating one changes nothing more. */
-  async beat(caller: Caller, heartbeat: Heartbeat): Promise<Orders> {
+  async beat(caller: Caller, heartbeat: SensorHeartbeat): Promise<Orders> {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);
       if (sensor === undefined)
@@ -96,7 +96,7 @@ export class Heartbeats {
 async function touch(
   tx: EntityManager,
   caller: Caller,
-  { version, error, scan }: Heartbeat,
+  { version, error, scan }: SensorHeartbeat,
 ): Promise<KnownSensor | undefined> {
   const failure = error ?? (scan?.ok === false ? (scan.detail ?? 'The scan failed.') : null);
   const [rows]: [KnownSensor[], number] = await tx.query(

@@ -60,8 +60,8 @@ import { SigningController } from './api/signing.controller.js';
 import { SIGNING_QUEUE } from './model/signing-jobs.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
-import { AttestationsController } from './attestations/attestations.controller.js';
-import { AttestationsService } from './attestations/attestations.service.js';
+import { BuildAttestationsController } from './attestations/build-attestations.controller.js';
+import { BuildAttestationsService } from './attestations/build-attestations.service.js';
 import { WorkloadProofReader } from './evidence/workload-proof.reader.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
 import { TimestampAdmission, TimestampingHttp } from './timestamping/timestamping.http.js';
@@ -97,7 +97,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     ]),
   ],
   controllers: [
-    AttestationsController,
+    BuildAttestationsController,
     CertificatesController,
     EvidenceController,
     OpenPgpCertificatesController,
@@ -113,7 +113,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   ],
   providers: [
     ApprovalCheck,
-    AttestationsService,
+    BuildAttestationsService,
     ClaimCheck,
     ApprovalRenewal,
     CertificatesReader,

@@ -9,7 +9,7 @@ export interface Approver extends Person {
 }
 
 /** What a test of approvals works with. */
-export interface Place {
+export interface ApprovalFixture {
   readonly stage: Stage;
   readonly service: Service;
   /** An API key with admin:*. */
@@ -17,14 +17,17 @@ export interface Place {
 }
 
 /** A service on a stage of its own. */
-export async function openPlace(): Promise<Place> {
+export async function openApprovalFixture(): Promise<ApprovalFixture> {
   const stage = await openStage();
   const { apiKey } = await stage.seed();
   return { stage, apiKey, service: await stage.start() };
 }
 
 /** Somebody new who may vote, once a group has them. */
-export async function newApprover({ stage, service, apiKey }: Place, roles = ['approver']): Promise<Approver> {
+export async function newApprover(
+  { stage, service, apiKey }: ApprovalFixture,
+  roles = ['approver'],
+): Promise<Approver> {
   const person = await register(service, 'approver');
   const id = await idOf(stage, person.email);
   const { status, body } = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { roles } });
@@ -33,12 +36,15 @@ export async function newApprover({ stage, service, apiKey }: Place, roles = ['a
 }
 
 /** Several of them, by the names that a test gives them. */
-export async function newTeam<Name extends string>(place: Place, ...names: Name[]): Promise<Record<Name, Approver>> {
+export async function newTeam<Name extends string>(
+  place: ApprovalFixture,
+  ...names: Name[]
+): Promise<Record<Name, Approver>> {
   const people = await newApprovers(place, names.length);
   return Object.fromEntries(names.map((name, i) => [name, people[i]])) as Record<Name, Approver>;
 }
 
-export function newApprovers(place: Place, count: number): Promise<Approver[]> {
+export function newApprovers(place: ApprovalFixture, count: number): Promise<Approver[]> {
   return Promise.all(Array.from({ length: count }, () => newApprover(place)));
 }
 
@@ -53,7 +59,7 @@ export function unique(name: string): string {
 }
 
 export async function newGroup(
-  { service, apiKey }: Pick<Place, 'service' | 'apiKey'>,
+  { service, apiKey }: Pick<ApprovalFixture, 'service' | 'apiKey'>,
   members: readonly Pick<Approver, 'id'>[],
 ): Promise<Answer> {
   const body = { name: unique('group'), members: members.map(({ id }) => id) };
@@ -67,7 +73,7 @@ export interface Guard {
 
 /** A key of its own that can sign only when these stages have approved. */
 export async function newGuardedKey(
-  place: Place,
+  place: ApprovalFixture,
   stages: readonly Guard[],
   rules: Record<string, unknown> = {},
   type = 'ec-p256',
@@ -104,7 +110,7 @@ export function vote(
 
 /** Asks for a signature that must be approved first. Answers the ids. */
 export async function held(
-  { service, apiKey }: Place,
+  { service, apiKey }: ApprovalFixture,
   body: Record<string, unknown>,
   key = apiKey,
 ): Promise<{ requestId: string; approvalId: string }> {
@@ -114,6 +120,6 @@ export async function held(
   return { requestId: answer.body.requestId as string, approvalId: answer.body.approvalId as string };
 }
 
-export function approval({ service, apiKey }: Place, id: string): Promise<Answer> {
+export function approval({ service, apiKey }: ApprovalFixture, id: string): Promise<Answer> {
   return service.call('GET', `/api/v1/approvals/${id}`, { key: apiKey });
 }

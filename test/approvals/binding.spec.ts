@@ -4,9 +4,9 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, until, verifies } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { approval, type Approver, held, newTeam, newGuardedKey, type Place, vote } from './approvers.js';
+import { approval, type Approver, held, newTeam, newGuardedKey, type ApprovalFixture, vote } from './approvers.js';
 
-let place: Place;
+let place: ApprovalFixture;
 let ada: Approver;
 let ben: Approver;
 let key: PublishedKey;

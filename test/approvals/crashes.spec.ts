@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, until, verifies } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { type Approver, held, newApprovers, newGuardedKey, type ApprovalFixture, vote } from './approvers.js';
 
 const PEOPLE = 10;
 const CALLS_EACH = 10;
 
-let place: Place;
+let place: ApprovalFixture;
 /** Answers besides the one of the place, which is not killed. */
 let api: Service;
 let worker: Service;

@@ -7,11 +7,11 @@ import { WebReceiver } from '../fakes/web-receiver.js';
 import { accessToken } from '../support/access.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprover, newTeam, newGuardedKey, type Place, vote } from './approvers.js';
+import { type Approver, held, newApprover, newTeam, newGuardedKey, type ApprovalFixture, vote } from './approvers.js';
 
 const smtp = new SmtpPeer();
 const receiver = new WebReceiver();
-let place: Place;
+let place: ApprovalFixture;
 let settings: Record<string, string>;
 let secret: string;
 let adminEmail: string;

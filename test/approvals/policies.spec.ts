@@ -4,9 +4,9 @@ import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { createKey, digestOf, sign } from '../support/signing.js';
-import { newGroup, newGuardedKey, newTeam, openPlace, unique, vote } from './approvers.js';
+import { newGroup, newGuardedKey, newTeam, openApprovalFixture, unique, vote } from './approvers.js';
 
-const place = await openPlace();
+const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
 const other = await place.stage.start({ role: 'api' });
 const { ada, ben } = await newTeam(place, 'ada', 'ben');

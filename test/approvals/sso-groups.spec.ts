@@ -6,13 +6,13 @@ import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { createKey, digestOf } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { held, type Place, unique, vote } from './approvers.js';
+import { held, type ApprovalFixture, unique, vote } from './approvers.js';
 
 const PROVIDERS = ['ours', 'theirs'] as const;
 type ProviderName = (typeof PROVIDERS)[number];
 
 const peers = { ours: new OpenIdPeer(), theirs: new OpenIdPeer() };
-let place: Place;
+let place: ApprovalFixture;
 let key: string;
 
 beforeAll(async () => {

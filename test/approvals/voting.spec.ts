@@ -3,9 +3,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { digestOf, read, sign, until, verifies } from '../support/signing.js';
-import { approval, held, newApprover, newGuardedKey, newTeam, openPlace, unique, vote } from './approvers.js';
+import { approval, held, newApprover, newGuardedKey, newTeam, openApprovalFixture, unique, vote } from './approvers.js';
 
-const place = await openPlace();
+const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
 // Olga is in no group.
 const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');

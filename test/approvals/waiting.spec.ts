@@ -4,9 +4,9 @@ import { afterAll, expect, it } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
 import { type EventStream, listenTo } from '../support/server-sent-events.js';
 import { digestOf, read, until } from '../support/signing.js';
-import { held, newGuardedKey, newTeam, openPlace, vote } from './approvers.js';
+import { held, newGuardedKey, newTeam, openApprovalFixture, vote } from './approvers.js';
 
-const place = await openPlace();
+const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
 // Another process than the one that is voted at.
 const other = await place.stage.start({ role: 'api' });

@@ -4,9 +4,9 @@ import { accessToken, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { digestOf, read, sign } from '../support/signing.js';
-import { held, newApprover, newGuardedKey, newTeam, openPlace, vote } from './approvers.js';
+import { held, newApprover, newGuardedKey, newTeam, openApprovalFixture, vote } from './approvers.js';
 
-const place = await openPlace();
+const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
 // Olga is in no group.
 const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Place } from '../approvals/approvers.js';
+import type { ApprovalFixture } from '../approvals/approvers.js';
 import { sealwright } from '../client/program.js';
 import { createKey, digestOf, type PublishedKey, sign, until } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
@@ -30,7 +30,7 @@ export function entryIn({ data }: { readonly data: string }): {
 }
 
 /** Where a request that SQL put into the queue has ended. */
-export interface Ended {
+export interface EndedRequest {
   readonly status: string;
   readonly code: string | null;
   readonly signature: Buffer | null;
@@ -44,7 +44,7 @@ export async function openWriter() {
   const stage = await openStage();
   const { apiKey } = await stage.seed();
   const service = await stage.start();
-  const place: Place = { stage, service, apiKey };
+  const place: ApprovalFixture = { stage, service, apiKey };
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-writer-'));
   const at = (name: string) => join(directory, name);
   const sql = <Row extends object>(text: string, values?: unknown[]) => stage.sql<Row>(text, values);
@@ -85,9 +85,9 @@ export async function openWriter() {
     return { status, code: body.code as string | undefined, id: body.requestId as string };
   }
 
-  function ended(id: string): Promise<Ended> {
+  function ended(id: string): Promise<EndedRequest> {
     return until('an end', 45, async () => {
-      const [row] = await sql<Ended>(
+      const [row] = await sql<EndedRequest>(
         `SELECT status, failure_code AS code, signature FROM signing_request WHERE id = $1`,
         [id],
       );

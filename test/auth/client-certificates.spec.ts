@@ -12,7 +12,7 @@ import { has } from '../support/peers.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { type Issued, issue } from './issued-certificates.js';
+import { type ClientCertificate, issue } from './issued-certificates.js';
 import { atKnownAddress } from './people.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
@@ -40,7 +40,7 @@ let apiKey: string;
 
 const JOB = 'spiffe://example.com/ci/job';
 /** Certificates of an authority with another one below it, and what they issued. */
-let issued: Record<'root' | 'between' | 'job' | 'other' | 'expired', Issued>;
+let issued: Record<'root' | 'between' | 'job' | 'other' | 'expired', ClientCertificate>;
 /** Names of clients that authenticate by certificate, by their `client_id`. */
 let ids: Record<'uploaded' | 'chained' | 'pinned', string>;
 
@@ -323,7 +323,7 @@ describe.each(PROXIES)('behind $program, as the example has it', ({ program, fil
     expect((await through('/oauth/token', undefined, shown(first), grant())).status).toBe(400);
 
     const { job, other, expired, between } = issued;
-    const withChain = ({ key, cert }: Issued) => ({ key, cert: cert + between.cert });
+    const withChain = ({ key, cert }: ClientCertificate) => ({ key, cert: cert + between.cert });
     const beside = { 'client-cert-chain': between.header };
     for (const name of accepted) {
       const got = await through('/oauth/token', withChain(job), shown(other), byCertificate(ids[name]));

@@ -1,6 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { held, newApprover, newGuardedKey, openPlace, type Place, vote } from '../approvals/approvers.js';
+import {
+  held,
+  newApprover,
+  newGuardedKey,
+  openApprovalFixture,
+  type ApprovalFixture,
+  vote,
+} from '../approvals/approvers.js';
 import { inDays, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
@@ -8,11 +15,11 @@ import { digestOf } from '../support/signing.js';
 import { assertOAuthError, type Client, deviceGrant, makeClient, postForm } from './oauth-calls.js';
 import { me, type Person, register } from './people.js';
 
-let place: Place;
+let place: ApprovalFixture;
 let service: Service;
 
 beforeAll(async () => {
-  place = await openPlace();
+  place = await openApprovalFixture();
   ({ service } = place);
 });
 afterAll(() => place.stage.close());

@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 
 /** A certificate with its key, as TLS and as the header of a proxy have it. */
-export interface Issued {
+export interface ClientCertificate {
   readonly name: string;
   readonly keys: webcrypto.CryptoKeyPair;
   readonly key: string;
@@ -27,7 +27,7 @@ export interface Issued {
 }
 
 interface Terms {
-  readonly by?: Issued;
+  readonly by?: ClientCertificate;
   /** Absent: an authority. */
   readonly uri?: string;
   /** Days from now; yesterday for one that has expired. */
@@ -35,7 +35,7 @@ interface Terms {
 }
 
 /** Issues a certificate; without `by` it is self-signed. */
-export async function issue(name: string, { by, uri, until = 2 }: Terms = {}): Promise<Issued> {
+export async function issue(name: string, { by, uri, until = 2 }: Terms = {}): Promise<ClientCertificate> {
   const keys = await webcrypto.subtle.generateKey(ES256, true, ['sign', 'verify']);
   const made = await X509CertificateGenerator.create({
     issuer: by?.name ?? name,

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newKey, QUIRKY_CLIENT, QuirkyProvider, type Quirks } from '../fakes/quirky-openid-provider.js';
+import { newProviderKey, QUIRKY_CLIENT, QuirkyProvider, type Quirks } from '../fakes/quirky-openid-provider.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -202,21 +202,21 @@ describe('the issuer', () => {
 
 describe('ID tokens', () => {
   it.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('may be signed with %s', async (alg) => {
-    const key = await newKey(alg);
+    const key = await newProviderKey(alg);
     expect(await works({ key, published: [key.jwk] })).toEqual(GOOD);
   });
 
   it('may be of a document that does not say with what', async () => {
-    const key = await newKey('ES256');
+    const key = await newProviderKey('ES256');
     const document = { id_token_signing_alg_values_supported: undefined };
     expect(await works({ key, published: [key.jwk], document })).toEqual(GOOD);
   });
 
   it('may name no key, or one that goes without a name, among others', async () => {
     const [key, other, sealing] = await Promise.all([
-      newKey('RS256'),
-      newKey('RS256'),
-      newKey('RS256', { use: 'enc' }),
+      newProviderKey('RS256'),
+      newProviderKey('RS256'),
+      newProviderKey('RS256', { use: 'enc' }),
     ]);
     const { kid: _, ...nameless } = key.jwk;
     const published = [sealing.jwk, other.jwk, key.jwk, { kty: 'AKP' }];
@@ -227,7 +227,7 @@ describe('ID tokens', () => {
 
   it('may be signed with a key that was not there a moment ago', async () => {
     expect(await works({})).toEqual(GOOD);
-    const key = await newKey('RS256');
+    const key = await newProviderKey('RS256');
     provider.is({ key, published: [key.jwk], claims: { sub: name, ...CLAIMS } });
     expect((await signIn()).status).toBe(303);
   });
@@ -237,7 +237,7 @@ describe('ID tokens', () => {
     expect(await works({ claims: { iat: now + 20, nbf: now + 20, exp: now + 300 } })).toEqual(GOOD);
   });
 
-  it.each<[string, (other: Awaited<ReturnType<typeof newKey>>) => Partial<Quirks>]>([
+  it.each<[string, (other: Awaited<ReturnType<typeof newProviderKey>>) => Partial<Quirks>]>([
     ['another key', (key) => ({ published: [key.jwk] })],
     ['another issuer', () => ({ claims: { iss: 'https://elsewhere.example' } })],
     ['another nonce', () => ({ claims: { nonce: 'of-another-attempt' } })],
@@ -248,7 +248,7 @@ describe('ID tokens', () => {
   ])('with %s are refused', async (_, quirks) => {
     provider.is({ claims: CLAIMS });
     await put();
-    const change = quirks(await newKey('RS256'));
+    const change = quirks(await newProviderKey('RS256'));
     provider.is({ ...change, claims: { ...CLAIMS, ...change.claims } });
     expect(await signIn()).toMatchObject({ status: 401, code: 'sso.refused' });
   });
@@ -310,7 +310,7 @@ describe('answers that are written otherwise', () => {
     const claims = { email: undefined, groups: undefined, sub: 'u-2' };
     const userinfo = { sub: 'u-2', email: 'signed@example.org', groups: ['release'] };
     expect(await works({ claims, userinfo, userinfoKey: key })).toEqual(GOOD);
-    const stranger = await newKey('RS256', { kid: key.jwk.kid });
+    const stranger = await newProviderKey('RS256', { kid: key.jwk.kid });
     for (const [other, more] of [
       [stranger, {}],
       [key, { sub: 'somebody-else' }],

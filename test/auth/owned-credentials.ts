@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newApprover, type Approver, type Place } from '../approvals/approvers.js';
+import { newApprover, type Approver, type ApprovalFixture } from '../approvals/approvers.js';
 import { registerSensor } from '../sensors/sensor-calls.js';
 import { accessToken, inDays, newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
@@ -14,7 +14,7 @@ export interface Kind {
   /** Tables whose rows hold its secret, hashed. */
   readonly tables: readonly string[];
   /** Makes one of `owner`, an administrator. Each answer of `use` needs `audit:read` or `sensors:report`, which viewers do not have. */
-  readonly make: (place: Place, owner: Approver) => Promise<Use>;
+  readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
   /** Good for one use: another one of the kind shows that it works, and this one is used after the right was lost alone. */
   readonly once?: true;
   /** Everybody who can sign in may do what it is for, so a lower role changes nothing. */
@@ -27,7 +27,7 @@ const read =
     at.call('GET', '/api/v1/audit/entries?limit=1', { key });
 const nameOf = (what: string) => `${what}-${randomBytes(4).toString('hex')}`;
 
-async function deviceTokens({ service }: Place, owner: Approver, makerKey: string) {
+async function deviceTokens({ service }: ApprovalFixture, owner: Approver, makerKey: string) {
   const client = await makeClient(service, makerKey, ['audit:read'], 'public');
   const { body } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
   const path = `/api/auth/device/${body.user_code}/approve`;

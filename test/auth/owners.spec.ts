@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
-import { newApprover, newGuardedKey, type Place, unique } from '../approvals/approvers.js';
+import { newApprover, newGuardedKey, type ApprovalFixture, unique } from '../approvals/approvers.js';
 import { GITHUB } from '../fakes/workload-claims.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { inDays, newApiKey } from '../support/access.js';
@@ -34,7 +34,7 @@ interface Collection {
 }
 
 const issuer = new WorkloadIssuer();
-let place: Place;
+let place: ApprovalFixture;
 let issuerId: string;
 const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newApprover, openPlace, type Place } from '../approvals/approvers.js';
+import { newApprover, openApprovalFixture, type ApprovalFixture } from '../approvals/approvers.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { KINDS, type Kind } from './owned-credentials.js';
@@ -28,12 +28,12 @@ const OTHERS: Readonly<Record<string, string>> = {
 /** Within so many seconds the loss of a right reaches every process. */
 const SECONDS = 5;
 
-let place: Place;
+let place: ApprovalFixture;
 let other: Service;
 const table: string[] = [];
 
 beforeAll(async () => {
-  place = await openPlace();
+  place = await openApprovalFixture();
   other = await place.stage.start({ role: 'api' });
 });
 afterAll(async () => {

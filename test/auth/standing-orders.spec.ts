@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Approver, newApprover, openPlace, type Place, unique } from '../approvals/approvers.js';
+import {
+  type Approver,
+  newApprover,
+  openApprovalFixture,
+  type ApprovalFixture,
+  unique,
+} from '../approvals/approvers.js';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { until } from '../support/signing.js';
 
-let place: Place;
+let place: ApprovalFixture;
 
 beforeAll(async () => {
-  place = await openPlace();
+  place = await openApprovalFixture();
 });
 afterAll(() => place.stage.close());
 

@@ -6,11 +6,11 @@ import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { compactVerify, importSPKI } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { guard, waitingRequest } from './openpgp-keys.js';
+import { requireApproval, waitingRequest } from './openpgp-keys.js';
 import { vote } from '../approvals/approvers.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { createKey, publishedKey, type PublishedKey } from '../support/signing.js';
-import { type Ended, sealwright as run } from './program.js';
+import { type EndedProgram, sealwright as run } from './program.js';
 
 let certified: CertifiedStage;
 let home: string;
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const at = (name: string): string => join(home, name);
 
-function sealwright(args: string[], input = ''): Promise<Ended> {
+function sealwright(args: string[], input = ''): Promise<EndedProgram> {
   return run(args, {
     input,
     env: { HOME: home, SEALWRIGHT_URL: certified.service.url, SEALWRIGHT_TOKEN: certified.apiKey },
@@ -78,7 +78,7 @@ describe('sealwright attest', () => {
   it('ends with 5 while people are asked, and waits for them with --wait', async () => {
     const { service, apiKey, stage } = certified;
     const key = await createKey(service, apiKey, { name: 'guarded-attest', type: 'ec-p256' });
-    const approver = await guard({ stage, service, apiKey }, key.name);
+    const approver = await requireApproval({ stage, service, apiKey }, key.name);
     const args = [
       'attest',
       at('app.bin'),

@@ -11,7 +11,7 @@ import { has } from '../support/peers.js';
 import type { Service } from '../support/service.js';
 import { publishedKey } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { type Ended, sealwright } from './program.js';
+import { type EndedProgram, sealwright } from './program.js';
 
 let stage: Stage;
 let service: Service;
@@ -31,7 +31,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-function run(...args: string[]): Promise<Ended> {
+function run(...args: string[]): Promise<EndedProgram> {
   return sealwright(['bom', ...args], {
     env: { HOME: home, SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: apiKey },
   });

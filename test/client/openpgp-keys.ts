@@ -95,12 +95,12 @@ export async function newGuardedOpenPgpKey(
   rules: Record<string, unknown> = {},
 ): Promise<{ key: OpenPgpKey; approver: Approver }> {
   const key = await newOpenPgpKey(place, type);
-  const approver = await guard(place, key.name, rules);
+  const approver = await requireApproval(place, key.name, rules);
   return { key, approver };
 }
 
 /** From now on somebody must approve what a key signs. */
-export async function guard(
+export async function requireApproval(
   place: Pick<OpenPgpStage, 'stage' | 'service' | 'apiKey'>,
   keyName: string,
   rules: Record<string, unknown> = {},

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const PROGRAM = join(import.meta.dirname, '../../dist/sealwright.js');
 
-export interface Ended {
+export interface EndedProgram {
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -19,7 +19,7 @@ export interface Start {
 }
 
 /** Runs the command line as it is shipped, as a process of its own. */
-export async function sealwright(args: string[], { env, input = '', hear }: Start = {}): Promise<Ended> {
+export async function sealwright(args: string[], { env, input = '', hear }: Start = {}): Promise<EndedProgram> {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: 'pipe' });
   let out = '';

@@ -9,7 +9,7 @@ import { newApiKey } from '../support/access.js';
 import { ask } from '../support/authority.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { digestOf, publishedKey, sign, until } from '../support/signing.js';
-import { type Ended, sealwright as run } from './program.js';
+import { type EndedProgram, sealwright as run } from './program.js';
 
 let certified: CertifiedStage;
 let home: string;
@@ -34,7 +34,7 @@ interface Start {
   readonly hear?: (err: string) => void;
 }
 
-function sealwright(args: string[], { token = certified.apiKey, ...options }: Start = {}): Promise<Ended> {
+function sealwright(args: string[], { token = certified.apiKey, ...options }: Start = {}): Promise<EndedProgram> {
   const access: Record<string, string> = token === '' ? {} : { SEALWRIGHT_TOKEN: token };
   return run(args, { ...options, env: { HOME: home, SEALWRIGHT_URL: certified.service.url, ...access } });
 }

@@ -10,13 +10,13 @@ import { signingJourneys } from './journeys/signing.js';
 import { singleSignOnJourneys } from './journeys/single-sign-on.js';
 import { sshAuthorityJourneys } from './journeys/ssh-authorities.js';
 import { workloadJourneys } from './journeys/workloads.js';
-import { type ConsolePlace, openPlace } from './place.js';
+import { type ConsolePlace, openConsole } from './place.js';
 
 /** What people do in the console, in a real browser and on one service: starting one takes longer than most journeys. */
 describe.skipIf(CHROMIUM === undefined)('in the console', () => {
   let place: ConsolePlace;
   beforeAll(async () => {
-    place = await openPlace();
+    place = await openConsole();
   });
   afterAll(() => place?.close());
   const at = () => place;

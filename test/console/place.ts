@@ -29,7 +29,7 @@ export interface ConsolePlace {
 /** After five minutes the service asks people again who they are before what matters; a journey takes up to two. */
 const FRESH_MS = 2 * 60_000;
 
-export async function openPlace(): Promise<ConsolePlace> {
+export async function openConsole(): Promise<ConsolePlace> {
   const folder = mkdtempSync(join(tmpdir(), 'sealwright-console-'));
   const stage = await openStage();
   const { apiKey, adminEmail, adminPassword } = await stage.seed();

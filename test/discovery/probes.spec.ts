@@ -12,7 +12,7 @@ import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
 import { readKexInit, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
 import { wireString } from '../../src/formats/ssh/wire.js';
 import { probeTls } from '../../src/discovery/tls/tls-probe.js';
-import { fingerprintOf } from '../../src/formats/ssh/public-key.js';
+import { sshFingerprintOf } from '../../src/formats/ssh/public-key.js';
 import { canRunSshd, fingerprintOfLine, type Sshd, startSshd } from '../support/sshd.js';
 import { acceptFirstSuite, flood, floodPackets, lie } from './misbehaviour.js';
 
@@ -63,7 +63,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
         .toSorted(),
     );
     expect([facts.algorithms.compressionIn, told.get('compression')]).toEqual([['none', 'zlib@openssh.com'], ['yes']]);
-    const keys = facts.hostKeys.map(({ blob, proven }) => ({ fingerprint: fingerprintOf(blob), proven }));
+    const keys = facts.hostKeys.map(({ blob, proven }) => ({ fingerprint: sshFingerprintOf(blob), proven }));
     const expected = (['ed25519', 'ecdsa', 'rsa'] as const).map((kind) => fingerprintOfLine(sshd.hostKey(kind)));
     expect(keys).toEqual(expected.map((fingerprint) => ({ fingerprint, proven: true })));
     expect(facts.postQuantum).toContain('sntrup761x25519-sha512@openssh.com');
@@ -91,7 +91,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     const one = await startSshd({ hostKeys: ['ed25519', 'rsa'], config: [`KexAlgorithms ${only}`] });
     try {
       const facts = await probeSsh(one.address, one.port);
-      const keys = facts.hostKeys.map(({ blob, proven, kex: over }) => [fingerprintOf(blob), proven, over]);
+      const keys = facts.hostKeys.map(({ blob, proven, kex: over }) => [sshFingerprintOf(blob), proven, over]);
       const expected = (['ed25519', 'rsa'] as const).map((kind) => fingerprintOfLine(one.hostKey(kind)));
       expect(keys).toEqual(expected.map((fingerprint) => [fingerprint, true, only]));
       expect(facts).toMatchObject({ postQuantum: [only], unread: [] });

@@ -12,7 +12,7 @@ export interface SignatureKey {
 }
 
 /** A key pair with its public JWK; `change` goes over what is published. */
-export async function newKey(alg: string, change: JWK = {}): Promise<SignatureKey> {
+export async function newProviderKey(alg: string, change: JWK = {}): Promise<SignatureKey> {
   const { privateKey, publicKey } = pairFor(alg);
   return {
     alg,
@@ -101,7 +101,7 @@ export class QuirkyProvider {
   }
 
   static async start(): Promise<QuirkyProvider> {
-    const provider = new QuirkyProvider(await newKey('RS256'));
+    const provider = new QuirkyProvider(await newProviderKey('RS256'));
     const server = createServer((request, response) => void provider.answer(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     provider.server = server;

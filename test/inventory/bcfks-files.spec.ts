@@ -1,9 +1,9 @@
 import { createCipheriv, pbkdf2Sync, randomBytes, scryptSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has, KeyFolder, keysIn, materialOf, PASSWORD, read, refusal } from './key-folder.js';
+import { isInstalled, KeyFolder, keysIn, materialOf, PASSWORD, readCredential, refusal } from './key-folder.js';
 
-const hasKeytool = has('keytool', '-help');
+const hasKeytool = isInstalled('keytool', '-help');
 
 let files: KeyFolder;
 beforeAll(() => {
@@ -84,7 +84,7 @@ describe('BCFKS', () => {
     'under %s shows certificates, keys and what secret keys are for',
     (derivation) => {
       const bytes = store(derivation);
-      const { format, names, components, warnings } = read(bytes, PASSWORD);
+      const { format, names, components, warnings } = readCredential(bytes, PASSWORD);
       expect({ format, warnings }).toEqual({ format: 'BCFKS', warnings: [] });
       expect(names).toEqual(
         expect.arrayContaining([
@@ -99,12 +99,12 @@ describe('BCFKS', () => {
         securedBy: { mechanism: 'Software' },
       });
       for (const wrong of [undefined, 'not this one'])
-        expect(refusal(() => read(bytes, wrong))).toBe('key-store.password');
+        expect(refusal(() => readCredential(bytes, wrong))).toBe('key-store.password');
     },
   );
 
   it('that asks for more rounds than one body may cost is not opened', () => {
-    expect(refusal(() => read(store('pbkdf2', 1_000_000_000), PASSWORD))).toBe('key-store.password');
+    expect(refusal(() => readCredential(store('pbkdf2', 1_000_000_000), PASSWORD))).toBe('key-store.password');
   });
 
   const jar = '/usr/share/java/bcprov.jar';
@@ -114,7 +114,7 @@ describe('BCFKS', () => {
     keytool('-genseckey', '-alias', 'master', '-keyalg', 'AES', '-keysize', '256', ...target);
     keytool('-importcert', '-noprompt', '-alias', 'trusted', '-file', 'shop.pem', ...target);
     keytool('-genkeypair', '-alias', 'pair', '-keyalg', 'RSA', '-keysize', '2048', '-dname', 'CN=pair', ...target);
-    const { names, components } = read(bytesOf('real.bcfks'), PASSWORD);
+    const { names, components } = readCredential(bytesOf('real.bcfks'), PASSWORD);
     expect(names).toEqual(
       expect.arrayContaining([
         'certificate shop.example',
@@ -124,6 +124,6 @@ describe('BCFKS', () => {
       ]),
     );
     expect(materialOf(keysIn(components, 'secret-key')[0])).toMatchObject({ size: 256 });
-    expect(refusal(() => read(bytesOf('real.bcfks'), 'not this one'))).toBe('key-store.password');
+    expect(refusal(() => readCredential(bytesOf('real.bcfks'), 'not this one'))).toBe('key-store.password');
   });
 });

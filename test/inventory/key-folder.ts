@@ -44,11 +44,11 @@ export class KeyFolder {
   }
 }
 
-export function has(program: string, ...words: string[]): boolean {
+export function isInstalled(program: string, ...words: string[]): boolean {
   return spawnSync(program, words).error === undefined;
 }
 
-export function read(bytes: Buffer | string, password?: string) {
+export function readCredential(bytes: Buffer | string, password?: string) {
   const draft = readCredentialFile(Buffer.from(bytes), { source: 'host:/file', password });
   const components = [...draft.assets(new DraftRefs())].map(({ component }) => component);
   const names = components.map(({ name, cryptoProperties }) => `${cryptoProperties?.assetType} ${name}`);

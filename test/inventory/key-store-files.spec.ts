@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has, KeyFolder, keysIn, materialOf, PASSWORD, read, refusal } from './key-folder.js';
+import { isInstalled, KeyFolder, keysIn, materialOf, PASSWORD, readCredential, refusal } from './key-folder.js';
 
-const hasKeytool = has('keytool', '-help');
+const hasKeytool = isInstalled('keytool', '-help');
 
 let files: KeyFolder;
 beforeAll(() => {
@@ -62,11 +62,11 @@ describe('PKCS #12', () => {
     ['with certificates in the clear', ['-certpbe', 'NONE', '-passout', `pass:${PASSWORD}`], ''],
   ])('%s is read', (_, options, password) => {
     const store = made(...options);
-    const { names, rejected } = read(store, password);
+    const { names, rejected } = readCredential(store, password);
     expect(rejected).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(['certificate shop.example', 'related-crypto-material shop']));
     const isOpen = password === '';
-    expect(isOpen || refusal(() => read(store, 'not this one'))).toBe(isOpen || 'key-store.password');
+    expect(isOpen || refusal(() => readCredential(store, 'not this one'))).toBe(isOpen || 'key-store.password');
   });
 
   it.skipIf(!hasKeytool)('of keytool may hold secret keys', () => {
@@ -85,10 +85,10 @@ describe('PKCS #12', () => {
       '-storepass',
       PASSWORD,
     );
-    const opened = read(bytesOf('secret.p12'), PASSWORD);
+    const opened = readCredential(bytesOf('secret.p12'), PASSWORD);
     expect(opened.names).toEqual(expect.arrayContaining(['related-crypto-material mac', 'algorithm HmacSHA256']));
     expect(opened.warnings).toEqual([]);
-    const closed = read(bytesOf('secret.p12'));
+    const closed = readCredential(bytesOf('secret.p12'));
     expect(closed.names).toContain('related-crypto-material mac');
     expect(closed.warnings.map(({ code }) => code)).toEqual(['key-store.secret-keys']);
   });
@@ -115,7 +115,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
   });
 
   it('is read behind its secret keys, which tell what they are for when it is opened', () => {
-    const { names, components, warnings } = read(bytesOf('all.jceks'), PASSWORD);
+    const { names, components, warnings } = readCredential(bytesOf('all.jceks'), PASSWORD);
     expect(warnings).toEqual([]);
     expect(names).toEqual(
       expect.arrayContaining([
@@ -133,7 +133,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
   });
 
   it('tells as much as it can without its password, and nothing to a wrong one', () => {
-    const { names, warnings } = read(bytesOf('all.jceks'));
+    const { names, warnings } = readCredential(bytesOf('all.jceks'));
     expect(names).toEqual(
       expect.arrayContaining([
         'certificate pair',
@@ -144,7 +144,7 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
     );
     expect(names).not.toContain('algorithm AES-256');
     expect(warnings.map(({ code }) => code)).toEqual(['key-store.secret-keys']);
-    expect(refusal(() => read(bytesOf('all.jceks'), 'not this one'))).toBe('key-store.password');
+    expect(refusal(() => readCredential(bytesOf('all.jceks'), 'not this one'))).toBe('key-store.password');
   });
 
   it('that is damaged or lies is refused or read in part', () => {
@@ -152,8 +152,8 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
     for (let at = 12; at < good.length; at += 7) {
       const bad = Buffer.from(good);
       bad[at] = (bad[at] ?? 0) ^ 0xff;
-      expect(['taken', 'document.format']).toContain(refusal(() => read(bad)));
-      expect(['taken', 'document.format']).toContain(refusal(() => read(good.subarray(0, at))));
+      expect(['taken', 'document.format']).toContain(refusal(() => readCredential(bad)));
+      expect(['taken', 'document.format']).toContain(refusal(() => readCredential(good.subarray(0, at))));
     }
   });
 });

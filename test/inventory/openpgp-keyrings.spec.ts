@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has, KeyFolder, keysIn, materialOf, PASSWORD, read, refusal } from './key-folder.js';
+import { isInstalled, KeyFolder, keysIn, materialOf, PASSWORD, readCredential, refusal } from './key-folder.js';
 
-const hasGpg = has('gpg', '--version');
+const hasGpg = isInstalled('gpg', '--version');
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
 let files: KeyFolder;
@@ -57,7 +57,9 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   }
 
   const listed = (bytes: Buffer) =>
-    read(bytes).components.filter(({ cryptoProperties }) => cryptoProperties?.assetType === 'related-crypto-material');
+    readCredential(bytes).components.filter(
+      ({ cryptoProperties }) => cryptoProperties?.assetType === 'related-crypto-material',
+    );
 
   it.each(['--armor', '--no-armor'])('exported with %s say of every key what gpg says', (armor) => {
     const components = listed(gpg(armor, '--export'));
@@ -84,7 +86,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   });
 
   it('are listed by their users, algorithms and revocations, and never as certificates', () => {
-    const { names, format, rejected, components } = read(gpg('--armor', '--export'));
+    const { names, format, rejected, components } = readCredential(gpg('--armor', '--export'));
     expect({ format, rejected }).toEqual({ format: 'OpenPGP', rejected: [] });
     expect(names).toEqual(
       expect.arrayContaining([
@@ -117,7 +119,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   });
 
   it('of secret keys tell the public half, what protects the other, and nothing of it', () => {
-    const open = read(gpg('--export-secret-keys', 'curve@example.com'));
+    const open = readCredential(gpg('--export-secret-keys', 'curve@example.com'));
     const keys = keysIn(open.components, 'private-key');
     expect(keys.length).toBe(4);
     for (const key of keys) expect(key.properties).toContainEqual({ name: 'sealwright:withheld', value: 'file' });
@@ -141,7 +143,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
       ],
       { GNUPGHOME: home },
     );
-    const closed = read(
+    const closed = readCredential(
       files.run(
         'gpg',
         [
@@ -167,8 +169,8 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     for (let at = 0; at < good.length; at += 11) {
       const bad = Buffer.from(good);
       bad[at] = (bad[at] ?? 0) ^ 0xff;
-      expect(['taken', 'document.format']).toContain(refusal(() => read(bad)));
-      expect(['taken', 'document.format']).toContain(refusal(() => read(good.subarray(0, at))));
+      expect(['taken', 'document.format']).toContain(refusal(() => readCredential(bad)));
+      expect(['taken', 'document.format']).toContain(refusal(() => readCredential(good.subarray(0, at))));
     }
   });
 });
@@ -210,7 +212,7 @@ describe('OpenPGP keys of other versions', () => {
     ['6 with ML-KEM', sized(6, 35, Buffer.alloc(1216, 7)), 'ML-KEM-768+X25519', 64],
     ['6 with an algorithm of tomorrow', sized(6, 77, Buffer.alloc(10)), 'OpenPGP algorithm 77', 64],
   ])('version %s', (_, bytes, algorithm, digits) => {
-    const { names, components } = read(bytes);
+    const { names, components } = readCredential(bytes);
     expect(names).toContain(`algorithm ${algorithm}`);
     const [key] = keysIn(components, 'public-key');
     expect(materialOf(key)['id']).toMatch(new RegExp(`^[0-9a-f]{${digits}}$`));
@@ -234,7 +236,7 @@ describe('OpenPGP keys of other versions', () => {
       [signature(2, 10), signature(1, 20), other],
       [other, signature(1, 20), signature(2, 10)],
     ]) {
-      const [listed] = keysIn(read(Buffer.concat([key, ...signatures])).components, 'public-key');
+      const [listed] = keysIn(readCredential(Buffer.concat([key, ...signatures])).components, 'public-key');
       const ends = new Date((0x65000000 + 10 * 86_400) * 1000).toISOString().replace('.000', '');
       expect(materialOf(listed)['expirationDate']).toBe(ends);
     }
@@ -249,6 +251,6 @@ describe('OpenPGP keys of other versions', () => {
       ...Array.from({ length: 20_000 }, () => signature),
       ...Array.from({ length: 20_000 }, () => subkey),
     ]);
-    read(many);
+    readCredential(many);
   });
 });

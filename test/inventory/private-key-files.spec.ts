@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CdxComponent } from '../../src/inventory/model/document.js';
-import { KeyFolder, keysIn, materialOf, PASSWORD, read } from './key-folder.js';
+import { KeyFolder, keysIn, materialOf, PASSWORD, readCredential } from './key-folder.js';
 
 let files: KeyFolder;
 beforeAll(() => {
@@ -19,7 +19,7 @@ describe('private keys', () => {
     openssl('ec', '-in', 'ec.pem', '-outform', 'DER', '-out', 'sec1.der');
     expect(bytesOf('ec.pem').toString()).toMatch(/^-----BEGIN EC PARAMETERS-----/);
     const ids = ['ec.pem', 'plain.pem', 'plain.der', 'sec1.der'].map((file) => {
-      const { rejected, components } = read(bytesOf(file));
+      const { rejected, components } = readCredential(bytesOf(file));
       expect(rejected).toEqual([]);
       return materialOf(keysIn(components, 'private-key')[0])['id'];
     });
@@ -42,20 +42,20 @@ describe('private keys', () => {
       'closed.der',
     );
     openssl('ec', '-in', 'ec.pem', '-aes128', '-passout', `pass:${PASSWORD}`, '-out', 'old.pem');
-    const open = materialOf(keysIn(read(bytesOf('ec.pem')).components, 'private-key')[0])['id'];
+    const open = materialOf(keysIn(readCredential(bytesOf('ec.pem')).components, 'private-key')[0])['id'];
     for (const [file, scheme] of [
       ['closed.pem', 'PBES2-HMAC-SHA256-AES-256-CBC'],
       ['closed.der', 'PBES2-HMAC-SHA256-AES-256-CBC'],
       ['old.pem', 'PEM AES-128-CBC'],
     ] as const) {
-      const closed = read(bytesOf(file));
+      const closed = readCredential(bytesOf(file));
       expect(closed.rejected).toEqual([]);
       expect(closed.names).toContain(`algorithm ${scheme}`);
       expect(materialOf(keysIn(closed.components, 'private-key')[0])['securedBy']).toMatchObject({
         mechanism: 'Software',
       });
-      expect(read(bytesOf(file), 'not this one').names).toEqual(closed.names);
-      const [opened] = keysIn(read(bytesOf(file), PASSWORD).components, 'private-key');
+      expect(readCredential(bytesOf(file), 'not this one').names).toEqual(closed.names);
+      const [opened] = keysIn(readCredential(bytesOf(file), PASSWORD).components, 'private-key');
       expect(materialOf(opened)['id']).toBe(open);
     }
   });
@@ -63,7 +63,7 @@ describe('private keys', () => {
   it('that ask for more rounds than one body may cost stay closed', () => {
     openssl('pkcs8', '-topk8', '-in', 'ec.pem', '-iter', '2000000', '-passout', `pass:${PASSWORD}`, '-out', 'slow.pem');
     // Read one by one, the first three million rounds are spent on the first of them.
-    const { names } = read(Buffer.concat(Array.from({ length: 200 }, () => bytesOf('slow.pem'))), PASSWORD);
+    const { names } = readCredential(Buffer.concat(Array.from({ length: 200 }, () => bytesOf('slow.pem'))), PASSWORD);
     const keys = names.filter((name) => name.includes('private key'));
     expect(keys).toContainEqual(expect.stringMatching(/^related-crypto-material encrypted private key/));
     expect(keys).toContainEqual(expect.stringMatching(/^related-crypto-material private key/));
@@ -87,8 +87,8 @@ describe('private keys', () => {
         'c2VjcmV0IHBhcnQgb2YgdGhlIGtleQ==',
         'Private-MAC: 00',
       ].join('\r\n');
-    const ssh = read(`ssh-ed25519 ${blob} ops@laptop`);
-    const closed = read(file('aes256-cbc'));
+    const ssh = readCredential(`ssh-ed25519 ${blob} ops@laptop`);
+    const closed = readCredential(file('aes256-cbc'));
     expect({ format: closed.format, names: closed.names }).toEqual({
       format: 'PuTTY',
       names: [
@@ -102,23 +102,23 @@ describe('private keys', () => {
     expect(property(keysIn(closed.components, 'private-key')[0])).toBe(
       property(keysIn(ssh.components, 'public-key')[0]),
     );
-    expect(keysIn(read(file('none')).components, 'private-key')[0]?.properties).toContainEqual({
+    expect(keysIn(readCredential(file('none')).components, 'private-key')[0]?.properties).toContainEqual({
       name: 'sealwright:withheld',
       value: 'file',
     });
-    expect(JSON.stringify(read(file('none')).components)).not.toContain('c2VjcmV0');
+    expect(JSON.stringify(readCredential(file('none')).components)).not.toContain('c2VjcmV0');
     for (const broken of [
       'PuTTY-User-Key-File-3: ssh-ed25519',
       file('none').replace('Public-Lines: 2', 'Public-Lines: x'),
     ])
-      expect(read(broken).rejected).toHaveLength(1);
+      expect(readCredential(broken).rejected).toHaveLength(1);
   });
 });
 
 describe('PEM as people have it', () => {
   it('has comments, byte order marks, other line ends and blocks beside certificates', () => {
     const pem = bytesOf('shop.pem').toString();
-    const expected = read(pem).names;
+    const expected = readCredential(pem).names;
     const crl = `-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n`;
     const parameters = `-----BEGIN DH PARAMETERS-----\nMAA=\n-----END DH PARAMETERS-----\n`;
     for (const text of [
@@ -128,28 +128,28 @@ describe('PEM as people have it', () => {
       `${crl}${pem}${parameters}`,
       pem.replaceAll('CERTIFICATE', 'X509 CERTIFICATE'),
     ]) {
-      const { names, rejected } = read(text);
+      const { names, rejected } = readCredential(text);
       expect({ names, rejected }).toEqual({ names: expected, rejected: [] });
     }
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(pem, 'utf16le')]);
-    expect(read(utf16).names).toEqual(expected);
-    expect(read(`${crl}${pem}`).warnings.map(({ code }) => code)).toEqual(['pem.passed-over']);
+    expect(readCredential(utf16).names).toEqual(expected);
+    expect(readCredential(`${crl}${pem}`).warnings.map(({ code }) => code)).toEqual(['pem.passed-over']);
   });
 
   it('has certificates that OpenSSL trusts for a purpose', () => {
     openssl('x509', '-in', 'shop.pem', '-trustout', '-addtrust', 'serverAuth', '-out', 'trusted.pem');
     expect(bytesOf('trusted.pem').toString()).toContain('BEGIN TRUSTED CERTIFICATE');
-    expect(read(bytesOf('trusted.pem')).names).toEqual(read(bytesOf('shop.pem')).names);
+    expect(readCredential(bytesOf('trusted.pem')).names).toEqual(readCredential(bytesOf('shop.pem')).names);
   });
 
   it('may be DER all the same, in files of any name, one behind the other', () => {
     openssl('x509', '-in', 'shop.pem', '-outform', 'DER', '-out', 'shop.der');
     openssl('pkey', '-in', 'ec.pem', '-pubout', '-outform', 'DER', '-out', 'public.der');
-    expect(read(bytesOf('shop.der')).names).toEqual(read(bytesOf('shop.pem')).names);
-    expect(read(Buffer.concat([bytesOf('shop.der'), Buffer.from('\n')])).names).toEqual(
-      read(bytesOf('shop.pem')).names,
+    expect(readCredential(bytesOf('shop.der')).names).toEqual(readCredential(bytesOf('shop.pem')).names);
+    expect(readCredential(Buffer.concat([bytesOf('shop.der'), Buffer.from('\n')])).names).toEqual(
+      readCredential(bytesOf('shop.pem')).names,
     );
-    const both = read(Buffer.concat([bytesOf('public.der'), bytesOf('shop.der')]));
+    const both = readCredential(Buffer.concat([bytesOf('public.der'), bytesOf('shop.der')]));
     expect(both.names.filter((name) => name.startsWith('certificate'))).toEqual(['certificate shop.example']);
   });
 });

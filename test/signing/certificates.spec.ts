@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unique, vote } from '../approvals/approvers.js';
-import { guard } from '../client/agent/approving.js';
+import { requireApprover } from '../client/agent/approving.js';
 import { ask, Authority } from '../support/authority.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -248,7 +248,7 @@ describe('a certificate that a key signs for itself', () => {
       type: 'ec-p256',
       purpose: 'code-signing',
     });
-    const approver = await guard({ stage, service, apiKey }, [key.name]);
+    const approver = await requireApprover({ stage, service, apiKey }, [key.name]);
     const waiting = await made(key.id);
     expect(waiting).toMatchObject({ status: 202, body: { status: 'PENDING_APPROVAL' } });
     expect((await made(key.id)).body).toEqual(waiting.body);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { guard } from '../client/openpgp-keys.js';
+import { requireApproval } from '../client/openpgp-keys.js';
 import { vote } from '../approvals/approvers.js';
 import { has } from '../support/peers.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -112,7 +112,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
 
   it('waits for approval where the key needs it, user ID by user ID', async () => {
     const key = await newKey();
-    const approver = await guard({ stage, service, apiKey }, key.name);
+    const approver = await requireApproval({ stage, service, apiKey }, key.name);
     const { status, body } = await certify(key);
     expect({ status, body }).toMatchObject({
       status: 200,
@@ -130,7 +130,7 @@ describe.skipIf(!has('gpg'))('the OpenPGP certificate of a key', () => {
 
   it('that was rejected is asked for anew', async () => {
     const key = await newKey();
-    const approver = await guard({ stage, service, apiKey }, key.name);
+    const approver = await requireApproval({ stage, service, apiKey }, key.name);
     const [{ approvalId, requestId }] = (await certify(key)).body.userIds as [
       { approvalId: string; requestId: string },
     ];
@@ -252,7 +252,7 @@ describe('the format openpgp', () => {
   it('is not signed by a key that was rotated after the approval', async () => {
     const other = await newKey();
     const { body } = await certify(other);
-    const approver = await guard({ stage, service, apiKey }, other.name);
+    const approver = await requireApproval({ stage, service, apiKey }, other.name);
     const held = await order(hashedPart(body.fingerprint), { key: other.name });
     expect(held.status).toBe(202);
     await post(`/api/v1/signing-keys/${other.id}/rotate`, { activate: 'now' });

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { newGroup, newTeam, openPlace, unique, vote } from '../approvals/approvers.js';
+import { newGroup, newTeam, openApprovalFixture, unique, vote } from '../approvals/approvers.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { until } from '../support/signing.js';
 import { newClientKey } from '../support/sshd.js';
 
 const HOUR = 3600 * 1000;
-const place = await openPlace();
+const place = await openApprovalFixture();
 const { service, stage, apiKey } = place;
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-certificates-'));
 afterAll(async () => {

@@ -16,7 +16,7 @@ export function ask(program: string, args: string[], options: { env?: NodeJS.Pro
   return { ok: status === 0, text: `${stdout}${stderr}` };
 }
 
-export interface Issued {
+export interface IssuedChain {
   /** PEM: the certificate and the intermediate authority. */
   readonly chain: string;
   readonly file: string;
@@ -56,7 +56,7 @@ export class Authority {
   }
 
   /** Issues what the request asks for, its extensions included; `extensions` (openssl's syntax) replace them. */
-  issue(csr: string, { days = '30', extensions }: { days?: string; extensions?: string } = {}): Issued {
+  issue(csr: string, { days = '30', extensions }: { days?: string; extensions?: string } = {}): IssuedChain {
     this.count += 1;
     const file = join(this.directory, `leaf-${this.count}.pem`);
     const request = this.keep(`leaf-${this.count}.csr`, csr);

@@ -8,7 +8,7 @@ import type { TestToken } from './hsm.js';
 const LOCK = 7_310_022;
 const TEMPLATE = 'template_seeded';
 
-export interface Place {
+export interface SeededCopy {
   readonly adminUrl: string;
   /** The database that becomes a copy of the seeded one; it must have no connections. */
   readonly databaseUrl: string;
@@ -23,7 +23,7 @@ export interface Place {
  * @returns the directory in which `seed` worked.
  */
 export async function copySeeded(
-  { adminUrl, databaseUrl, token }: Place,
+  { adminUrl, databaseUrl, token }: SeededCopy,
   seed: (directory: string) => Promise<{ databaseUrl: string; tokens: string }>,
 ): Promise<string> {
   const client = new Client({ connectionString: adminUrl });

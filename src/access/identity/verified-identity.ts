@@ -3,7 +3,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { claimMatches } from './claim-pattern.js';
 import { pointerStep, stepsOf } from '../../platform/json/json-pointer.js';
 
-/** The claims of a token, as its issuer signed them. */
+/** The claims of a token (RFC 7519), or the attributes of an assertion (SAML), as their issuer signed them. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** What an issuer proved about the run of a workload. */

@@ -10,10 +10,10 @@ type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'has
 
 type Requested = About &
   ApprovalRequirement &
-  Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: Manifest };
+  Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: ApprovalManifest };
 
 /** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
-export interface Manifest {
+export interface ApprovalManifest {
   readonly size: number;
   readonly root: string;
 }

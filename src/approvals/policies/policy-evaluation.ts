@@ -23,12 +23,12 @@ export interface ApprovalRequirement {
 }
 
 /** The judgement of the policies of one revision; without a demand nobody needs to approve. */
-export interface Judgement {
+export interface PolicyJudgement {
   readonly revision: number;
   readonly demand: ApprovalRequirement | undefined;
 }
 
-export interface JointJudgement extends Judgement {
+export interface JointJudgement extends PolicyJudgement {
   /** Which of them need approval. */
   readonly held: readonly boolean[];
 }
@@ -59,7 +59,7 @@ export class PolicyEvaluation {
 
   constructor(private readonly db: DataSource) {}
 
-  async judge(kind: PolicySubject, use: KeyUseToApprove): Promise<Judgement> {
+  async judge(kind: PolicySubject, use: KeyUseToApprove): Promise<PolicyJudgement> {
     const { revision, demand } = await this.judgeAll(kind, [use]);
     return { revision, demand };
   }

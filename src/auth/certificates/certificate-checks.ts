@@ -7,7 +7,7 @@ import {
   X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
 import type { X509Certificate } from 'node:crypto';
-import { PURPOSES, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+import { EXTENDED_KEY_USAGES, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 
 /** A certificate by which no client authenticates. The message says why, in printable ASCII without quotes (RFC 6749 section 5.2). */
 export class CertificateRefused extends Error {}
@@ -56,7 +56,7 @@ export function assertEndEntity(certificate: X509Certificate, now: Date): void {
   if (usage !== undefined && (usage & KeyUsageFlags.digitalSignature) === 0)
     throw new CertificateRefused('The key usage of the certificate does not include digitalSignature.');
   const purposes = purposesOf(parsed);
-  if (purposes !== undefined && !purposes.includes(PURPOSES['client-auth']))
+  if (purposes !== undefined && !purposes.includes(EXTENDED_KEY_USAGES['client-auth']))
     throw new CertificateRefused('The extended key usage of the certificate does not include clientAuth.');
 }
 
@@ -99,7 +99,7 @@ function assertMayIssue(parsed: ParsedCertificate, which: string): void {
   if (usage !== undefined && (usage & KeyUsageFlags.keyCertSign) === 0)
     throw new CertificateRefused(`The key usage of an authority must include keyCertSign.`);
   const purposes = purposesOf(parsed);
-  if (purposes?.some((one) => one === PURPOSES['client-auth'] || one === PURPOSES.any) === false)
+  if (purposes?.some((one) => one === EXTENDED_KEY_USAGES['client-auth'] || one === EXTENDED_KEY_USAGES.any) === false)
     throw new CertificateRefused(`${which} may not issue certificates for clients (extended key usage).`);
 }
 

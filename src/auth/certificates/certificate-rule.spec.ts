@@ -10,7 +10,7 @@ import { createHash, KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
 import { acceptedPath } from './certificate-path.js';
-import { type CertificateOrder, factsOf, methodOf, ruleOf } from './certificate-rule.js';
+import { type CertificateRegistration, ruleFactsOf, methodOf, ruleOf } from './certificate-rule.js';
 
 const NOW = new Date('2026-11-27T12:00:00Z');
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -59,7 +59,7 @@ beforeAll(async () => {
   ]);
 });
 
-const rule = (order: Partial<CertificateOrder>) => ruleOf({ subjects: {}, ...order }, NOW);
+const rule = (order: Partial<CertificateRegistration>) => ruleOf({ subjects: {}, ...order }, NOW);
 const keyOf = ({ raw }: Made) => new X509Certificate(raw).publicKey.export({ format: 'jwk' });
 const withCertificate = (key: object, { raw }: Made) => ({ keys: [{ ...key, x5c: [raw.toString('base64')] }] });
 const shown = ({ raw, sha256 }: Made, chain: readonly Buffer[] = []) => ({ raw, thumbprint: sha256, chain });
@@ -68,26 +68,26 @@ describe('a registration of certificates', () => {
   it('takes those of the client as PEM, as base64 of the DER, several in one text, and each once', () => {
     const read = rule({ certificates: [own.pem + other.pem, own.raw.toString('base64')] });
     expect(methodOf(read)).toBe('self_signed_tls_client_auth');
-    expect(factsOf(read)).toEqual({ certificates: [own.sha256, other.sha256] });
+    expect(ruleFactsOf(read)).toEqual({ certificates: [own.sha256, other.sha256] });
     expect(read).toMatchObject({
       certificates: [{ subject: 'CN=job,C=DE', notAfter: '2026-11-28T12:00:00.000Z' }, {}],
     });
   });
 
   it('takes them from the x5c of a JWK Set', () => {
-    expect(factsOf(rule({ jwks: withCertificate(keyOf(own), own) }))).toEqual({ certificates: [own.sha256] });
+    expect(ruleFactsOf(rule({ jwks: withCertificate(keyOf(own), own) }))).toEqual({ certificates: [own.sha256] });
   });
 
   it('takes authorities with one subject', () => {
     const read = rule({ trustAnchors: [root.pem], subjects: { san_dns: 'job.example.com' } });
     expect(methodOf(read)).toBe('tls_client_auth');
-    expect(factsOf(read)).toEqual({ trustAnchors: [root.sha256], intermediates: [], tls_client_auth_san_dns: 'job.example.com' }); // prettier-ignore
+    expect(ruleFactsOf(read)).toEqual({ trustAnchors: [root.sha256], intermediates: [], tls_client_auth_san_dns: 'job.example.com' }); // prettier-ignore
   });
 });
 
 describe('a registration is refused, and says where', () => {
   const subjects = { san_dns: 'job.example.com' };
-  it.each<[string, string, () => Partial<CertificateOrder>]>([
+  it.each<[string, string, () => Partial<CertificateRegistration>]>([
     ['with nothing', '/certificates', () => ({})],
     ['with text that is none', '/certificates/1', () => ({ certificates: [own.pem, 'x'] })],
     ['with text around it', '/certificates/0', () => ({ certificates: [`x\n${own.pem}`] })],

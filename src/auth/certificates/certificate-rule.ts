@@ -7,7 +7,7 @@ import { assertInItsDates, assertIsAuthority, CertificateRefused, strongCertific
 import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind } from './certificate-subject.js';
 
 /** Certificates in one list of a client. */
-export const MAX_CERTIFICATES = 10;
+export const MAX_REGISTERED_CERTIFICATES = 10;
 
 /** A certificate as it was registered. */
 export interface RegisteredCertificate {
@@ -38,7 +38,7 @@ export type CertificateRule = OwnCertificates | IssuedCertificates;
 export type CertificateMethod = 'tls_client_auth' | 'self_signed_tls_client_auth';
 
 /** What a registration names, as it came. */
-export interface CertificateOrder {
+export interface CertificateRegistration {
   readonly certificates?: readonly string[] | undefined;
   /** A JWK Set whose keys have certificates (`x5c`). */
   readonly jwks?: object | undefined;
@@ -52,7 +52,7 @@ export function methodOf(rule: CertificateRule): CertificateMethod {
 }
 
 /** What the audit log says of a rule: SHA-256 of each certificate, and the subject. */
-export function factsOf(rule: CertificateRule): Record<string, unknown> {
+export function ruleFactsOf(rule: CertificateRule): Record<string, unknown> {
   const hashes = (list: readonly RegisteredCertificate[]) => list.map(({ sha256 }) => sha256);
   if (!('subject' in rule)) return { certificates: hashes(rule.certificates) };
   const { trustAnchors, intermediates, subject } = rule;
@@ -68,7 +68,7 @@ export function factsOf(rule: CertificateRule): Record<string, unknown> {
  *
  * @throws Problem `oauth-client.certificates` that points to what cannot be used
  */
-export function ruleOf(order: CertificateOrder, now: Date): CertificateRule {
+export function ruleOf(order: CertificateRegistration, now: Date): CertificateRule {
   const subject = subjectOf(order);
   if (subject === undefined && order.trustAnchors === undefined && order.intermediates === undefined)
     return { certificates: ownCertificates(order, now) };
@@ -88,7 +88,7 @@ export function ruleOf(order: CertificateOrder, now: Date): CertificateRule {
   return { trustAnchors, intermediates: readList('/intermediates', order.intermediates ?? [], authority), subject };
 }
 
-function subjectOf({ subjects }: CertificateOrder): ExpectedSubject | undefined {
+function subjectOf({ subjects }: CertificateRegistration): ExpectedSubject | undefined {
   const named = SUBJECT_KINDS.flatMap((kind) => {
     const value = subjects[kind];
     return value === undefined ? [] : [{ kind, value }];
@@ -101,7 +101,7 @@ function subjectOf({ subjects }: CertificateOrder): ExpectedSubject | undefined 
   return subject;
 }
 
-function ownCertificates({ certificates, jwks }: CertificateOrder, now: Date): RegisteredCertificate[] {
+function ownCertificates({ certificates, jwks }: CertificateRegistration, now: Date): RegisteredCertificate[] {
   if (certificates !== undefined && jwks !== undefined)
     throw refused('/certificates', 'give the certificates as they are or in jwks, not both');
   const inDates = (certificate: X509Certificate) => assertInItsDates(certificate, now);
@@ -164,7 +164,8 @@ function judged<Result>(pointer: string, read: () => Result): Result {
 
 function eachOnce(pointer: string, read: readonly RegisteredCertificate[]): RegisteredCertificate[] {
   const once = [...new Map(read.map((one) => [one.sha256, one])).values()];
-  if (once.length > MAX_CERTIFICATES) throw refused(pointer, `there are more than ${MAX_CERTIFICATES}`);
+  if (once.length > MAX_REGISTERED_CERTIFICATES)
+    throw refused(pointer, `there are more than ${MAX_REGISTERED_CERTIFICATES}`);
   return once;
 }
 

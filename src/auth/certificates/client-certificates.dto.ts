@@ -3,9 +3,9 @@ import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject, IsOptional, IsString, Le
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { MAX_KEY_SET_BYTES } from '../key-sets/key-set.js';
 import {
-  type CertificateOrder,
+  type CertificateRegistration,
   type CertificateRule,
-  MAX_CERTIFICATES,
+  MAX_REGISTERED_CERTIFICATES,
   type RegisteredCertificate,
 } from './certificate-rule.js';
 
@@ -18,7 +18,7 @@ export class ClientCertificateMembers {
   @IsOptional()
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_CERTIFICATES)
+  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
   @IsString({ each: true })
   @Length(1, MAX_PEM_LENGTH, { each: true })
   certificates?: string[];
@@ -27,7 +27,7 @@ export class ClientCertificateMembers {
   @IsOptional()
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_CERTIFICATES)
+  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
   @IsString({ each: true })
   @Length(1, MAX_PEM_LENGTH, { each: true })
   trustAnchors?: string[];
@@ -36,7 +36,7 @@ export class ClientCertificateMembers {
   @IsOptional()
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_CERTIFICATES)
+  @ArrayMaxSize(MAX_REGISTERED_CERTIFICATES)
   @IsString({ each: true })
   @Length(1, MAX_PEM_LENGTH, { each: true })
   intermediates?: string[];
@@ -88,7 +88,7 @@ export class ClientCertificatesBody extends ClientCertificateMembers {
 
 export function certificateOrderOf(
   body: ClientCertificateMembers & Pick<ClientCertificatesBody, 'jwks'>,
-): CertificateOrder {
+): CertificateRegistration {
   // A member that is null counts as absent.
   return {
     certificates: body.certificates ?? undefined,

@@ -14,7 +14,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
-import type { CertificateOrder } from '../certificates/certificate-rule.js';
+import type { CertificateRegistration } from '../certificates/certificate-rule.js';
 import {
   ClientCertificateMembers,
   ClientCertificatesView,
@@ -88,7 +88,7 @@ function otherMethod(detail: string): Problem {
 /** How a client authenticates in place of a secret, as it came. */
 export interface ProofSource {
   readonly keys?: ClientKeySource;
-  readonly certificates?: CertificateOrder;
+  readonly certificates?: CertificateRegistration;
 }
 
 /** The same, read and judged. */

@@ -10,7 +10,7 @@ import type { Caller } from '../../access/caller.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
-import { type CertificateRule, factsOf, methodOf } from '../certificates/certificate-rule.js';
+import { type CertificateRule, ruleFactsOf, methodOf } from '../certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
@@ -239,7 +239,7 @@ function proofByKeys(keys: RegisteredKeys): Proof {
 }
 
 function proofByCertificates(rule: CertificateRule): Proof {
-  return { columns: certificateColumns(rule), detail: { method: methodOf(rule), ...factsOf(rule) } };
+  return { columns: certificateColumns(rule), detail: { method: methodOf(rule), ...ruleFactsOf(rule) } };
 }
 
 function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {

@@ -57,8 +57,8 @@ export class OAuthController {
   async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
     const parameters = OAuthParameters.read(body);
     const client = await this.clients.clientOf(request, parameters);
-    const asker = { origin: originOf(request), keys: () => this.keysOf(request) };
-    return TokenView.of(await this.endpoint.exchange(client, parameters, asker));
+    const requester = { origin: originOf(request), keys: () => this.keysOf(request) };
+    return TokenView.of(await this.endpoint.exchange(client, parameters, requester));
   }
 
   /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */

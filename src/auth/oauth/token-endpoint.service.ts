@@ -38,7 +38,7 @@ interface Granted extends Tokens {
 }
 
 /** Who asks for a token: from where, and with which keys. */
-export interface Asker {
+export interface TokenRequester {
   readonly origin: Origin;
   /**
    * Reads the keys that the request shows, which the token can be bound to. To be called for who has shown something else already: anybody can
@@ -59,15 +59,20 @@ export class TokenEndpointService {
   ) {}
 
   /** `client`: the authenticated client, if any. */
-  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, asker: Asker): Promise<Granted> {
+  async exchange(
+    client: ActiveClient | undefined,
+    parameters: OAuthParameters,
+    requester: TokenRequester,
+  ): Promise<Granted> {
     const grant = parameters.require('grant_type');
-    if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT) return this.workload(grant, parameters, asker);
-    if (grant === 'refresh_token') return this.refresh(client, parameters, asker);
+    if (grant === TOKEN_EXCHANGE_GRANT || grant === JWT_BEARER_GRANT)
+      return this.workload(grant, parameters, requester);
+    if (grant === 'refresh_token') return this.refresh(client, parameters, requester);
     if (grant !== 'client_credentials' && grant !== DEVICE_GRANT) {
       throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
     }
     if (client === undefined) throw new OAuthError('invalid_client', 'The client must authenticate.');
-    if (grant === DEVICE_GRANT) return this.device(client, parameters, asker);
+    if (grant === DEVICE_GRANT) return this.device(client, parameters, requester);
     if (client.secretHash === null) {
       throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
     }
@@ -75,15 +80,15 @@ export class TokenEndpointService {
     if (scopes.length === 0) {
       throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
     }
-    const boundTo = await bound(async () => bindingFor(client, await asker.keys()));
+    const boundTo = await bound(async () => bindingFor(client, await requester.keys()));
     const { id, name } = client;
-    return this.grants.forClient({ id, name, scopes, boundTo, lifeSeconds: lifeOf(client) }, asker.origin);
+    return this.grants.forClient({ id, name, scopes, boundTo, lifeSeconds: lifeOf(client) }, requester.origin);
   }
 
   private async refresh(
     client: ActiveClient | undefined,
     parameters: OAuthParameters,
-    { origin, keys }: Asker,
+    { origin, keys }: TokenRequester,
   ): Promise<Tokens> {
     const token = parameters.require('refresh_token');
     const clientId = client?.id ?? null;
@@ -98,7 +103,11 @@ export class TokenEndpointService {
   }
 
   /** The token itself says who the workload is; no client has to authenticate (RFC 7523 section 2.1, RFC 8693 section 2.1). */
-  private async workload(grant: string, parameters: OAuthParameters, { origin, keys }: Asker): Promise<Granted> {
+  private async workload(
+    grant: string,
+    parameters: OAuthParameters,
+    { origin, keys }: TokenRequester,
+  ): Promise<Granted> {
     const isExchange = grant === TOKEN_EXCHANGE_GRANT;
     const token = parameters.require(isExchange ? 'subject_token' : 'assertion');
     if (isExchange) assertTokenTypes(parameters);
@@ -112,7 +121,11 @@ export class TokenEndpointService {
     }
   }
 
-  private async device(client: ActiveClient, parameters: OAuthParameters, { origin, keys }: Asker): Promise<Tokens> {
+  private async device(
+    client: ActiveClient,
+    parameters: OAuthParameters,
+    { origin, keys }: TokenRequester,
+  ): Promise<Tokens> {
     const code = parameters.require('device_code');
     const isApproved = await this.devices.isApproved(client, code);
     const boundTo = isApproved ? await bound(async () => bindingFor(client, await keys())) : undefined;

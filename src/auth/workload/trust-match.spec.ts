@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assertTenant } from './trust-rules.js';
-import { isForPullRequest, refusalOf, trustFor } from './trust-match.js';
+import { isForPullRequest, trustRefusalOf, trustFor } from './trust-match.js';
 
 const RULES = {
   id: '1',
@@ -23,10 +23,10 @@ const CLAIMS = {
 
 describe('a trust accepts the run that it is about', () => {
   it('and one in a cluster by nested claims', () => {
-    expect(refusalOf(RULES, CLAIMS)).toBeUndefined();
+    expect(trustRefusalOf(RULES, CLAIMS)).toBeUndefined();
     const cluster = { ...RULES, conditions: [{ claim: '/kubernetes.io/serviceaccount/name', values: ['signer'] }] };
-    expect(refusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'signer' } } })).toBeUndefined();
-    expect(refusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'other' } } })).toMatch(/claim/);
+    expect(trustRefusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'signer' } } })).toBeUndefined();
+    expect(trustRefusalOf(cluster, { 'kubernetes.io': { serviceaccount: { name: 'other' } } })).toMatch(/claim/);
   });
 });
 
@@ -44,7 +44,7 @@ describe('a trust refuses a claim that only resembles', () => {
     ['an object in place of a text', { repository: { 'org/app': true } }],
     ['a claim that is inherited', { repository: undefined, __proto__: { repository: 'org/app' } }],
   ])('%s', (_what, change) => {
-    expect(refusalOf(RULES, { ...CLAIMS, ...change })).toMatch(/is not one that the trust app releases accepts/);
+    expect(trustRefusalOf(RULES, { ...CLAIMS, ...change })).toMatch(/is not one that the trust app releases accepts/);
   });
 });
 
@@ -59,8 +59,8 @@ describe('a run for a pull or merge request, whose code may come from a fork', (
   ])('%s: is refused unless the trust says so', (_what, claims) => {
     expect(isForPullRequest(claims)).toBe(true);
     const rules = { ...RULES, conditions: [] };
-    expect(refusalOf(rules, claims)).toMatch(/pull requests/);
-    expect(refusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
+    expect(trustRefusalOf(rules, claims)).toMatch(/pull requests/);
+    expect(trustRefusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
   });
 
   it('is no push, no tag and no schedule', () => {

@@ -32,7 +32,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   named: string | undefined,
 ): Trust {
   const asked = named === undefined ? trusts : trusts.filter(({ id, name }) => name === named || id === named);
-  const refusals = asked.map((trust) => refusalOf(trust, claims));
+  const refusals = asked.map((trust) => trustRefusalOf(trust, claims));
   const [met, ...more] = asked.filter((_trust, i) => refusals[i] === undefined);
   if (met === undefined)
     throw new WorkloadTokenRefused(refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts this token.');
@@ -42,7 +42,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
 }
 
 /** Why a trust does not accept these claims, for the caller; undefined when it does. */
-export function refusalOf(trust: Rules, claims: Claims): string | undefined {
+export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined {
   const mismatch = mismatchOf(trust, claims);
   if (mismatch === undefined) return undefined;
   const name = printable(trust.name);

@@ -15,7 +15,12 @@ import type { Tokens } from '../tokens/token-grants.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { trustFor } from './trust-match.js';
 import { WorkloadIdentity, WorkloadIssuer } from './workload.entity.js';
-import { issuerOf, type VerifiedWorkloadToken, verifyWorkloadToken, WorkloadTokenRefused } from './workload-token.js';
+import {
+  unverifiedIssuerOf,
+  type VerifiedWorkloadToken,
+  verifyWorkloadToken,
+  WorkloadTokenRefused,
+} from './workload-token.js';
 import { expireTokenUses, recordTokenUse, rightsNow, trustsOf, type UsableTrust } from './workload.repository.js';
 
 /** A token of an issuer, as a workload presents it. */
@@ -66,7 +71,10 @@ export class WorkloadExchangeService {
    * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
-    const issuer = await this.db.manager.findOneBy(WorkloadIssuer, { issuer: issuerOf(order.token), enabled: true });
+    const issuer = await this.db.manager.findOneBy(WorkloadIssuer, {
+      issuer: unverifiedIssuerOf(order.token),
+      enabled: true,
+    });
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
     const verified = await this.tokens.verify(order.token, issuer, origin);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);

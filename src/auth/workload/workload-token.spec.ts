@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
-import { issuerOf, verifyWorkloadToken } from './workload-token.js';
+import { unverifiedIssuerOf, verifyWorkloadToken } from './workload-token.js';
 
 const ISSUER = 'https://issuer.example';
 const AUDIENCE = 'https://sign.example.com';
@@ -36,7 +36,7 @@ describe('a token of a workload is accepted', () => {
       key: keys[0],
       expiresAt: new Date('2027-03-01T12:05:00Z'),
     });
-    expect(issuerOf(found.token)).toBe(ISSUER);
+    expect(unverifiedIssuerOf(found.token)).toBe(ISSUER);
   });
 
   it('with its audience as a list of one, within 30 seconds of clock skew, and without kid', async () => {
@@ -82,7 +82,7 @@ describe('a token of a workload is refused', () => {
   it('with alg none, or signed with the public key as a secret', async () => {
     const none = `${encoded({ alg: 'none' })}.${encoded(GOOD)}.`;
     await expect(verified(none)).rejects.toThrow(/algorithm/);
-    expect(() => issuerOf(none)).toThrow(/not a JWT/);
+    expect(() => unverifiedIssuerOf(none)).toThrow(/not a JWT/);
     const input = `${encoded({ alg: 'HS256', kid: 'one' })}.${encoded(GOOD)}`;
     const mac = createHmac('sha256', JSON.stringify(keys[0])).update(input).digest('base64url');
     await expect(verified(`${input}.${mac}`)).rejects.toThrow(/algorithm of public keys/);
@@ -115,7 +115,7 @@ describe('a token of a workload is refused', () => {
     );
     await expect(verified(`${token}.x`)).rejects.toThrow(/header|No key/);
     for (const text of ['', 'a.b', 'a.b.c', `${'a'.repeat(13_000)}.b.c`])
-      expect(() => issuerOf(text)).toThrow(/not a JWT/);
+      expect(() => unverifiedIssuerOf(text)).toThrow(/not a JWT/);
   });
 
   it('of an issuer without keys', async () => {

@@ -44,7 +44,7 @@ export interface VerifiedWorkloadToken {
 type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
 /** The issuer that a token says it is of; nothing is verified yet. */
-export function issuerOf(token: string): string {
+export function unverifiedIssuerOf(token: string): string {
   const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
   const issuer = decoded?.payload['iss'];
   if (typeof issuer === 'string') return issuer;

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Config } from '../../platform/config/config.js';
 import { databaseClient, onAnyHost } from '../../platform/database/database-client.js';
 import type { Server } from './postgres-programs.js';
-import type { BackedUpLog, Manifest } from './manifest.js';
+import type { BackedUpLog, BackupManifest } from './manifest.js';
 
 /** A database as it is at one moment. */
 export interface DatabaseSnapshot {
@@ -13,7 +13,7 @@ export interface DatabaseSnapshot {
   readonly serverVersion: string;
   /** Bytes that the database has on disk. */
   readonly bytes: number;
-  readonly schema: Manifest['schema'];
+  readonly schema: BackupManifest['schema'];
   readonly log: (BackedUpLog & { readonly note: string }) | undefined;
   close(): Promise<void>;
 }

@@ -4,14 +4,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { PRODUCT_VERSION, schemaFault } from '../../platform/instances/product-version.js';
-import { AdminError, EXIT } from '../command.js';
+import { AdminError, ADMIN_EXIT } from '../command.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {
   CHECKPOINT_FILE,
   type DatabaseCopyWay,
   DUMP_FILE,
   filesOf,
-  type Manifest,
+  type BackupManifest,
   MANIFEST_FILE,
   MANIFEST_FORMAT,
   pathsBelow,
@@ -49,7 +49,7 @@ export interface BackupOrder {
 
 export interface MadeBackup {
   readonly directory: string;
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
   readonly manifestSha256: string;
   /** The newest checkpoint in the backup, a signed note. */
   readonly checkpoint: string | undefined;
@@ -65,7 +65,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const out = resolve(order.out);
   const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
   if (tokens !== undefined && overlap(out, tokens))
-    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, EXIT.usage);
+    throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, ADMIN_EXIT.usage);
   await mkdir(out, { recursive: true, mode: 0o700 });
   await tellUnfinished(out, says);
   const snapshot = await openSnapshot(config);
@@ -146,7 +146,10 @@ async function copyDatabase(draft: string, { config, snapshot, programs, way, si
   await ended(child, name);
 }
 
-async function manifestOf(draft: string, { config, snapshot, programs, tokens, way, name }: Work): Promise<Manifest> {
+async function manifestOf(
+  draft: string,
+  { config, snapshot, programs, tokens, way, name }: Work,
+): Promise<BackupManifest> {
   const { note: _inItsOwnFile, ...log } = snapshot.log ?? {};
   return {
     format: MANIFEST_FORMAT,
@@ -155,7 +158,7 @@ async function manifestOf(draft: string, { config, snapshot, programs, tokens, w
     version: PRODUCT_VERSION,
     schema: snapshot.schema,
     database: { way, server: snapshot.serverVersion, program: programs.version },
-    ...(snapshot.log && { log: log as Manifest['log'] }),
+    ...(snapshot.log && { log: log as BackupManifest['log'] }),
     token: {
       way: tokens === undefined ? 'elsewhere' : 'softhsm',
       label: config.pkcs11TokenLabel,

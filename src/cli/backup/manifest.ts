@@ -40,7 +40,7 @@ export type TokenCopyWay = 'softhsm' | 'elsewhere';
 export type DatabaseCopyWay = 'logical' | 'base';
 
 /** What a backup is of, written last: a directory without it is no backup. */
-export interface Manifest {
+export interface BackupManifest {
   readonly format: number;
   readonly name: string;
   /** Time of the database's snapshot, ISO 8601. */
@@ -62,7 +62,7 @@ export interface Manifest {
 }
 
 /** Reads and checks the manifest of a backup. AdminError when there is none, or when it is of a later version of the product. */
-export async function readManifest(directory: string): Promise<Manifest> {
+export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);
   const { size = 0 } = await stat(file).catch(() => ({ size: undefined }));
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
@@ -78,16 +78,16 @@ export async function readManifest(directory: string): Promise<Manifest> {
   return manifest;
 }
 
-function parsed(text: string): Manifest | undefined {
+function parsed(text: string): BackupManifest | undefined {
   try {
-    const found = JSON.parse(text) as Partial<Manifest> | null;
-    return found !== null && isManifest(found) ? (found as Manifest) : undefined;
+    const found = JSON.parse(text) as Partial<BackupManifest> | null;
+    return found !== null && isManifest(found) ? (found as BackupManifest) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isManifest(found: Partial<Manifest>): boolean {
+function isManifest(found: Partial<BackupManifest>): boolean {
   const texts = [found.name, found.madeAt, found.version, found.database?.server, found.token?.label];
   if (!Number.isSafeInteger(found.format) || texts.some((text) => typeof text !== 'string')) return false;
   if (found.format !== MANIFEST_FORMAT) return true;

@@ -11,12 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Manifest, filesOf, MANIFEST_FILE, MANIFEST_FORMAT, readManifest, sha256Of } from './manifest.js';
+import { type BackupManifest, filesOf, MANIFEST_FILE, MANIFEST_FORMAT, readManifest, sha256Of } from './manifest.js';
 import { assertSound, faultsOf, witnessFault } from './verify-backup.js';
 import { tellWitness } from './witness.js';
 
 let directory: string;
-let manifest: Manifest;
+let manifest: BackupManifest;
 
 const at = (...parts: string[]) => join(directory, ...parts);
 const writeManifest = (changed: object = {}) =>

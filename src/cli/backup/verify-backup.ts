@@ -6,7 +6,7 @@ import { AdminError } from '../command.js';
 import {
   CHECKPOINT_FILE,
   DUMP_FILE,
-  type Manifest,
+  type BackupManifest,
   MANIFEST_FILE,
   pathsBelow,
   readManifest,
@@ -22,7 +22,7 @@ interface VerifyOptions {
 }
 
 /** Rejects with every fault of a backup. */
-export async function assertSound(directory: string, options: VerifyOptions): Promise<Manifest> {
+export async function assertSound(directory: string, options: VerifyOptions): Promise<BackupManifest> {
   const manifest = await readManifest(directory);
   const faults = await faultsOf(directory, manifest, options);
   if (faults.length === 0) return manifest;
@@ -30,7 +30,7 @@ export async function assertSound(directory: string, options: VerifyOptions): Pr
 }
 
 /** What is wrong with a backup; nothing when it is as it was made. */
-export async function faultsOf(directory: string, manifest: Manifest, options: VerifyOptions): Promise<string[]> {
+export async function faultsOf(directory: string, manifest: BackupManifest, options: VerifyOptions): Promise<string[]> {
   const faults = [...(await filesThatDiffer(directory, manifest)), ...(await logFaults(directory, manifest))];
   // A dump whose bytes are others need not be read.
   if (faults.length === 0 && options.programs !== undefined)
@@ -38,7 +38,7 @@ export async function faultsOf(directory: string, manifest: Manifest, options: V
   return faults;
 }
 
-async function filesThatDiffer(directory: string, { files }: Manifest): Promise<string[]> {
+async function filesThatDiffer(directory: string, { files }: BackupManifest): Promise<string[]> {
   const faults: string[] = [];
   for (const { path, bytes, sha256 } of files) {
     const file = join(directory, path);
@@ -55,7 +55,7 @@ async function filesThatDiffer(directory: string, { files }: Manifest): Promise<
 }
 
 /** The checkpoint in the backup is the one that the manifest speaks of, and the key of the log signed it. */
-async function logFaults(directory: string, { log }: Manifest): Promise<string[]> {
+async function logFaults(directory: string, { log }: BackupManifest): Promise<string[]> {
   if (log === undefined) return [];
   const note = await readFile(join(directory, CHECKPOINT_FILE), 'utf8').catch(() => '');
   const key = fromBase64(log.publicKey);
@@ -67,7 +67,7 @@ async function logFaults(directory: string, { log }: Manifest): Promise<string[]
 /** Reads the whole dump, as a restore would. */
 async function dumpFaults(
   directory: string,
-  { database }: Manifest,
+  { database }: BackupManifest,
   { programs, signal }: VerifyOptions,
 ): Promise<string[]> {
   if (database.way !== 'logical' || programs === undefined) return [];
@@ -87,7 +87,7 @@ async function dumpFaults(
 /** Whether a witness recorded exactly this backup; the reason when not. */
 export async function witnessFault(
   directory: string,
-  { name }: Manifest,
+  { name }: BackupManifest,
   witness: string,
 ): Promise<string | undefined> {
   const said = (await readWitness(witness)).filter(({ backup }) => backup === name);

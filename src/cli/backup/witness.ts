@@ -1,6 +1,6 @@
 import { open, readFile } from 'node:fs/promises';
 import { openNote } from '../../verifier/signed-note.js';
-import { AdminError, EXIT } from '../command.js';
+import { AdminError, ADMIN_EXIT } from '../command.js';
 
 const PATIENCE_MS = 15_000;
 const MAX_WITNESS_BYTES = 16 * 1024 * 1024;
@@ -21,7 +21,7 @@ export function assertWitness(witness: string): void {
   const url = URL.canParse(witness) ? new URL(witness) : undefined;
   const isLocal = url?.hostname === '127.0.0.1' || url?.hostname === '[::1]' || url?.hostname === 'localhost';
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return;
-  throw new AdminError(`--witness takes a file or an https:// address, not ${witness}`, EXIT.usage);
+  throw new AdminError(`--witness takes a file or an https:// address, not ${witness}`, ADMIN_EXIT.usage);
 }
 
 /** Appends a line to the file, or sends it to the address by POST as JSON. Rejects when it was not taken. */

@@ -6,7 +6,7 @@ import { type Config, softHsmConfiguration } from '../../platform/config/config.
 import { newId } from '../../platform/database/new-id.js';
 import { MIGRATION_NAMES } from '../../platform/instances/product-version.js';
 import { countRelations } from '../backup/database-snapshot.reader.js';
-import { DUMP_FILE, type Manifest } from '../backup/manifest.js';
+import { DUMP_FILE, type BackupManifest } from '../backup/manifest.js';
 import {
   ended,
   findPrograms,
@@ -29,7 +29,7 @@ interface RestoreOrder {
 }
 
 export interface Restored {
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
   /** Whether the token of the backup was put in place; false when there is one already, undefined when the backup has none. */
   readonly token: boolean | undefined;
   /** Migrations of this version that the database of the backup lacks. */
@@ -71,7 +71,7 @@ async function findTarget({ config, programs }: RestoreOrder): Promise<Target> {
   return { programs: await findPrograms(version, programs), server: { ...server, version } };
 }
 
-function assertRestorable({ version, schema, database }: Manifest, server: { readonly version: string }): void {
+function assertRestorable({ version, schema, database }: BackupManifest, server: { readonly version: string }): void {
   if (database.way === 'base') {
     throw new AdminError(
       'This is a base backup: PostgreSQL restores it, with the WAL archive (docs/restore.md, "From a base backup"). Then: sealwright-admin restore hold',
@@ -91,7 +91,7 @@ function assertRestorable({ version, schema, database }: Manifest, server: { rea
 }
 
 async function restoreToken(
-  { token }: Manifest,
+  { token }: BackupManifest,
   directory: string,
   { pkcs11Library }: Config,
 ): Promise<boolean | undefined> {
@@ -102,7 +102,7 @@ async function restoreToken(
 /** psql ends a transaction that nobody commits by a rollback, also when this process is killed in between. */
 async function restoreDatabase(
   { config, directory, signal }: RestoreOrder,
-  manifest: Manifest,
+  manifest: BackupManifest,
   target: Target,
 ): Promise<void> {
   const connection = { config, server: target.server };
@@ -140,7 +140,7 @@ async function restoreDatabase(
 }
 
 /** Holds the restored database until an operator accepts it (RestoredDatabases): in the script, so in the transaction that restores. */
-function holdSql({ name, madeAt }: Manifest): string {
+function holdSql({ name, madeAt }: BackupManifest): string {
   const values = [newId(), name, madeAt].map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
   return `INSERT INTO public.restored_database (id, backup, made_at) VALUES (${values});\n`;
 }

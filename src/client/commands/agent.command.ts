@@ -9,7 +9,7 @@ import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder } from '../agent/signer/remote-signer.js';
 import { PrivateSocket } from '../agent/sockets/private-socket.js';
 import { serveSshClient } from '../agent/ssh/ssh-agent.js';
-import { namesOf, noteMissingCertificates, purposeOf } from './exec.command.js';
+import { namesOf, noteMissingCertificates, purposeOption } from './exec.command.js';
 
 export const agent: ClientCommand = {
   name: 'agent',
@@ -62,7 +62,7 @@ function protocolsOf({ options }: Invocation): string[] {
 }
 
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
-  const wanted = { protocol: 'pkcs11', purpose: purposeOf(options), names: namesOf(options) } as const;
+  const wanted = { protocol: 'pkcs11', purpose: purposeOption(options), names: namesOf(options) } as const;
   // Read once before anybody connects, so that a wrong name or a missing login is reported here.
   noteMissingCertificates(await readAgentKeys(client, wanted), wanted.purpose, note);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });

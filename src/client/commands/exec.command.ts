@@ -6,7 +6,7 @@ import { endBySignal, type ToolEnd } from '../agent/exec/tool-process.js';
 import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../agent/exec/tool-session.js';
 import { type AgentKey, readAgentKeys } from '../agent/signer/agent-keys.js';
 import { askingProgramOf } from '../agent/signer/said-by-client.js';
-import { type Purpose, PURPOSES } from '../agent/signer/purposes.js';
+import { type AgentPurpose, AGENT_PURPOSES } from '../agent/signer/purposes.js';
 
 export const exec: ClientCommand = {
   name: 'exec',
@@ -23,7 +23,7 @@ export const exec: ClientCommand = {
     const [command, ...args] = positionals;
     const names = namesOf(options);
     if (command === undefined || names === undefined) throw usageError('exec takes --key NAME, --, and a command.');
-    const purpose = purposeOf(options);
+    const purpose = purposeOption(options);
     const client = await api();
     const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names });
     noteMissingCertificates(keys, purpose, note);
@@ -54,7 +54,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
 /** Says which keys some tools do not find: those of SSH need no certificate. */
 export function noteMissingCertificates(
   keys: readonly AgentKey[],
-  purpose: Purpose,
+  purpose: AgentPurpose,
   note: (line: string) => void,
 ): void {
   if (purpose === 'ssh-login') return;
@@ -71,9 +71,9 @@ export function namesOf(options: OptionValues): string[] | undefined {
 }
 
 /** What the signatures are for; code by default. */
-export function purposeOf(options: OptionValues): Purpose {
+export function purposeOption(options: OptionValues): AgentPurpose {
   const given = text(options, 'purpose') ?? 'code-signing';
-  const known = PURPOSES.find((one) => one === given);
-  if (known === undefined) throw usageError(`--purpose is one of ${PURPOSES.join(', ')}.`);
+  const known = AGENT_PURPOSES.find((one) => one === given);
+  if (known === undefined) throw usageError(`--purpose is one of ${AGENT_PURPOSES.join(', ')}.`);
   return known;
 }

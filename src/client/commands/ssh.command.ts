@@ -7,7 +7,7 @@ import { secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import {
-  type Certificate,
+  type HostCertificate,
   certificateOf,
   certifiedHostKeys,
   keepCertificate,
@@ -47,11 +47,11 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
   const rule = text(options, 'rule');
   const body = { publicKey, kind, ...(rule === undefined ? {} : { rule }) };
   const headers = { 'idempotency-key': randomUUID() };
-  let found = (await client.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as Certificate;
+  let found = (await client.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
   const until = performance.now() + secondsOf(text(options, 'wait')) * 1000;
   while (found.status !== 'ISSUED' && found.status !== 'FAILED' && performance.now() < until) {
     await sleep(PAUSE_MS);
-    found = (await client.call('GET', `/v1/ssh-login/${found.id}`)) as Certificate;
+    found = (await client.call('GET', `/v1/ssh-login/${found.id}`)) as HostCertificate;
   }
   if (!isIssued(found)) {
     note(`Not certified yet (${found.status}).`);
@@ -68,7 +68,7 @@ async function renew({ options, environment, print, note }: Invocation, named: r
   const keys = named.length > 0 ? named.map((key) => key.replace(/(?:-cert)?\.pub$/, '')) : await certifiedHostKeys();
   if (keys.length === 0) throw new ClientError(EXIT.failed, 'No key of this host has a certificate beside it.');
   const client = await ApiClient.withoutCredential(environment, text(options, 'url'));
-  const kept: (Certificate & { readonly file: string })[] = [];
+  const kept: (HostCertificate & { readonly file: string })[] = [];
   let waits = false;
   for (const key of keys) {
     const { due } = await certificateOf(key);
@@ -91,11 +91,11 @@ async function renew({ options, environment, print, note }: Invocation, named: r
 }
 
 /** ClientError when it never will be. */
-function isIssued({ status, failure }: Certificate): boolean {
+function isIssued({ status, failure }: HostCertificate): boolean {
   if (status === 'FAILED') throw new ClientError(EXIT.failed, failure?.detail ?? 'It was not certified.');
   return status === 'ISSUED';
 }
 
-function lineOf(file: string, { principals, validBefore }: Certificate): string {
+function lineOf(file: string, { principals, validBefore }: HostCertificate): string {
   return `${file} for ${principals.join(', ')} until ${validBefore}`;
 }

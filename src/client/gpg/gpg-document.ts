@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { canonicalCleartext, TextLines } from '../../formats/openpgp/cleartext.js';
-import { fingerprintOf, fourOctets, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import {
+  openPgpFingerprintOf,
+  fourOctets,
+  keyBody,
+  pgpAlgorithmOf,
+  pgpSeconds,
+} from '../../formats/openpgp/key-packet.js';
 import {
   issuerSubpacket,
   PGP_SIGNATURE,
@@ -95,7 +101,7 @@ async function* pieces({ places, passphraseFd }: DocumentSource): AsyncGenerator
 
 function hashedPartOf({ publicKey, madeAt, hash, at }: GpgSignatureFacts, type: number): Buffer {
   const subpackets = [
-    issuerSubpacket(fingerprintOf(keyBody({ publicKey, madeAt }))),
+    issuerSubpacket(openPgpFingerprintOf(keyBody({ publicKey, madeAt }))),
     subpacket(PGP_SUBPACKET.created, fourOctets(pgpSeconds(at))),
   ];
   return writeHashedPart({ type, algorithm: pgpAlgorithmOf(publicKey), hash, subpackets });

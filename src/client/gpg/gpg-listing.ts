@@ -18,7 +18,7 @@ export function gpgAlgorithmOf({ type }: Pick<GpgKey, 'type'>): { id: number; bi
 /** Secret keys with `--with-colons` (GnuPG's doc/DETAILS): the key, its fingerprint, its user IDs. */
 export function colonListing(key: GpgKey, now: Date): string[] {
   const { id, bits, curve } = gpgAlgorithmOf(key);
-  const validity = validityOf(key, now);
+  const validity = gpgValidityOf(key, now);
   const expires = key.expiresAt === undefined ? '' : String(pgpSeconds(key.expiresAt));
   const created = String(pgpSeconds(key.createdAt));
   const usable = validity === 'u' ? 'scSC' : 'sc';
@@ -52,7 +52,7 @@ export function colonListing(key: GpgKey, now: Date): string[] {
 export function plainListing(key: GpgKey, now: Date): string[] {
   const { bits, curve } = gpgAlgorithmOf(key);
   const kind = curve === '' ? `rsa${bits}` : curve;
-  const validity = { u: 'ultimate', e: 'expired', r: 'revoked' }[validityOf(key, now)];
+  const validity = { u: 'ultimate', e: 'expired', r: 'revoked' }[gpgValidityOf(key, now)];
   const end = key.expiresAt === undefined ? '' : ` [expires: ${day(key.expiresAt)}]`;
   return [
     `sec   ${kind} ${day(key.createdAt)} [SC]${end}`,
@@ -63,7 +63,7 @@ export function plainListing(key: GpgKey, now: Date): string[] {
 }
 
 /** `u`ltimate, `e`xpired or `r`evoked. */
-export function validityOf({ revoked, expiresAt }: GpgKey, now: Date): 'u' | 'e' | 'r' {
+export function gpgValidityOf({ revoked, expiresAt }: GpgKey, now: Date): 'u' | 'e' | 'r' {
   if (revoked) return 'r';
   return expiresAt !== undefined && expiresAt <= now ? 'e' : 'u';
 }

@@ -6,7 +6,7 @@ import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { descriptorOf, type GpgCall, lastValue, readGpgCall } from './gpg-arguments.js';
 import { GpgConsole } from './gpg-console.js';
 import { agentKeyOf, type GpgKey, gpgKeysNamed, readGpgKeys } from './gpg-keys.js';
-import { colonListing, plainListing, validityOf } from './gpg-listing.js';
+import { colonListing, plainListing, gpgValidityOf } from './gpg-listing.js';
 import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
 import { realProgram, runReal } from './real-gpg.js';
 import { readFileSync } from 'node:fs';
@@ -151,7 +151,7 @@ function signingKey(keys: readonly GpgKey[], name: string | undefined, console: 
 
 /** Codes of INV_SGNR in GnuPG's doc/DETAILS. */
 function refusalOf(key: GpgKey): { code: number; why: string } | undefined {
-  const validity = validityOf(key, new Date());
+  const validity = gpgValidityOf(key, new Date());
   if (validity === 'r') return { code: 4, why: 'Key revoked' };
   return validity === 'e' ? { code: 5, why: 'Key expired' } : undefined;
 }

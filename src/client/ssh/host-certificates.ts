@@ -11,7 +11,7 @@ const HOST_KEYS = '/etc/ssh';
 const DUE_AFTER = 2 / 3;
 
 /** A certificate of SSH as the API shows it. */
-export interface Certificate {
+export interface HostCertificate {
   readonly id: string;
   readonly status: string;
   readonly certificate: string;
@@ -39,16 +39,16 @@ export async function certificateOf(key: string): Promise<{ content: SshCertific
 }
 
 /** Asks for the next certificate with nothing but the key: the answer may wait for an approval, or have failed. */
-export async function renewed(api: ApiClient, key: string): Promise<Certificate> {
+export async function renewed(api: ApiClient, key: string): Promise<HostCertificate> {
   const { content, line } = await certificateOf(key);
   const signedAt = new Date();
   const signature = await signedBy(key, renewalMessage(content.blob, signedAt));
   const body = { certificate: line, signedAt: signedAt.toISOString(), signature };
-  return (await api.call('POST', '/v1/ssh-host-renewals', { body, repeatable: true })) as Certificate;
+  return (await api.call('POST', '/v1/ssh-host-renewals', { body, repeatable: true })) as HostCertificate;
 }
 
 /** Puts a certificate beside its key, where ssh and sshd look for it: the old one is there until the new one is whole. */
-export async function keepCertificate(key: string, { certificate }: Certificate): Promise<string> {
+export async function keepCertificate(key: string, { certificate }: HostCertificate): Promise<string> {
   const file = certificateFile(key);
   const fresh = `${file}.${process.pid}`;
   await writeFile(fresh, `${certificate}\n`, { mode: 0o644 });

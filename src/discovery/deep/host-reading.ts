@@ -1,6 +1,6 @@
 import type { FoundSshKey, SshKeyUse } from '../../platform/inbox/inbox-messages.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
-import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
 import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 
@@ -133,7 +133,12 @@ function described(key: {
   type: string;
   blob: Buffer;
 }): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
-  return { fingerprint: fingerprintOf(key.blob), publicKey: publicKeyLine(key), type: key.type, bits: keyBitsOf(key) };
+  return {
+    fingerprint: sshFingerprintOf(key.blob),
+    publicKey: publicKeyLine(key),
+    type: key.type,
+    bits: keyBitsOf(key),
+  };
 }
 
 /** Reads `256 SHA256:… comment (ED25519)`: `ssh-keygen -l` prints it for a key whose blob it does not show. */

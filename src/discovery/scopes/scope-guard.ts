@@ -12,7 +12,7 @@ import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from '../model/scan.entity.js';
-import { readNetworks, type Word, wordsOf } from './written-networks.js';
+import { readNetworks, type ListEntry, listEntriesOf } from './written-networks.js';
 
 /** Restricts scans to their scope, when they are ordered and again before every connection. */
 @Injectable()
@@ -21,7 +21,7 @@ export class ScopeGuard {
 
   /** Reads the networks of a list, in canonical spelling. Throws Problem `network.spelling` or `network.denied`. */
   networks(list: string, pointer: string): string[] {
-    return wordsOf(list).flatMap((word) => {
+    return listEntriesOf(list).flatMap((word) => {
       const networks = readNetworks(word.text);
       if (Array.isArray(networks)) return networks.map((network) => this.allowedNetwork(network, pointer));
       throw misspelt(pointer, word, networks ?? 'must be a network like 192.0.2.0/24, an address, or a range');
@@ -34,13 +34,13 @@ export class ScopeGuard {
    */
   async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
     const targets: string[] = [];
-    const words = wordsOf(list);
+    const words = listEntriesOf(list);
     if (words.length === 0) throw misspelt(pointer, { text: list, column: 1 }, 'names no target');
     for (const word of words) targets.push(...(await this.target(scope, word, port, pointer)));
     return targets;
   }
 
-  private async target(scope: ScanScope, word: Word, port: number, pointer: string): Promise<string[]> {
+  private async target(scope: ScanScope, word: ListEntry, port: number, pointer: string): Promise<string[]> {
     const networks = readNetworks(word.text);
     if (typeof networks === 'string') throw misspelt(pointer, word, networks);
     if (networks !== undefined) {
@@ -95,7 +95,7 @@ export class ScopeGuard {
   }
 }
 
-function misspelt(pointer: string, { text, column }: Word, why: string): Problem {
+function misspelt(pointer: string, { text, column }: ListEntry, why: string): Problem {
   const shown = text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
   const detail = `"${shown}" (column ${column}) ${why}`;
   return new Problem('forbidden', 'network.spelling', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });

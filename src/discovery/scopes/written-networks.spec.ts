@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatNetwork } from '../../formats/addresses/address.js';
-import { readNetworks, wordsOf } from './written-networks.js';
+import { readNetworks, listEntriesOf } from './written-networks.js';
 
 const shown = (text: string) => {
   const networks = readNetworks(text);
@@ -9,7 +9,7 @@ const shown = (text: string) => {
 
 describe('a list of networks', () => {
   it('is parted as people part them', () => {
-    expect(wordsOf('10.0.0.1, 10.0.0.2;10.0.0.3\t10.0.0.4\r\n 2001:db8::/64')).toEqual([
+    expect(listEntriesOf('10.0.0.1, 10.0.0.2;10.0.0.3\t10.0.0.4\r\n 2001:db8::/64')).toEqual([
       { text: '10.0.0.1', column: 1 },
       { text: '10.0.0.2', column: 11 },
       { text: '10.0.0.3', column: 20 },

@@ -7,13 +7,13 @@ import {
 } from '../../formats/addresses/address.js';
 
 /** A word of a list, and where it begins, from 1. */
-export interface Word {
+export interface ListEntry {
   readonly text: string;
   readonly column: number;
 }
 
 /** Splits a list at commas, semicolons, spaces, tabs, and line ends of any kind. */
-export function wordsOf(text: string): Word[] {
+export function listEntriesOf(text: string): ListEntry[] {
   return [...text.matchAll(/[^\s,;]+/g)].map(({ 0: word, index }) => ({ text: word, column: index + 1 }));
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
-  fingerprintOf,
+  openPgpFingerprintOf,
   hashedKey,
   keyBody,
   fourOctets,
@@ -80,7 +80,7 @@ function statementOf(
   const body = keyBody(key);
   const subpackets = [
     subpacket(PGP_SUBPACKET.created, pgpSeconds(at), true),
-    issuerSubpacket(fingerprintOf(body)),
+    issuerSubpacket(openPgpFingerprintOf(body)),
     ...more,
   ];
   const hashedPart = writeHashedPart({ type, algorithm: pgpAlgorithmOf(key.publicKey), hash, subpackets });

@@ -8,7 +8,7 @@ import { elementsOfSequence, unsignedOf } from '../asn1/der-reader.js';
 import { armored } from './armor.js';
 import { certificate, certificationOf, revocationOf, type SelfStatement } from './certificate.js';
 import { canonicalCleartext, cleartextMessage } from './cleartext.js';
-import { fingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from './key-packet.js';
+import { openPgpFingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from './key-packet.js';
 import { issuerSubpacket, PGP_SIGNATURE, type PgpHash, signaturePacket, subpacket, trailerOf, writeHashedPart } from './signature-packet.js'; // prettier-ignore
 import { PGP_SUBPACKET } from './signatures.js';
 
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG and a key of the type %s', (kind, h
     publicKey: pair.publicKey.export({ type: 'spki', format: 'der' }),
     madeAt: new Date(Date.now() - 60_000),
   };
-  const fingerprint = fingerprintOf(keyBody(key)).toString('hex').toUpperCase();
+  const fingerprint = openPgpFingerprintOf(keyBody(key)).toString('hex').toUpperCase();
   const file = join(home, `${fingerprint}.txt`);
 
   /** As the service makes the packet of what its HSM signed. */

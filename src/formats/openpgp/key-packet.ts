@@ -71,7 +71,7 @@ export function hashedKey(body: Buffer, version = VERSION): Buffer {
 }
 
 /** The fingerprint of a key of version 4, 5 or 6 (RFC 9580 section 5.5.4). */
-export function fingerprintOf(body: Buffer, version = VERSION): Buffer {
+export function openPgpFingerprintOf(body: Buffer, version = VERSION): Buffer {
   return createHash(version === 4 ? 'sha1' : 'sha256')
     .update(hashedKey(body, version))
     .digest();

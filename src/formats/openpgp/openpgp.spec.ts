@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { armored, dearmored } from './armor.js';
 import { certificate, certificationOf, revocationOf } from './certificate.js';
 import { canonicalCleartext, cleartextMessage, TextLines } from './cleartext.js';
-import { fingerprintOf, keyBody, mpi } from './key-packet.js';
+import { openPgpFingerprintOf, keyBody, mpi } from './key-packet.js';
 import { PGP_TAG, pgpPackets } from './packets.js';
 import {
-  issuerOf,
+  issuerFingerprintOf,
   issuerSubpacket,
   PGP_SIGNATURE,
   readHashedPart,
@@ -27,8 +27,10 @@ describe('a key packet', () => {
   it('says the second in which the key was made, and its fingerprint stays', () => {
     const body = keyBody(KEY);
     expect(body.readUInt32BE(1)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1000);
-    expect(fingerprintOf(body)).toEqual(fingerprintOf(keyBody({ ...KEY, madeAt: new Date('2027-01-01T00:00:00Z') })));
-    expect(fingerprintOf(body)).toHaveLength(20);
+    expect(openPgpFingerprintOf(body)).toEqual(
+      openPgpFingerprintOf(keyBody({ ...KEY, madeAt: new Date('2027-01-01T00:00:00Z') })),
+    );
+    expect(openPgpFingerprintOf(body)).toHaveLength(20);
   });
 
   it('holds an RSA key by its numbers', () => {
@@ -57,14 +59,14 @@ const PART = writeHashedPart({
   type: PGP_SIGNATURE.binary,
   algorithm: 19,
   hash: 'sha256',
-  subpackets: [issuerSubpacket(fingerprintOf(keyBody(KEY))), subpacket(PGP_SUBPACKET.created, 1_800_000_000)],
+  subpackets: [issuerSubpacket(openPgpFingerprintOf(keyBody(KEY))), subpacket(PGP_SUBPACKET.created, 1_800_000_000)],
 });
 
 describe('the hashed part of a signature', () => {
   it('reads what it wrote, and names its key', () => {
     const part = readHashedPart(PART);
     expect(part).toMatchObject({ type: 0, algorithm: 19, hash: 'sha256' });
-    expect(issuerOf(part)).toEqual(fingerprintOf(keyBody(KEY)));
+    expect(issuerFingerprintOf(part)).toEqual(openPgpFingerprintOf(keyBody(KEY)));
   });
 
   it('is nothing when it is longer or shorter than it says, or of another version', () => {
@@ -75,8 +77,10 @@ describe('the hashed part of a signature', () => {
   });
 
   it('names no key when it names two', () => {
-    const issuer = issuerSubpacket(fingerprintOf(keyBody(KEY)));
-    expect(issuerOf({ type: 0, algorithm: 19, hash: 'sha256', subpackets: [issuer, issuer] })).toBeUndefined();
+    const issuer = issuerSubpacket(openPgpFingerprintOf(keyBody(KEY)));
+    expect(
+      issuerFingerprintOf({ type: 0, algorithm: 19, hash: 'sha256', subpackets: [issuer, issuer] }),
+    ).toBeUndefined();
   });
 });
 

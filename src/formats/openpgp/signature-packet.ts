@@ -54,7 +54,7 @@ export function issuerSubpacket(fingerprint: Buffer): PgpSubpacket {
 }
 
 /** The fingerprint of version 4 that a hashed part names; undefined when it names none, or more than one. */
-export function issuerOf({ subpackets }: HashedPart): Buffer | undefined {
+export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefined {
   const [issuer, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.issuerFingerprint);
   return more.length === 0 && issuer?.value[0] === VERSION && issuer.value.length === 21
     ? issuer.value.subarray(1)
@@ -77,7 +77,7 @@ interface PgpSignatureValue {
 /** A signature packet of version 4 (RFC 9580 section 5.2.3). The key is named beside the hashed part once more, for old readers. */
 export function signaturePacket(hashedPart: Buffer, { digest, signature }: PgpSignatureValue): Buffer {
   const part = readHashedPart(hashedPart);
-  const issuer = issuerOf(part)?.subarray(-8);
+  const issuer = issuerFingerprintOf(part)?.subarray(-8);
   const unhashed = issuer === undefined ? Buffer.alloc(0) : writtenSubpacket(subpacket(PGP_SUBPACKET.issuer, issuer));
   const length = Buffer.alloc(2);
   length.writeUInt16BE(unhashed.length);

@@ -1,6 +1,6 @@
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
-import { fingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
+import { sshFingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 
@@ -73,7 +73,7 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const algorithm = new WireReader(signature).text();
   const isGood = reader.done && algorithm !== 'ssh-rsa' && isSignedBy(signer, signature, signed);
   if (key === undefined || kind === undefined || !isGood) return undefined;
-  const authority = fingerprintOf(signer);
+  const authority = sshFingerprintOf(signer);
   return { kind, key, serial, keyId, principals, validAfter, validBefore, criticalOptions, authority, blob };
 }
 

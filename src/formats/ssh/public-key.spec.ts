@@ -8,7 +8,7 @@ import { newEd25519Pair } from './key-pair.js';
 import { wireString } from './wire.js';
 import {
   keyBitsOf,
-  fingerprintOf,
+  sshFingerprintOf,
   publicKeyFault,
   publicKeyLine,
   readPublicKeyLine,
@@ -33,7 +33,7 @@ describe('public keys', () => {
     const key = readPublicKeyLine(line);
     if (key === undefined) throw new Error('not read');
     const [keygenBits, fingerprint] = keygen('-l', '-f', `${name}.pub`).split(' ');
-    expect([String(keyBitsOf(key)), fingerprintOf(key.blob), key.comment]).toEqual([
+    expect([String(keyBitsOf(key)), sshFingerprintOf(key.blob), key.comment]).toEqual([
       keygenBits,
       fingerprint,
       'ann at home',
@@ -47,7 +47,7 @@ describe('public keys', () => {
       const { publicKey } = generateKeyPairSync('ec', { namedCurve });
       const key = sshPublicKeyOf(publicKey);
       writeFileSync(join(directory, 'ec.pub'), publicKeyLine(key));
-      expect(keygen('-l', '-f', 'ec.pub')).toContain(fingerprintOf(key.blob));
+      expect(keygen('-l', '-f', 'ec.pub')).toContain(sshFingerprintOf(key.blob));
     },
   );
 
@@ -85,7 +85,7 @@ describe('spellings of one key', () => {
     writeFileSync(join(directory, 'spelled.pub'), line);
     const read = readPublicKeyLine(line);
     expect(read && { type: read.type, blob: read.blob }).toEqual(rsa);
-    expect(keygen('-l', '-f', 'spelled.pub')).toContain(fingerprintOf(rsa.blob));
+    expect(keygen('-l', '-f', 'spelled.pub')).toContain(sshFingerprintOf(rsa.blob));
   });
 
   it('a key of a security token goes by the algorithm of browsers as well', () => {

@@ -117,7 +117,7 @@ export function publicKeyFault(text: string): string {
 }
 
 /** As `ssh-keygen -l` writes it. */
-export function fingerprintOf(blob: Buffer): string {
+export function sshFingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
 }
 

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { affordable } from '../asn1/key-cost.js';
-import { WireReader } from './wire.js';
+import { WireReader, wireMpint, wireString } from './wire.js';
 import { ownMember } from '../encoding/own-member.js';
 
 const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
@@ -35,6 +35,22 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
   if (type !== 'ssh-rsa' || hash === undefined) return false;
   const [e, n] = [key.string(), key.string()];
   return verify(hash, data, rsa(n, e), value);
+}
+
+/**
+ * The signature blob (RFC 4253 section 6.6, RFC 5656 section 3.1.2).
+ *
+ * @param algorithm its name, as `rsa-sha2-512` or `ecdsa-sha2-nistp256`
+ * @param value r‖s in the full width of the curve for ECDSA, else the value itself
+ */
+export function sshSignature(algorithm: string, value: Buffer): Buffer {
+  const isEcdsa = ownMember(CURVES, algorithm) !== undefined;
+  return Buffer.concat([wireString(algorithm), wireString(isEcdsa ? twoNumbers(value) : value)]);
+}
+
+function twoNumbers(value: Buffer): Buffer {
+  const half = value.length / 2;
+  return Buffer.concat([value.subarray(0, half), value.subarray(half)].map(wireMpint));
 }
 
 function ed25519(x: Buffer): KeyObject {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
-import { fingerprintOf } from './public-key.js';
+import { sshFingerprintOf } from './public-key.js';
 
 /** The first bytes of a signature of this format, and of the message that it is over. */
 export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
@@ -51,5 +51,5 @@ export const RENEWAL_NAMESPACE = 'host-renewal@sealwright';
  * YYYY-MM-DDTHH:MM:SS.sssZ.
  */
 export function renewalMessage(certificate: Buffer, signedAt: Date): string {
-  return `${fingerprintOf(certificate)} ${signedAt.toISOString()}`;
+  return `${sshFingerprintOf(certificate)} ${signedAt.toISOString()}`;
 }

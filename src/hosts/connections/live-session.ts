@@ -1,7 +1,7 @@
 import type ssh2 from 'ssh2';
 import { randomBytes } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Privilege } from '../model/host.entity.js';
 import type { ExecOptions, ExecResult, RunOptions, SshSession } from '../model/ssh-session.port.js';
 import { lost, timedOut } from './ssh-fault.js';
@@ -37,7 +37,7 @@ export class LiveSession implements SshSession {
     this.client = loggedIn.client;
     this.hostId = account.hostId;
     this.user = account.user;
-    this.hostKeyFingerprint = fingerprintOf(loggedIn.hostKey);
+    this.hostKeyFingerprint = sshFingerprintOf(loggedIn.hostKey);
     this.software = loggedIn.software;
     this.broken = new Promise((_, reject) => {
       // The session must be closed before a reset is reported.

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
-import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { HostAddressGuard } from '../network/address-guard.service.js';
 import { Host } from '../model/host.entity.js';
@@ -153,7 +153,7 @@ function privilegeOf(host: Host, login: Login): Host['privilege'] {
 }
 
 function distrust(state: string, blob: Buffer): Problem {
-  const fingerprint = fingerprintOf(blob);
+  const fingerprint = sshFingerprintOf(blob);
   if (state === 'rejected')
     return new Problem('conflict', 'host.key-rejected', `The host shows the key ${fingerprint}, which was rejected.`);
   if (state === 'changed')

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { PasswordLogin, PrivateKeyLogin } from '../model/ssh-session.port.js';
-import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Host } from '../model/host.entity.js';
 import { type Destination, destinationText, type Hop } from '../model/jump-hosts.js';
 import { PrivateKeys } from './private-keys/private-keys.service.js';
@@ -97,7 +97,7 @@ export class HostCredentials {
       // Kept without its passphrase: one seal protects both, and no login has to derive a key again.
       const key = await this.privateKeys.read(privateKey, passphrase, '/credential');
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
-      return { login, fingerprint: fingerprintOf(key.publicKey.blob) };
+      return { login, fingerprint: sshFingerprintOf(key.publicKey.blob) };
     }
     if (password !== undefined && privateKey === undefined && (passphrase ?? '') === '')
       return { login: { kind: 'password', user, password }, fingerprint: null };

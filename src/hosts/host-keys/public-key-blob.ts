@@ -1,7 +1,7 @@
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { bitLength } from '../../formats/asn1/der-reader.js';
-import { fingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
@@ -31,7 +31,7 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   const type = parts?.[0]?.toString('latin1');
   if (parts === undefined || type === undefined || parts.length < 2 || !/^[a-z0-9][a-z0-9@.-]{2,63}$/.test(type))
     return undefined;
-  return { type, bits: bitsOf(type, parts), fingerprint: fingerprintOf(blob), blob };
+  return { type, bits: bitsOf(type, parts), fingerprint: sshFingerprintOf(blob), blob };
 }
 
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */

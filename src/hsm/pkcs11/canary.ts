@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CKO } from './pkcs11-codes.js';
+import { CKO } from '../../formats/pkcs11/cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { generationPlan } from './key-templates.js';
 import type { TokenKey } from '../key-vault.js';
@@ -45,7 +45,7 @@ export class Canary {
   async probe(): Promise<void> {
     const { token, directory } = this.parts;
     token.assertPresent();
-    if (this.pair === undefined || directory.all(CKO.privateKey, KEY).length === 0) {
+    if (this.pair === undefined || directory.all(CKO.PRIVATE_KEY, KEY).length === 0) {
       throw new KeyProcessFault('unavailable', 'the token lost its canary key', true);
     }
     if (!(await this.works(this.pair))) {
@@ -55,8 +55,8 @@ export class Canary {
 
   private async workingPair(): Promise<Pair | undefined> {
     const { directory } = this.parts;
-    const publicKeys = directory.all(CKO.publicKey, KEY).map((object) => publicKeyInfoOf(directory, object, TYPE));
-    for (const privateKey of directory.all(CKO.privateKey, KEY)) {
+    const publicKeys = directory.all(CKO.PUBLIC_KEY, KEY).map((object) => publicKeyInfoOf(directory, object, TYPE));
+    for (const privateKey of directory.all(CKO.PRIVATE_KEY, KEY)) {
       for (const publicKey of publicKeys) {
         if (await this.works({ privateKey, publicKey })) return { privateKey, publicKey };
       }

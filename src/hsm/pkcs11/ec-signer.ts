@@ -1,10 +1,11 @@
-import { CKA, CKK, CKM, CKO, isBadSignature } from './pkcs11-codes.js';
+import { CKA, CKK, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { isBadSignature } from './pkcs11-errors.js';
 import { CURVE_BYTES, type CurveType, leftmostBits } from '../signatures/ecdsa.js';
 import type { Handle, Mechanism, Pkcs11Token, Template } from './pkcs11-token.js';
 import type { PooledSession } from './session-pool.js';
 import { CURVE_PARAMS, ecPointOf } from '../signatures/spki.js';
 
-const ECDSA: Mechanism = { mechanism: CKM.ecdsa };
+const ECDSA: Mechanism = { mechanism: CKM.ECDSA };
 
 export interface EcOrder {
   /** The private key in the token. */
@@ -41,12 +42,12 @@ export async function signEcdsa(
 
 function publicKeyTemplate(publicKey: Buffer, curve: CurveType): Template {
   return [
-    { type: CKA.class, value: CKO.publicKey },
-    { type: CKA.keyType, value: CKK.ec },
-    { type: CKA.token, value: false },
-    { type: CKA.private, value: false },
-    { type: CKA.verify, value: true },
-    { type: CKA.ecParams, value: CURVE_PARAMS[curve] },
-    { type: CKA.ecPoint, value: ecPointOf(curve, publicKey) },
+    { type: CKA.CLASS, value: CKO.PUBLIC_KEY },
+    { type: CKA.KEY_TYPE, value: CKK.EC },
+    { type: CKA.TOKEN, value: false },
+    { type: CKA.PRIVATE, value: false },
+    { type: CKA.VERIFY, value: true },
+    { type: CKA.EC_PARAMS, value: CURVE_PARAMS[curve] },
+    { type: CKA.EC_POINT, value: ecPointOf(curve, publicKey) },
   ];
 }

@@ -1,4 +1,5 @@
-import { CKA, CKO, isStaleHandle } from './pkcs11-codes.js';
+import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { isStaleHandle } from './pkcs11-errors.js';
 import type { Handle, Pkcs11Token } from './pkcs11-token.js';
 import type { HeldKey, TokenKey, KeyType, KeyIdentity } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
@@ -37,12 +38,12 @@ export class KeyDirectory {
    * when several have both.
    */
   privateKey(key: TokenKey): Handle {
-    return this.known(key) ?? this.lookUp(CKO.privateKey, key);
+    return this.known(key) ?? this.lookUp(CKO.PRIVATE_KEY, key);
   }
 
   /** Throws as `privateKey` does. */
   secretKey(key: TokenKey): Handle {
-    return this.known(key) ?? this.lookUp(CKO.secretKey, key);
+    return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
   /** Does `once`, and again with a handle that was looked up anew when the token no longer knows the one that was kept. */
@@ -79,7 +80,7 @@ export class KeyDirectory {
   private absence(objectClass: number, { ckaId, labels }: TokenKey): KeyProcessFault {
     const [other] = this.withId(objectClass, ckaId);
     if (other === undefined) return this.missing();
-    const label = this.attribute(other, CKA.label).toString();
+    const label = this.attribute(other, CKA.LABEL).toString();
     return new KeyProcessFault('other-key', `it is labelled "${label}", not "${labels[0]}"`);
   }
 
@@ -102,7 +103,7 @@ export class KeyDirectory {
   /** Objects of a class that have this CKA_ID and one of these labels. */
   all(objectClass: number, { ckaId, labels }: TokenKey): Handle[] {
     return this.withId(objectClass, ckaId).filter((object) =>
-      labels.includes(this.attribute(object, CKA.label).toString()),
+      labels.includes(this.attribute(object, CKA.LABEL).toString()),
     );
   }
 
@@ -118,20 +119,20 @@ export class KeyDirectory {
 
   /** Every private and secret key whose label begins as ours do, or of those the ones with this label. */
   holdings(wanted?: string): HeldKey[] {
-    const keys = [CKO.privateKey, CKO.secretKey].flatMap((objectClass) =>
+    const keys = [CKO.PRIVATE_KEY, CKO.SECRET_KEY].flatMap((objectClass) =>
       this.token.findAll(this.session, objectClass, wanted),
     );
     // A key that another process made may not be seen by one that made another.
     if (keys.length === 0) this.assertSeesAll();
     return keys
-      .map((object) => ({ label: this.attribute(object, CKA.label).toString(), object }))
+      .map((object) => ({ label: this.attribute(object, CKA.LABEL).toString(), object }))
       .filter(({ label }) => label.startsWith(LABEL_STEM))
-      .map(({ label, object }) => ({ label, ckaId: this.attribute(object, CKA.id) }));
+      .map(({ label, object }) => ({ label, ckaId: this.attribute(object, CKA.ID) }));
   }
 
   /** CKA_ID of each object of a class with this CKA_LABEL. */
   idsLabelled(objectClass: number, label: string): Buffer[] {
-    return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.id));
+    return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.ID));
   }
 
   attribute(object: Handle, type: number): Buffer {
@@ -145,8 +146,8 @@ function nameOf({ ckaId, labels }: TokenKey): string {
 
 /** SubjectPublicKeyInfo of a public key object in the token. */
 export function publicKeyInfoOf(directory: KeyDirectory, object: Handle, type: KeyType): Buffer {
-  if (isCurve(type)) return ecPublicKeyInfo(type, directory.attribute(object, CKA.ecPoint));
-  return rsaPublicKeyInfo(directory.attribute(object, CKA.modulus), directory.attribute(object, CKA.publicExponent));
+  if (isCurve(type)) return ecPublicKeyInfo(type, directory.attribute(object, CKA.EC_POINT));
+  return rsaPublicKeyInfo(directory.attribute(object, CKA.MODULUS), directory.attribute(object, CKA.PUBLIC_EXPONENT));
 }
 
 /** Every CKA_LABEL of this service begins with it. */

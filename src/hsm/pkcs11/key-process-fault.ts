@@ -1,4 +1,4 @@
-import { ckrOf, isFatal, isRefusal } from './pkcs11-codes.js';
+import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
  * How an order ended, as the key process reports it. `unseen`: it was not begun, and the next process may see its key; this one gives back

@@ -1,4 +1,4 @@
-import { CKA, CKM } from './pkcs11-codes.js';
+import { CKA, CKM } from '../../formats/pkcs11/cryptoki.js';
 import { type CurveType, isCurve } from '../signatures/ecdsa.js';
 import type { TokenKeyType } from '../key-vault.js';
 import type { Template } from './pkcs11-token.js';
@@ -33,43 +33,43 @@ interface NewKey {
  */
 export function generationPlan(key: NewKey): GenerationPlan {
   const common: Template = [
-    { type: CKA.token, value: true },
-    { type: CKA.id, value: key.ckaId },
-    { type: CKA.label, value: key.label },
+    { type: CKA.TOKEN, value: true },
+    { type: CKA.ID, value: key.ckaId },
+    { type: CKA.LABEL, value: key.label },
   ];
-  const publicKey: Template = [...common, { type: CKA.private, value: false }, { type: CKA.verify, value: true }];
+  const publicKey: Template = [...common, { type: CKA.PRIVATE, value: false }, { type: CKA.VERIFY, value: true }];
   const privateKey: Template = [
     ...common,
-    { type: CKA.private, value: true },
-    { type: CKA.sensitive, value: true },
-    { type: CKA.extractable, value: false },
-    { type: CKA.sign, value: true },
+    { type: CKA.PRIVATE, value: true },
+    { type: CKA.SENSITIVE, value: true },
+    { type: CKA.EXTRACTABLE, value: false },
+    { type: CKA.SIGN, value: true },
   ];
   // Tokens differ in what they allow a key of either kind when nothing is said.
-  const notFor = [CKA.decrypt, CKA.unwrap, CKA.signRecover].map((type) => ({ type, value: false }));
+  const notFor = [CKA.DECRYPT, CKA.UNWRAP, CKA.SIGN_RECOVER].map((type) => ({ type, value: false }));
   if (isCurve(key.type)) {
     return {
-      mechanism: CKM.ecKeyPairGen,
-      publicKey: [...publicKey, { type: CKA.ecParams, value: CURVE_PARAMS[key.type] }],
-      privateKey: [...privateKey, ...notFor, { type: CKA.derive, value: false }, allowedMechanisms(CKM.ecdsa)],
+      mechanism: CKM.EC_KEY_PAIR_GEN,
+      publicKey: [...publicKey, { type: CKA.EC_PARAMS, value: CURVE_PARAMS[key.type] }],
+      privateKey: [...privateKey, ...notFor, { type: CKA.DERIVE, value: false }, allowedMechanisms(CKM.ECDSA)],
     };
   }
   return {
-    mechanism: CKM.rsaKeyPairGen,
+    mechanism: CKM.RSA_PKCS_KEY_PAIR_GEN,
     publicKey: [
       ...publicKey,
-      { type: CKA.modulusBits, value: RSA_BITS[key.type] },
-      { type: CKA.publicExponent, value: PUBLIC_EXPONENT },
+      { type: CKA.MODULUS_BITS, value: RSA_BITS[key.type] },
+      { type: CKA.PUBLIC_EXPONENT, value: PUBLIC_EXPONENT },
     ],
     privateKey: [
       ...privateKey,
       ...notFor,
-      allowedMechanisms(CKM.rsaPkcs, CKM.rsaPss, ...(key.rawRsa ? [CKM.rsaX509] : [])),
+      allowedMechanisms(CKM.RSA_PKCS, CKM.RSA_PKCS_PSS, ...(key.rawRsa ? [CKM.RSA_X_509] : [])),
     ],
   };
 }
 
 /** CKA_ALLOWED_MECHANISMS is an array of CK_ULONG in the machine's byte order, 8 bytes each on 64-bit systems. */
 export function allowedMechanisms(...mechanisms: number[]): { type: number; value: Buffer } {
-  return { type: CKA.allowedMechanisms, value: Buffer.from(BigUint64Array.from(mechanisms.map(BigInt)).buffer) };
+  return { type: CKA.ALLOWED_MECHANISMS, value: Buffer.from(BigUint64Array.from(mechanisms.map(BigInt)).buffer) };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pkcs11js from 'pkcs11js';
-import { CKA, CKM, CKR, ckrOf } from './pkcs11-codes.js';
+import { CKA, CKM, CKR } from '../../formats/pkcs11/cryptoki.js';
+import { ckrOf } from './pkcs11-errors.js';
 
 /** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as the library wrote it. */
 export type Handle = Buffer;
@@ -52,7 +53,7 @@ export class Pkcs11Token {
       try {
         return Pkcs11Token.locate(library, label);
       } catch (error) {
-        if (ckrOf(error) !== CKR.generalError || attempt === OPEN_ATTEMPTS) throw error;
+        if (ckrOf(error) !== CKR.GENERAL_ERROR || attempt === OPEN_ATTEMPTS) throw error;
         await sleep(OPEN_PAUSE_MS * (0.5 + Math.random()));
       }
     }
@@ -74,7 +75,7 @@ export class Pkcs11Token {
     try {
       this.library.C_Login(session, pkcs11js.CKU_USER, pin);
     } catch (error) {
-      if (ckrOf(error) !== CKR.userAlreadyLoggedIn) throw error;
+      if (ckrOf(error) !== CKR.USER_ALREADY_LOGGED_IN) throw error;
     }
   }
 
@@ -105,24 +106,24 @@ export class Pkcs11Token {
   /** Objects of a class (CKO_…) with this CKA_ID, at most 64. */
   find(session: Handle, objectClass: number, id: Buffer): Handle[] {
     return this.search(session, [
-      { type: CKA.class, value: objectClass },
-      { type: CKA.id, value: id },
+      { type: CKA.CLASS, value: objectClass },
+      { type: CKA.ID, value: id },
     ]);
   }
 
   /** Objects of a class with this CKA_LABEL, at most 64. */
   findLabelled(session: Handle, objectClass: number, label: string): Handle[] {
     return this.search(session, [
-      { type: CKA.class, value: objectClass },
-      { type: CKA.label, value: label },
+      { type: CKA.CLASS, value: objectClass },
+      { type: CKA.LABEL, value: label },
     ]);
   }
 
   /** Every object of a class (CKO_…), or every one with this CKA_LABEL. */
   findAll(session: Handle, objectClass: number, label?: string): Handle[] {
     const found: Handle[] = [];
-    const labelled = label === undefined ? [] : [{ type: CKA.label, value: label }];
-    this.library.C_FindObjectsInit(session, [{ type: CKA.class, value: objectClass }, ...labelled]);
+    const labelled = label === undefined ? [] : [{ type: CKA.LABEL, value: label }];
+    this.library.C_FindObjectsInit(session, [{ type: CKA.CLASS, value: objectClass }, ...labelled]);
     try {
       for (;;) {
         const more = this.library.C_FindObjects(session, FIND_AT_MOST);
@@ -198,7 +199,7 @@ export class Pkcs11Token {
 /** CKM_RSA_PKCS_PSS with CK_RSA_PKCS_PSS_PARAMS: CKM_ of the digest, CKG_MGF1_ of the mask, bytes of salt. */
 export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mechanism {
   return {
-    mechanism: CKM.rsaPss,
+    mechanism: CKM.RSA_PKCS_PSS,
     parameter: { type: pkcs11js.CK_PARAMS_RSA_PSS, hashAlg, mgf, saltLen } as RsaPssParameter,
   };
 }
@@ -208,7 +209,7 @@ type RsaPssParameter = pkcs11js.IParams & { hashAlg: number; mgf: number; saltLe
 /** CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits, a tag of 128. */
 export function gcmMechanism(iv: Buffer, aad: Buffer): Mechanism {
   const parameter = { type: pkcs11js.CK_PARAMS_GCM, iv, ivBits: iv.length * 8, aad, tagBits: GCM_TAG_BYTES * 8 };
-  return { mechanism: CKM.aesGcm, parameter };
+  return { mechanism: CKM.AES_GCM, parameter };
 }
 
 function identify(library: pkcs11js.PKCS11, slot: Handle): TokenIdentity {

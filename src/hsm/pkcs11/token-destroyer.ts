@@ -1,4 +1,4 @@
-import { CKA, CKO } from './pkcs11-codes.js';
+import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
 import type { TokenKey } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
@@ -20,7 +20,7 @@ export class TokenDestroyer {
     const { token, directory } = this.parts;
     const [privateKeys, publicKeys] = this.find(ckaId);
     const pair = [...privateKeys, ...publicKeys];
-    if (pair.some((object) => !labels.includes(directory.attribute(object, CKA.label).toString())))
+    if (pair.some((object) => !labels.includes(directory.attribute(object, CKA.LABEL).toString())))
       throw new KeyProcessFault('other-key', 'the key of this id has another label');
     if (privateKeys.length === 0) directory.assertSeesAll();
     const session = token.openSession(true);
@@ -38,6 +38,6 @@ export class TokenDestroyer {
 
   private find(ckaId: Buffer): [Handle[], Handle[]] {
     const { directory } = this.parts;
-    return [directory.withId(CKO.privateKey, ckaId), directory.withId(CKO.publicKey, ckaId)];
+    return [directory.withId(CKO.PRIVATE_KEY, ckaId), directory.withId(CKO.PUBLIC_KEY, ckaId)];
   }
 }

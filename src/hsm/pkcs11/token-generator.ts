@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKO } from './pkcs11-codes.js';
+import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
 import { type KeyDirectory, publicKeyInfoOf } from './key-directory.js';
 import type {
   KeyIdentity,
@@ -46,7 +46,7 @@ export class TokenGenerator {
    */
   async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
-    const taken = [CKO.privateKey, CKO.publicKey].some((kind) => directory.withId(kind, order.ckaId).length > 0);
+    const taken = [CKO.PRIVATE_KEY, CKO.PUBLIC_KEY].some((kind) => directory.withId(kind, order.ckaId).length > 0);
     if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
     const plan = generationPlan({ ...order, label: order.labels[0], rawRsa: !padsSha3(token) });
     const session = token.openSession(true);
@@ -100,11 +100,11 @@ export class TokenGenerator {
       tokenLabel: token.identity.label,
       tokenSerial: token.identity.serial,
       tokenModel: token.identity.model,
-      local: flag(CKA.local),
-      sensitive: flag(CKA.sensitive),
-      extractable: flag(CKA.extractable),
-      alwaysSensitive: flag(CKA.alwaysSensitive),
-      neverExtractable: flag(CKA.neverExtractable),
+      local: flag(CKA.LOCAL),
+      sensitive: flag(CKA.SENSITIVE),
+      extractable: flag(CKA.EXTRACTABLE),
+      alwaysSensitive: flag(CKA.ALWAYS_SENSITIVE),
+      neverExtractable: flag(CKA.NEVER_EXTRACTABLE),
     };
   }
 }

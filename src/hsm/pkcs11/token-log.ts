@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { EMPTY_ROOT, HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { isConsistent } from '../../verifier/merkle-proof.js';
 import { noteText, openNote } from '../../verifier/signed-note.js';
-import { CKA, CKO } from './pkcs11-codes.js';
+import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
 import type {
   TokenKey,
   GeneratedKey,
@@ -109,7 +109,7 @@ export class TokenLog {
   /** A log that an earlier version began has no anchor; its newest checkpoint, signed by the key in the token, becomes one. */
   private started({ origin, lastNote }: CheckpointOrder, key: TokenKey): LogAnchor | undefined {
     const { directory } = this.parts;
-    const [object] = directory.all(CKO.publicKey, key);
+    const [object] = directory.all(CKO.PUBLIC_KEY, key);
     if (object === undefined || lastNote === undefined) return undefined;
     const signed = openNote(lastNote, publicKeyInfoOf(directory, object, TYPE));
     if (signed?.origin !== origin) return undefined;
@@ -124,12 +124,12 @@ export class TokenLog {
       const older = this.all(anchor.origin);
       directory.noteCreation();
       token.createObject(session, [
-        { type: CKA.class, value: CKO.data },
-        { type: CKA.token, value: true },
-        { type: CKA.private, value: true },
-        { type: CKA.label, value: ANCHOR_LABEL },
-        { type: CKA.application, value: APPLICATION },
-        { type: CKA.value, value: encodeAnchor(anchor) },
+        { type: CKA.CLASS, value: CKO.DATA },
+        { type: CKA.TOKEN, value: true },
+        { type: CKA.PRIVATE, value: true },
+        { type: CKA.LABEL, value: ANCHOR_LABEL },
+        { type: CKA.APPLICATION, value: APPLICATION },
+        { type: CKA.VALUE, value: encodeAnchor(anchor) },
       ]);
       for (const { object } of older) token.destroyObject(session, object);
     } finally {
@@ -153,8 +153,8 @@ export class TokenLog {
 
   private all(origin: string): KeptAnchor[] {
     const { directory } = this.parts;
-    return directory.labelled(CKO.data, ANCHOR_LABEL).flatMap((object) => {
-      const anchor = decodeAnchor(directory.attribute(object, CKA.value));
+    return directory.labelled(CKO.DATA, ANCHOR_LABEL).flatMap((object) => {
+      const anchor = decodeAnchor(directory.attribute(object, CKA.VALUE));
       return anchor?.origin === origin ? [{ object, anchor }] : [];
     });
   }

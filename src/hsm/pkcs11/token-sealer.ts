@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKK, CKM, CKO, isNotAuthentic } from './pkcs11-codes.js';
+import { CKA, CKK, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { isNotAuthentic } from './pkcs11-errors.js';
 import { RecentValue } from '../../platform/time/recent-value.js';
 import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
@@ -75,7 +76,7 @@ export class TokenSealer {
   }
 
   private async findOrCreate(): Promise<Buffer> {
-    const [known] = this.parts.directory.idsLabelled(CKO.secretKey, LABEL).sort((one, other) => one.compare(other));
+    const [known] = this.parts.directory.idsLabelled(CKO.SECRET_KEY, LABEL).sort((one, other) => one.compare(other));
     return known ?? (await this.create());
   }
 
@@ -85,12 +86,12 @@ export class TokenSealer {
 
   private async generate(): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
-    if (!token.mechanisms().has(CKM.aesGcm)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
+    if (!token.mechanisms().has(CKM.AES_GCM)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
     const id = newKeyId();
     const session = token.openSession(true);
     directory.noteCreation();
     try {
-      await pool.use(limitMs, () => token.generateKey(session, CKM.aesKeyGen, sealingKey(id)));
+      await pool.use(limitMs, () => token.generateKey(session, CKM.AES_KEY_GEN, sealingKey(id)));
       return id;
     } finally {
       token.closeSession(session);
@@ -126,16 +127,16 @@ function keyOf(ckaId: Buffer): TokenKey {
 
 /** A key that stays in the token, seals and opens, and does nothing else. */
 function sealingKey(id: Buffer): Template {
-  const on = [CKA.token, CKA.private, CKA.sensitive, CKA.encrypt, CKA.decrypt];
-  const off = [CKA.extractable, CKA.wrap, CKA.unwrap, CKA.sign, CKA.verify, CKA.derive];
+  const on = [CKA.TOKEN, CKA.PRIVATE, CKA.SENSITIVE, CKA.ENCRYPT, CKA.DECRYPT];
+  const off = [CKA.EXTRACTABLE, CKA.WRAP, CKA.UNWRAP, CKA.SIGN, CKA.VERIFY, CKA.DERIVE];
   return [
-    { type: CKA.class, value: CKO.secretKey },
-    { type: CKA.keyType, value: CKK.aes },
-    { type: CKA.id, value: id },
-    { type: CKA.label, value: LABEL },
-    { type: CKA.valueLen, value: AES_KEY_BYTES },
+    { type: CKA.CLASS, value: CKO.SECRET_KEY },
+    { type: CKA.KEY_TYPE, value: CKK.AES },
+    { type: CKA.ID, value: id },
+    { type: CKA.LABEL, value: LABEL },
+    { type: CKA.VALUE_LEN, value: AES_KEY_BYTES },
     ...on.map((type) => ({ type, value: true })),
     ...off.map((type) => ({ type, value: false })),
-    allowedMechanisms(CKM.aesGcm),
+    allowedMechanisms(CKM.AES_GCM),
   ];
 }

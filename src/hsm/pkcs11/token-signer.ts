@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CKM, CKO, PSS_HASH } from './pkcs11-codes.js';
+import { CKG_MGF1, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { type CurveType, isCurve, rawToDer } from '../signatures/ecdsa.js';
 import { type KeyDirectory, publicKeyInfoOf, labelsOf } from './key-directory.js';
@@ -11,14 +11,16 @@ import { digestInfo } from '../../formats/asn1/digest-info.js';
 import { encodePss } from '../signatures/rsa-encodings.js';
 import type { PooledSession, SessionPool } from './session-pool.js';
 
-const RSA_PKCS: Mechanism = { mechanism: CKM.rsaPkcs };
-const RSA_RAW: Mechanism = { mechanism: CKM.rsaX509 };
-const PSS = Object.fromEntries(
-  Object.entries(PSS_HASH).map(([name, hash]) => [
-    name,
-    pssMechanism(hash.hashAlg, hash.mgf, DIGEST_BYTES[name as DigestAlgorithm]),
-  ]),
-) as Record<DigestAlgorithm, Mechanism>;
+const RSA_PKCS: Mechanism = { mechanism: CKM.RSA_PKCS };
+const RSA_RAW: Mechanism = { mechanism: CKM.RSA_X_509 };
+const PSS: Record<DigestAlgorithm, Mechanism> = {
+  sha256: pssOf('sha256', CKM.SHA256),
+  sha384: pssOf('sha384', CKM.SHA384),
+  sha512: pssOf('sha512', CKM.SHA512),
+  'sha3-256': pssOf('sha3-256', CKM.SHA3_256),
+  'sha3-384': pssOf('sha3-384', CKM.SHA3_384),
+  'sha3-512': pssOf('sha3-512', CKM.SHA3_512),
+};
 
 /** A sign order whose key is named as the token knows it. */
 export interface TokenSignOrder extends Omit<SignOrder, 'key' | 'message'> {
@@ -98,7 +100,7 @@ export class TokenSigner {
    */
   private wrongSignature(order: TokenSignOrder): KeyProcessFault {
     const { directory } = this.parts;
-    const [inToken] = directory.all(CKO.publicKey, order.key);
+    const [inToken] = directory.all(CKO.PUBLIC_KEY, order.key);
     const stored = order.key.publicKey;
     const foreign = inToken !== undefined && !publicKeyInfoOf(directory, inToken, order.key.type).equals(stored);
     return foreign
@@ -109,5 +111,10 @@ export class TokenSigner {
 
 /** PKCS#11 v3.0 tokens that list a SHA-3 PSS mechanism take SHA-3 in the parameters of CKM_RSA_PKCS_PSS as well. */
 export function padsSha3(token: Pkcs11Token): boolean {
-  return token.mechanisms().has(CKM.sha3RsaPss);
+  return token.mechanisms().has(CKM.SHA3_256_RSA_PKCS_PSS);
+}
+
+/** The padding with the digest, MGF1 with the same, and a salt of its length. */
+function pssOf(algorithm: DigestAlgorithm, hashAlg: number): Mechanism {
+  return pssMechanism(hashAlg, CKG_MGF1[algorithm], DIGEST_BYTES[algorithm]);
 }

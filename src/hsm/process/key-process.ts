@@ -1,5 +1,5 @@
 import { Canary } from '../pkcs11/canary.js';
-import { isFatal } from '../pkcs11/pkcs11-codes.js';
+import { isFatal } from '../pkcs11/pkcs11-errors.js';
 import { KeyDirectory, labelsOf } from '../pkcs11/key-directory.js';
 import { faultOf, type KeyProcessFault } from '../pkcs11/key-process-fault.js';
 import type {

@@ -22,7 +22,7 @@ const QUERY_CANCELED = '57014';
 
 type Position = readonly [key: string, id: string];
 
-export type AssetRow = JudgedAsset & { position: string };
+export type ListedAsset = JudgedAsset & { position: string };
 
 /** An order that an index has. */
 export interface AssetOrder {
@@ -43,7 +43,7 @@ export interface AssetList extends Conditions {
 
 /** What was read of a list. */
 export interface ListPart {
-  readonly rows: AssetRow[];
+  readonly rows: ListedAsset[];
   /** Sort key and id where reading ended before the page was full and before the end of the list; there it goes on. */
   readonly stoppedAt?: Position;
 }
@@ -75,10 +75,10 @@ export class AssetPages {
   }
 
   /** The first `count` of a list; undefined when they are not found on a walk, nor by an index. */
-  private async search(list: AssetList, count: number): Promise<AssetRow[] | undefined> {
+  private async search(list: AssetList, count: number): Promise<ListedAsset[] | undefined> {
     const values = [...list.values];
     const start = startOf(list, values);
-    const walk = (far: number): Promise<AssetRow[]> => {
+    const walk = (far: number): Promise<ListedAsset[]> => {
       const from = `(SELECT * FROM judged_asset a ${whereClause(start)} ${orderBy(list)} LIMIT ${far})`;
       return this.reads.db.query(selection(list, { from, where: list.where, count }), values);
     };
@@ -95,7 +95,7 @@ export class AssetPages {
       met.length >= RARE
         ? { from: 'judged_asset', where: conditions, count }
         : { from: `(SELECT * FROM judged_asset a ${whereClause(conditions)} OFFSET 0)`, where: [], count };
-    return this.within<AssetRow[]>(MAX_SEARCH_MS, selection(list, found), values);
+    return this.within<ListedAsset[]>(MAX_SEARCH_MS, selection(list, found), values);
   }
 
   /** How many meet the conditions: up to `max`, and whether all of them were looked at. */
@@ -121,7 +121,7 @@ export class AssetPages {
       range.push(`(${by.join(', ')}) ${isDescending ? '>=' : '<='} (${last.join(', ')})`);
     }
     const from = `(SELECT * FROM judged_asset a ${whereClause(range)} ${orderBy(list)} LIMIT ${2 * MAX_READ})`;
-    const rows: AssetRow[] = await this.reads.db.query(selection(list, { from, where: list.where, count }), values);
+    const rows: ListedAsset[] = await this.reads.db.query(selection(list, { from, where: list.where, count }), values);
     return rows.length === count || end === undefined ? { rows } : { rows, stoppedAt: end };
   }
 

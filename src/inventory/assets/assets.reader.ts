@@ -5,7 +5,7 @@ import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
-import { ASSET_FIELDS, type AssetOrder, AssetPages, type AssetRow, type ListPart } from './asset-pages.reader.js';
+import { ASSET_FIELDS, type AssetOrder, AssetPages, type ListedAsset, type ListPart } from './asset-pages.reader.js';
 import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
@@ -118,7 +118,7 @@ export class AssetsReader {
     position?: readonly string[],
   ): Promise<ListPart> {
     const highest = position === undefined ? LEVELS.length - 1 : Number(position[0]);
-    const rows: AssetRow[] = [];
+    const rows: ListedAsset[] = [];
     for (let level = highest; level >= 0 && rows.length < count; level -= 1) {
       const those = verdicts?.filter((verdict) => verdict.level === level);
       const ofLevel = withVerdicts({ where: [...where, `a.level = ${level}`], values }, those);

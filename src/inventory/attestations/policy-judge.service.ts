@@ -7,7 +7,7 @@ import { PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
 import { type JudgedPolicy, policyAlertEvents } from './policy-alert-events.js';
 import type { PolicyPack } from './policy-pack.js';
-import { isOwn, PolicyPacksService } from './policy-packs.service.js';
+import { isCustomPack, PolicyPacksService } from './policy-packs.service.js';
 
 export interface EvaluateOrder {
   readonly pack: string;
@@ -54,7 +54,7 @@ export class PolicyJudge {
   /** Records alert events about the policy. None for a pack that was changed or removed since it was read: its violations have ended. */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
-    if (isOwn(pack.id)) {
+    if (isCustomPack(pack.id)) {
       const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });
       if (row?.revision !== pack.revision) return;
       if (scope !== undefined)

@@ -121,12 +121,12 @@ async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   return row;
 }
 
-export function isOwn(id: string): boolean {
+export function isCustomPack(id: string): boolean {
   return !PACKS.some((pack) => pack.id === id);
 }
 
 function assertOwn(id: string): void {
-  if (isOwn(id)) return;
+  if (isCustomPack(id)) return;
   const detail = 'This policy pack comes with the product and stays as it is; add one of your own.';
   throw new Problem('conflict', 'policy-pack.product', detail);
 }

@@ -28,14 +28,14 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
   fingerprintOf(component, found);
   if (found.length > 0) addProperties(component, found);
-  return { ref, kind: kindOf(component), component, occurrences, links: linksOf(component) };
+  return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
 }
 
 function removeMember(members: Record<string, unknown>, name: string): void {
   if (members[name] !== undefined) members[name] = undefined;
 }
 
-export function kindOf(component: CdxComponent): AssetKind {
+export function assetKindOf(component: CdxComponent): AssetKind {
   const type = component.cryptoProperties?.assetType;
   if (type === 'algorithm' || type === 'certificate' || type === 'protocol' || type === 'related-crypto-material')
     return type;

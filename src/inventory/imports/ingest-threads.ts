@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import type { IngestMessage, IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
 import { StallWatch } from './stall-watch.js';
@@ -22,7 +22,7 @@ const THREADS_OF_WORKER = 1;
 export class IngestThreads implements OnApplicationShutdown {
   private readonly threads: readonly IngestThread[];
 
-  constructor({ role, ingestStallSeconds }: Config, heartbeat: Heartbeat) {
+  constructor({ role, ingestStallSeconds }: Config, heartbeat: InstanceHeartbeat) {
     const mergeLock = randomUUID();
     const count = role === 'worker' ? THREADS_OF_WORKER : THREADS;
     this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds, heartbeat));
@@ -85,7 +85,7 @@ class IngestThread {
   constructor(
     private readonly mergeLock: string,
     private readonly stallSeconds: number,
-    private readonly heartbeat: Pick<Heartbeat, 'confirmedUntil'>,
+    private readonly heartbeat: Pick<InstanceHeartbeat, 'confirmedUntil'>,
   ) {}
 
   /** Number of documents that wait or run. */

@@ -12,7 +12,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import { uuidAt, writeUuid } from '../../platform/text/uuid.js';
 import { isReference } from '../cyclonedx/component-reader.js';
 import { hashId, hashIdOfText } from '../model/asset-identity.js';
-import { validityOf } from '../model/date-time.js';
+import { validityPeriodOf } from '../model/date-time.js';
 import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
 import type { DraftRef, DraftRefs, RefLink } from '../model/draft-refs.js';
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
@@ -114,7 +114,7 @@ export class RowEncoder {
     rows.uuid(id);
     rows.text(kind);
     rows.text(truncate(name, MAX_NAME));
-    const { notBefore, notAfter } = validityOf(component.cryptoProperties);
+    const { notBefore, notAfter } = validityPeriodOf(component.cryptoProperties);
     rows.timestamptz(notBefore);
     rows.timestamptz(notAfter);
     const json = rows.length + LENGTH_BYTES;
@@ -203,7 +203,7 @@ export class RowEncoder {
 }
 
 /** A judged asset. */
-export interface JudgedAsset {
+export interface WrittenAsset {
   readonly asset: IdentifiedAsset;
   /** Undefined for a component that has no cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
@@ -221,7 +221,7 @@ export class RowWriter {
 
   constructor(private readonly judge: Judge) {}
 
-  write(to: CopyRows, asset: IdentifiedAsset): JudgedAsset {
+  write(to: CopyRows, asset: IdentifiedAsset): WrittenAsset {
     const { bytes, start, json, facts, end } = asset.row;
     const at = to.length - start;
     const ids = referencedIds(asset);
@@ -242,7 +242,7 @@ export class RowWriter {
   }
 
   /** Judges an asset whose row is not written. */
-  judged(asset: IdentifiedAsset): JudgedAsset {
+  judged(asset: IdentifiedAsset): WrittenAsset {
     const judged = this.write(this.unwritten, asset);
     this.unwritten.clear();
     return judged;

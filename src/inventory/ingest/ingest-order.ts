@@ -42,7 +42,7 @@ export type OnProgress = (progress: IngestProgress) => void;
 export interface IngestMessage {
   readonly job: number;
   readonly order: IngestOrder;
-  /** Heartbeat.confirmedUntil */
+  /** InstanceHeartbeat.confirmedUntil */
   readonly confirmedUntil: Date | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CdxComponent } from '../model/document.js';
-import type { Purpose } from '../model/risk-subject.js';
+import type { AlgorithmPurpose } from '../model/risk-subject.js';
 import type { RiskVerdict } from '../model/risk-verdict.js';
 import { knownFamilies } from '../vocabularies/families.js';
 import curvesFile from '../vocabularies/curves.json' with { type: 'json' };
@@ -187,7 +187,7 @@ describe('the vocabularies', () => {
       [{}, { bits: 256 }].some((sizes) => {
         const [use] = algorithmUsesOf('RSA');
         if (use === undefined) throw new Error('RSA is not read');
-        const purpose: Purpose = natureOf(family) === undefined ? 'unknown' : 'signature';
+        const purpose: AlgorithmPurpose = natureOf(family) === undefined ? 'unknown' : 'signature';
         const ingredients = [{ ...use, family, purpose, ...sizes }];
         return engine.judge({ kind: 'algorithm', ingredients }).findings.length === 0;
       }),

@@ -1,5 +1,5 @@
 import type { VerdictFacts } from '../model/risk-verdict.js';
-import type { IdentifiedAsset, JudgedAsset } from './asset-rows.js';
+import type { IdentifiedAsset, WrittenAsset } from './asset-rows.js';
 import type { VerdictRow } from './judge.js';
 
 /** How many new assets have a value. */
@@ -33,7 +33,7 @@ export class NewAssets {
   private facts: FactsById = new Map();
 
   /** @param maySucceed whether it may take the place of another asset. */
-  add({ asset, verdict }: JudgedAsset, maySucceed: boolean): void {
+  add({ asset, verdict }: WrittenAsset, maySucceed: boolean): void {
     this.total += 1;
     const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
     let alike = this.alike.get(key);

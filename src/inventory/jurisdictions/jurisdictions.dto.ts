@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
-import type { Purpose } from '../model/risk-subject.js';
+import type { AlgorithmPurpose } from '../model/risk-subject.js';
 
 const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 
@@ -34,7 +34,7 @@ export class JurisdictionStandView {
   /** @example ML-KEM */
   family: string;
   @ApiProperty({ enum: PURPOSES })
-  purpose: Purpose;
+  purpose: AlgorithmPurpose;
   /** How many assets use it. @example 12 */
   assets: number;
   /** One of each jurisdiction, in the order of `jurisdictions`. */
@@ -83,7 +83,7 @@ export class ConflictView {
   /** @example X25519MLKEM768 */
   family: string;
   @ApiProperty({ enum: PURPOSES })
-  purpose: Purpose;
+  purpose: AlgorithmPurpose;
   /** @example 12 */
   assets: number;
   favour: OpinionView[];

@@ -32,7 +32,7 @@ function isDay(year: number, month: number, day: number): boolean {
 }
 
 /** From when and until when a certificate or key is valid, as it says itself. */
-export function validityOf(crypto: CryptoProperties | undefined) {
+export function validityPeriodOf(crypto: CryptoProperties | undefined) {
   const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = crypto ?? {};
   const dates = material === undefined ? certificate : { ...certificate, ...material };
   return {

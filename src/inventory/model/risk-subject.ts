@@ -1,6 +1,6 @@
 import type { AssetKind } from './asset-kind.js';
 
-export type Purpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
+export type AlgorithmPurpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
 
 /** One algorithm as far as the rules care. A name like SHA256withRSA has two of them. Sizes are bits. */
 export interface AlgorithmUse {
@@ -10,7 +10,7 @@ export interface AlgorithmUse {
   readonly curveBits: number | null;
   /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
   readonly param: string | null;
-  readonly purpose: Purpose;
+  readonly purpose: AlgorithmPurpose;
   /** The scheme that a hash or cipher is part of. */
   readonly usage: 'signature' | 'mac' | 'kdf' | null;
   readonly mode: string | null;

@@ -3,7 +3,7 @@ import { findCurve } from '../vocabularies/object-identifiers.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
 import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
-import { type DeclaredAlgorithm, type MentionContext, purposeOf, usageOf } from './use-purposes.js';
+import { type DeclaredAlgorithm, type MentionContext, publicKeyPurposeOf, usageOf } from './use-purposes.js';
 
 /** The algorithms that a name and what is declared beside it stand for. */
 export interface ReadAlgorithm {
@@ -62,7 +62,7 @@ function useOf(mention: Mention, context: MentionContext): AlgorithmUse {
     bits: mention.bits ?? declaredBits(mention, context),
     curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
     param: hasParameterSet(mention) ? (mention.param ?? declaredParam(declared)) : null,
-    purpose: nature === undefined ? 'unknown' : purposeOf(mention, context),
+    purpose: nature === undefined ? 'unknown' : publicKeyPurposeOf(mention, context),
     usage: usageOf(mention, context),
     mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,
     padding: family === 'RSA' ? (padding ?? declaredWord(declared.padding)) : null,

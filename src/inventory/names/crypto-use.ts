@@ -1,11 +1,11 @@
-import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
+import type { AlgorithmUse, AlgorithmPurpose } from '../model/risk-subject.js';
 import { findFamily } from '../vocabularies/families.js';
 
 const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The use of an algorithm: its purpose if it has a public key, else its role. */
-export type CryptoUse = Purpose | Role;
+export type CryptoUse = AlgorithmPurpose | Role;
 
 export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
   if (purpose !== 'unknown') return purpose;

@@ -1,4 +1,4 @@
-import type { AlgorithmUse, Purpose } from '../model/risk-subject.js';
+import type { AlgorithmUse, AlgorithmPurpose } from '../model/risk-subject.js';
 import type { Mention } from './name-mentions.js';
 
 /** Facts that are declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
@@ -24,7 +24,7 @@ export interface MentionContext {
 }
 
 /** What a public key is for; `unknown` where neither the name nor what is declared tells. */
-export function purposeOf(mention: Mention, context: MentionContext): Purpose {
+export function publicKeyPurposeOf(mention: Mention, context: MentionContext): AlgorithmPurpose {
   if (mention.role === 'sign') return mention.purpose === 'key-establishment' ? 'key-establishment' : 'signature';
   if (mention.role === 'exchange') return 'key-establishment';
   if (context.isSuite) return mention.purpose ?? 'unknown';
@@ -32,9 +32,9 @@ export function purposeOf(mention: Mention, context: MentionContext): Purpose {
 }
 
 /** Of a key that signs, encrypts and agrees. A hash beside it is that of a signature, but for OAEP and in what encrypts as well (a proposal of IKE). */
-function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): Purpose {
+function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): AlgorithmPurpose {
   if (padding === 'oaep') return 'encryption';
-  const says = (one: Purpose) => purpose === one || declared.primitive === 'signature';
+  const says = (one: AlgorithmPurpose) => purpose === one || declared.primitive === 'signature';
   if (padding === 'pss' || says('signature')) return 'signature';
   const has = (wanted: string) => all.some(({ role }) => role === wanted);
   const signsHash = has('hash') && !has('cipher') && declared.primitive !== 'pke';
@@ -43,7 +43,7 @@ function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionC
   return purpose ?? declaredPurpose(declared) ?? 'unknown';
 }
 
-function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Purpose | undefined {
+function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): AlgorithmPurpose | undefined {
   const does = (...names: string[]) => names.some((one) => cryptoFunctions?.includes(one) === true);
   if (does('encrypt', 'decrypt')) return 'encryption';
   if (does('encapsulate', 'decapsulate') || primitive === 'kem' || primitive === 'key-agree')

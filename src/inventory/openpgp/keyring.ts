@@ -2,7 +2,7 @@ import { truncateBytes } from '../../platform/text/truncate.js';
 import { createHash } from 'node:crypto';
 import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
-import { fingerprintOf as laterFingerprint } from '../../formats/openpgp/key-packet.js';
+import { openPgpFingerprintOf as laterFingerprint } from '../../formats/openpgp/key-packet.js';
 import { PGP_TAG as TAG, pgpPackets, type PgpPacket } from '../../formats/openpgp/packets.js';
 import { type PgpSignature, pgpSignature } from '../../formats/openpgp/signatures.js';
 

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { causeOf } from '../../platform/database/database-error.js';
-import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { MIGRATION_NAMES, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
@@ -47,7 +47,7 @@ export class Rereader implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly db: DataSource,
     private readonly book: RuleBook,
     private readonly jobs: JobLeases,
-    private readonly heartbeat: Heartbeat,
+    private readonly heartbeat: InstanceHeartbeat,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -134,6 +134,6 @@ export class Rereader implements OnApplicationBootstrap, BeforeApplicationShutdo
 }
 
 /** Whether a process lives that knows fewer migrations than this one. */
-function isOlder({ schema, agoMs }: ReturnType<Heartbeat['seen']>[number]): boolean {
+function isOlder({ schema, agoMs }: ReturnType<InstanceHeartbeat['seen']>[number]): boolean {
   return agoMs < MISSED_AFTER_MS && schema !== NEWEST_MIGRATION && MIGRATION_NAMES.includes(schema);
 }

@@ -10,7 +10,7 @@ import { X509Certificate } from 'node:crypto';
 import { affordable } from '../../formats/asn1/key-cost.js';
 
 /** Extended key usages that matter here, by their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
-export const PURPOSES = {
+export const EXTENDED_KEY_USAGES = {
   'server-auth': '1.3.6.1.5.5.7.3.1',
   'client-auth': '1.3.6.1.5.5.7.3.2',
   'code-signing': '1.3.6.1.5.5.7.3.3',
@@ -58,7 +58,7 @@ function keyUsageOf(flags: KeyUsageFlags | undefined): CertificateFacts['keyUsag
 }
 
 function purposeName(id: string): string {
-  const known = Object.entries(PURPOSES).find(([, value]) => value === id);
+  const known = Object.entries(EXTENDED_KEY_USAGES).find(([, value]) => value === id);
   return known?.[0] ?? id;
 }
 

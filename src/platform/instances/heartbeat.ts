@@ -25,8 +25,8 @@ const MAX_ROUND_TRIP_MS = 500;
  * answers and takes no writes (a standby, a full disk, a wrong schema) is of no use here.
  */
 @Injectable()
-export class Heartbeat implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(Heartbeat.name);
+export class InstanceHeartbeat implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(InstanceHeartbeat.name);
   private readonly beats = new SingleFlight(() => undefined);
   private readonly row: Omit<InstanceRow, 'seenAt'>;
   private timer: NodeJS.Timeout | undefined;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
-import { Heartbeat } from './heartbeat.js';
+import { InstanceHeartbeat } from './heartbeat.js';
 
 /** A process that was not seen for so long has stopped without a word, or cannot write. */
 export const MISSED_AFTER_MS = 15_000;
@@ -10,13 +10,13 @@ const NAMED_FOR_MS = 15 * 60_000;
 const MAX_CLOCK_OFFSET_MS = 2000;
 const MAX_NAMED = 5;
 
-type Seen = ReturnType<Heartbeat['seen']>[number];
+type Seen = ReturnType<InstanceHeartbeat['seen']>[number];
 
 /** Indicators about all processes of the service, by what they wrote of themselves: who works in the background, and whose clock is wrong. */
 @Injectable()
 export class InstanceIndicators {
   constructor(
-    private readonly heartbeat: Heartbeat,
+    private readonly heartbeat: InstanceHeartbeat,
     indicators: HealthIndicators,
   ) {
     indicators.add('workers', async () => workersAmong(this.heartbeat.seen()));

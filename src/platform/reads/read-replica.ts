@@ -6,7 +6,7 @@ import { dataSourceOptions, type PostgresOptions } from '../database/data-source
 import { readDatabaseClient } from '../database/database-client.js';
 import { operatorsWords } from '../database/database-error.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
-import { Heartbeat } from '../instances/heartbeat.js';
+import { InstanceHeartbeat } from '../instances/heartbeat.js';
 import { RepeatedLook } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 
@@ -42,7 +42,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   constructor(
     db: DataSource,
     private readonly config: Config,
-    private readonly heartbeat: Heartbeat,
+    private readonly heartbeat: InstanceHeartbeat,
     private readonly metrics: Metrics,
     indicators: HealthIndicators,
   ) {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Problem } from '../errors/problem.js';
 import { lineOf, readLines, writeLines, keyFileLine } from './authorized-keys-file.js';
 import { isLine } from '../../formats/ssh/key-line.js';
-import { fingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 
 const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
 const KEY = `ssh-ed25519 ${BODY}`;
@@ -127,7 +127,7 @@ describe('what sshd takes for a key', () => {
     `#${KEY}`,
   ])('%j: a key for ssh-keygen is one here, and no other line is', (line) => {
     const [read] = readLines(Buffer.from(`${line}\n`, 'latin1'));
-    expect(read?.key && fingerprintOf(read.key.blob)).toBe(fingerprintByOpenSsh(line));
+    expect(read?.key && sshFingerprintOf(read.key.blob)).toBe(fingerprintByOpenSsh(line));
     expect(line).toContain(read?.key?.rest ?? '');
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { type Caller, isOwn } from '../../access/caller.js';
+import { type Caller, isOwnedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -76,7 +76,7 @@ export class SigningBatchesReader {
     const ofThisRun = batch?.requestedBy === caller.id ? (caller.identity ?? null) : null;
     const { identity } = rows[0] ?? { identity: ofThisRun };
     const isTheirs =
-      batch !== null && (isOwn(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
+      batch !== null && (isOwnedBy(caller, { ownerId: batch.ownerId, identity }) || mayDo(caller.scopes, 'audit:read'));
     if (!isTheirs) throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
     const refused = (batch.refused ?? []).map(({ index, code, detail }) => ({
       index,

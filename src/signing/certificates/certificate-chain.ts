@@ -7,7 +7,7 @@ import {
 } from '../../platform/certificates/certificate-facts.js';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 
-export const MAX_CERTIFICATES = 8;
+export const MAX_CHAIN_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
@@ -15,8 +15,8 @@ export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
     throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
-  if (blocks.length > MAX_CERTIFICATES)
-    throw refusedCertificate('certificate.unreadable', `it holds more than ${MAX_CERTIFICATES}`);
+  if (blocks.length > MAX_CHAIN_CERTIFICATES)
+    throw refusedCertificate('certificate.unreadable', `it holds more than ${MAX_CHAIN_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
       return wholeCertificate(block);

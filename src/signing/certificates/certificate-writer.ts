@@ -12,7 +12,7 @@ import {
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
-import { PURPOSES } from '../../platform/certificates/certificate-facts.js';
+import { EXTENDED_KEY_USAGES } from '../../platform/certificates/certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */
 export const NAME_PARTS = {
@@ -101,12 +101,12 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   }
   const usage = USAGES[purpose];
   const extended =
-    usage === undefined ? [] : [new ExtendedKeyUsageExtension([PURPOSES[usage]], usage === 'time-stamping')];
+    usage === undefined ? [] : [new ExtendedKeyUsageExtension([EXTENDED_KEY_USAGES[usage]], usage === 'time-stamping')];
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
 /** The extended key usage that the certificate of a key is to have. OpenPGP and SSH know none. */
-const USAGES: Partial<Record<KeyPurpose, keyof typeof PURPOSES>> = {
+const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',
   documents: 'document-signing',

@@ -8,7 +8,7 @@ import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js'
 import { certificationRequestInfo, type DistinguishedName, signed } from '../certificates/certificate-writer.js';
 import { writePem } from '../../formats/encoding/base64.js';
 
-export interface CertificationOrder {
+export interface CertificationRequestOrder {
   readonly subject: DistinguishedName;
   /** The newest when absent. */
   readonly version?: number;
@@ -27,7 +27,7 @@ export class CertificationRequestsService {
    * A certification request (RFC 2986) for one version of a key, PEM. It is signed as a signing request of its own, so that this use of
    * the key is recorded like any other. A call that is repeated with its Idempotency-Key answers what the first one did.
    */
-  async create(caller: Caller, keyId: string, { subject, version, use }: CertificationOrder): Promise<string> {
+  async create(caller: Caller, keyId: string, { subject, version, use }: CertificationRequestOrder): Promise<string> {
     const key = await this.keys.version(keyId, version);
     const scheme = schemeFor(key.type, undefined);
     const { signature, keyVersion } = await this.signing.signOwn(caller, {

@@ -1,8 +1,8 @@
-import { fingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
+import { openPgpFingerprintOf, keyBody, pgpAlgorithmOf, pgpSeconds } from '../../formats/openpgp/key-packet.js';
 import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
 import {
   type HashedPart,
-  issuerOf,
+  issuerFingerprintOf,
   PGP_SIGNATURE,
   readHashedPart,
   signaturePacket,
@@ -58,7 +58,7 @@ function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): H
   const part = read(content);
   if (part.hash !== algorithm) throw refused('openpgp.hash', `names another hash than ${algorithm}`);
   if (part.algorithm !== pgpAlgorithmOf(publicKey)) throw refused('openpgp.other-key', 'names another kind of key');
-  if (issuerOf(part)?.equals(fingerprintOf(keyBody({ publicKey, madeAt }))) !== true)
+  if (issuerFingerprintOf(part)?.equals(openPgpFingerprintOf(keyBody({ publicKey, madeAt }))) !== true)
     throw refused('openpgp.other-key', 'does not name the fingerprint of the version of the key that signs');
   return part;
 }

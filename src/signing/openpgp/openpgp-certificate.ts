@@ -1,6 +1,6 @@
 import { armored } from '../../formats/openpgp/armor.js';
 import { certificate, type CertifiedUser } from '../../formats/openpgp/certificate.js';
-import { fingerprintOf, keyBody } from '../../formats/openpgp/key-packet.js';
+import { openPgpFingerprintOf, keyBody } from '../../formats/openpgp/key-packet.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
 
@@ -32,7 +32,7 @@ export function openPgpCertificate(key: OpenPgpKey, statements: readonly Request
   const packets = revocations.filter(isSigned).map(({ signature }) => signature);
   return {
     key,
-    fingerprint: fingerprintOf(keyBody(key)).toString('hex').toUpperCase(),
+    fingerprint: openPgpFingerprintOf(keyBody(key)).toString('hex').toUpperCase(),
     expiresAt: signed.at(-1)?.expiresAt ?? null,
     users,
     revocation: revocations.findLast(isSigned) ?? revocations.at(-1),

@@ -16,7 +16,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { IsDateTime } from '../../platform/http/field-rules.js';
 import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 import type { OpenPgpCertificate } from './openpgp-certificate.js';
-import type { CertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
+import type { UserIdCertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
 
 const MAX_USER_IDS = 8;
@@ -38,7 +38,7 @@ export class CertifyUserIdsBody {
   @IsDateTime()
   expiresAt?: Date;
 
-  toOrder(): CertificationOrder {
+  toOrder(): UserIdCertificationOrder {
     const { userIds, expiresAt } = this;
     // OpenPGP counts in seconds.
     const whole = expiresAt === undefined ? null : new Date(Math.floor(expiresAt.getTime() / 1000) * 1000);

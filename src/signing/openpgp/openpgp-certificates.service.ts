@@ -21,7 +21,7 @@ import { type OpenPgpCertificate, openPgpCertificate } from './openpgp-certifica
 import type { OpenPgpStatement } from './openpgp-statement.entity.js';
 import { OpenPgpStatementsRepository, type RequestedStatement } from './openpgp-statements.repository.js';
 
-export interface CertificationOrder {
+export interface UserIdCertificationOrder {
   readonly userIds: readonly string[];
   /** The end of the key; null: it does not expire. */
   readonly expiresAt: Date | null;
@@ -48,7 +48,11 @@ export class OpenPgpCertificatesService {
    * Has the version of a key that signs now certify user IDs, with an end of the key. What it said already, or is being asked for, is not
    * asked for again: the call may be repeated. User IDs that are not named stay as they are.
    */
-  async certify(caller: Caller, id: string, { userIds, expiresAt }: CertificationOrder): Promise<OpenPgpCertificate> {
+  async certify(
+    caller: Caller,
+    id: string,
+    { userIds, expiresAt }: UserIdCertificationOrder,
+  ): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(id);
     assertEnd(key, expiresAt, this.clock.now());
     const known = await this.statements.of([key]);

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { type Caller, isOwn } from '../../access/caller.js';
+import { type Caller, isOwnedBy } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import {
@@ -47,7 +47,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     const known = new Map(found.map((request) => [request.id, request]));
     return ids.map((id) => {
       const request = known.get(id.toLowerCase());
-      if (request !== undefined && (isOwn(caller, request) || mayDo(caller.scopes, 'audit:read')))
+      if (request !== undefined && (isOwnedBy(caller, request) || mayDo(caller.scopes, 'audit:read')))
         return [{ key: request.keyName, facts: policyFactsOf(request) }];
       throw new Problem('missing', 'signing-request.missing', `There is no signing request ${id} among yours.`);
     });

@@ -60,8 +60,8 @@ export class Signer {
   private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
     const digest = createHash(algorithm).update(signature).digest();
-    const asker = { actor: SIGNING_ACTOR, ownerId: SIGNING_ACTOR.id, correlation: id };
-    return this.timestamps.stamp(digest, algorithm, asker, id);
+    const requester = { actor: SIGNING_ACTOR, ownerId: SIGNING_ACTOR.id, correlation: id };
+    return this.timestamps.stamp(digest, algorithm, requester, id);
   }
 
   private async orderOf(format: WrappedFormat, request: Claimed, key: SigningVaultKey): Promise<FormatOrder> {

@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource, Not } from 'typeorm';
-import { type Caller, isOwn } from '../../access/caller.js';
+import { type Caller, isOwnedBy } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
@@ -151,7 +151,7 @@ export class SigningRequestsReader {
 
   private async read(caller: Caller, id: string): Promise<SigningRequest> {
     const request = await this.db.manager.findOneBy(SigningRequest, { id });
-    if (request !== null && (isOwn(caller, request) || seesAll(caller))) return request;
+    if (request !== null && (isOwnedBy(caller, request) || seesAll(caller))) return request;
     throw new Problem('missing', 'signing-request.missing', 'There is no signing request with this id among yours.');
   }
 }

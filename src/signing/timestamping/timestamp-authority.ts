@@ -8,7 +8,7 @@ import { oid } from '../../formats/asn1/der-writer.js';
 import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import { type Asker, type TimestampIntent, TimestampRepository } from './timestamp.repository.js';
+import { type TimestampRequester, type TimestampIntent, TimestampRepository } from './timestamp.repository.js';
 import { type TimestampQuery, TimestampRefusal } from './timestamp-query.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
 
@@ -29,7 +29,7 @@ export class TimestampAuthority {
    * @param requestId the signing request whose signature is stamped, if it is one
    * @throws TimestampRefusal unacceptedPolicy, timeNotAvailable; Problem of the HSM, or that no authority is set up
    */
-  async stamp(query: TimestampQuery, asker: Asker, requestId: string | null = null): Promise<Buffer> {
+  async stamp(query: TimestampQuery, requester: TimestampRequester, requestId: string | null = null): Promise<Buffer> {
     const { tsaPolicy: policy, tsaAccuracySeconds: accuracySeconds } = this.config;
     if (query.policy?.equals(oid(policy)) === false)
       throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued under the policy ${policy} alone.`);
@@ -42,7 +42,7 @@ export class TimestampAuthority {
     const attributes = timestampAttributes(info, stamper);
     const signedDigest = createHash(stamper.algorithm).update(attributes).digest();
     const { digest, algorithm } = query;
-    const place = { id, keyId: key.keyId, keyVersion: key.version, requestId, asker };
+    const place = { id, keyId: key.keyId, keyVersion: key.version, requestId, requester };
     const intent = { ...place, digest, algorithm, genTime, signedDigest };
     const signature = await this.signed(intent, { key, stamper, at });
     return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });

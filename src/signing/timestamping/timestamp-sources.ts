@@ -6,7 +6,7 @@ import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
 import { timestampingMs } from '../model/signing-jobs.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import type { Asker } from './timestamp.repository.js';
+import type { TimestampRequester } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';
 
 /** Failures in a row after which an authority is not asked for REST_MS. */
@@ -41,7 +41,12 @@ export class TimestampSources {
    *
    * @param requestId the signing request whose signature is stamped
    */
-  async stamp(digest: Buffer, algorithm: FormatDigest, asker: Asker, requestId: string): Promise<Buffer> {
+  async stamp(
+    digest: Buffer,
+    algorithm: FormatDigest,
+    requester: TimestampRequester,
+    requestId: string,
+  ): Promise<Buffer> {
     const until = performance.now() + timestampingMs(this.config);
     for (const name of this.config.tsaAuthorities) {
       const standing = this.standing.get(name) ?? { failures: 0, restsUntil: 0 };
@@ -49,7 +54,7 @@ export class TimestampSources {
       const now = performance.now();
       if (now < standing.restsUntil || now >= until) continue;
       try {
-        const token = await this.from(name, { digest, algorithm, asker, requestId, withinMs: until - now });
+        const token = await this.from(name, { digest, algorithm, requester, requestId, withinMs: until - now });
         standing.failures = 0;
         return token;
       } catch (error) {
@@ -61,13 +66,19 @@ export class TimestampSources {
 
   private from(
     name: string,
-    order: { digest: Buffer; algorithm: FormatDigest; asker: Asker; requestId: string; withinMs: number },
+    order: {
+      digest: Buffer;
+      algorithm: FormatDigest;
+      requester: TimestampRequester;
+      requestId: string;
+      withinMs: number;
+    },
   ): Promise<Buffer> {
-    const { digest, algorithm, asker, requestId, withinMs } = order;
+    const { digest, algorithm, requester, requestId, withinMs } = order;
     const patience = Math.min(withinMs, this.config.tsaTimeoutMs);
     if (name !== 'own') return this.client.ask(name, digest, algorithm, patience);
     const query = { algorithm, digest, imprint: messageImprint(algorithm, digest), certificates: true };
-    return this.authority.stamp(query, asker, requestId);
+    return this.authority.stamp(query, requester, requestId);
   }
 
   private note(name: string, standing: Standing, error: unknown, requestId: string): void {

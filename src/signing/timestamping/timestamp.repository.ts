@@ -9,7 +9,7 @@ import type { Timestamp } from './timestamp.entity.js';
 import type { TimestampRefusal } from './timestamp-query.js';
 
 /** Who asked for a timestamp, and in which call. */
-export interface Asker {
+export interface TimestampRequester {
   readonly actor: Actor;
   readonly ownerId: string;
   readonly correlation: string;
@@ -19,7 +19,7 @@ export interface Asker {
 export type TimestampIntent = Pick<
   Timestamp,
   'id' | 'digest' | 'algorithm' | 'genTime' | 'keyId' | 'keyVersion' | 'signedDigest' | 'requestId'
-> & { readonly asker: Asker };
+> & { readonly requester: TimestampRequester };
 
 interface Outcome {
   readonly intent: TimestampIntent;
@@ -61,7 +61,10 @@ export class TimestampRepository implements OnApplicationShutdown {
   }
 
   /** Writes down that a query got no token. */
-  async refuse({ actor, correlation, source }: Asker, { failure, message }: TimestampRefusal): Promise<void> {
+  async refuse(
+    { actor, correlation, source }: TimestampRequester,
+    { failure, message }: TimestampRefusal,
+  ): Promise<void> {
     const target = { kind: 'operation', id: 'POST /tsa' };
     const detail = { failure, message };
     await this.refusals.add({
@@ -146,7 +149,7 @@ export class TimestampRepository implements OnApplicationShutdown {
   }
 }
 
-function rowOf({ asker, ...intent }: TimestampIntent) {
+function rowOf({ requester, ...intent }: TimestampIntent) {
   return {
     id: intent.id,
     digest: intent.digest,
@@ -156,21 +159,21 @@ function rowOf({ asker, ...intent }: TimestampIntent) {
     key_version: intent.keyVersion,
     signed_digest: intent.signedDigest,
     request_id: intent.requestId,
-    owner_id: asker.ownerId,
-    requested_by: asker.actor.id,
+    owner_id: requester.ownerId,
+    requested_by: requester.actor.id,
   };
 }
 
 function entryOf({ intent, signature, failureCode }: Outcome, moved: boolean): NewEntry {
-  const { asker, id, genTime, keyId, keyVersion, digest, algorithm, requestId } = intent;
+  const { requester, id, genTime, keyId, keyVersion, digest, algorithm, requestId } = intent;
   const action = !moved ? 'timestamp.discarded' : signature === null ? 'timestamp.failed' : 'timestamp.issued';
   return {
     action,
     outcome: action === 'timestamp.issued' ? 'done' : 'failed',
-    actor: asker.actor,
+    actor: requester.actor,
     target: { kind: 'timestamp', id },
-    correlation: asker.correlation,
-    source: asker.source,
+    correlation: requester.correlation,
+    source: requester.source,
     detail: {
       genTime,
       keyId,

@@ -4,7 +4,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { writePem } from '../../formats/encoding/base64.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import { type Asker, TimestampRepository } from './timestamp.repository.js';
+import { type TimestampRequester, TimestampRepository } from './timestamp.repository.js';
 import { readQuery, TimestampRefusal } from './timestamp-query.js';
 import { granted, rejected } from './timestamp-writer.js';
 
@@ -22,12 +22,12 @@ export class TsaResponder {
   /** TimeStampResp for a TimeStampReq, both DER. */
   async answer(caller: Caller, bytes: Buffer): Promise<Buffer> {
     const { requestId: correlation, address: source } = caller.origin;
-    const asker: Asker = { actor: caller, ownerId: caller.ownerId, correlation, source };
+    const requester: TimestampRequester = { actor: caller, ownerId: caller.ownerId, correlation, source };
     try {
-      return granted(await this.authority.stamp(readQuery(bytes), asker));
+      return granted(await this.authority.stamp(readQuery(bytes), requester));
     } catch (error) {
       const refusal = this.refusalOf(error);
-      await this.repository.refuse(asker, refusal);
+      await this.repository.refuse(requester, refusal);
       return rejected(refusal);
     }
   }

@@ -11,7 +11,7 @@ import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 export class BadSignature extends Error {}
 
 /** A file and its signature as a caller sent them for verification. */
-export interface SignedFile {
+export interface FileToVerify {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
   /** Counts for the format raw; the others say it themselves. */
@@ -39,7 +39,7 @@ export interface SignatureClaim {
 }
 
 /** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
-export type SignatureReader = (file: SignedFile) => SignatureClaim;
+export type SignatureReader = (file: FileToVerify) => SignatureClaim;
 
 export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, signature }) => ({
   scheme,

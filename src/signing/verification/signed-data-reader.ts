@@ -7,7 +7,7 @@ import {
   type FormatDigest,
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
-import { MAX_CERTIFICATES } from '../certificates/certificate-chain.js';
+import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
 import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { oid, sequence } from '../../formats/asn1/der-writer.js';
 import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
@@ -95,8 +95,8 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
     return sequence(issuer, serialNumber).equals(issuerAndSerial.raw);
   };
   // Whoever sends a file chooses how many paths are tried.
-  if (certificates.length > MAX_CERTIFICATES)
-    throw new BadSignature(`it has more than ${MAX_CERTIFICATES} certificates`);
+  if (certificates.length > MAX_CHAIN_CERTIFICATES)
+    throw new BadSignature(`it has more than ${MAX_CHAIN_CERTIFICATES} certificates`);
   const own = certificates.find(names);
   if (own === undefined) throw new BadSignature('the certificate of its signer is missing');
   return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));

@@ -10,7 +10,7 @@ import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { digestAlgorithm, digestBytes, schemeFor } from '../requests/sign-request-validator.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { TimestampClient } from '../timestamping/timestamp-client.js';
-import type { SignedFile } from './signature-readers.js';
+import type { FileToVerify } from './signature-readers.js';
 
 export interface VerificationOrder {
   /** Takes digest, algorithm, scheme, format and key from this request, and its signature unless another is sent. */
@@ -35,7 +35,7 @@ export interface VersionToVerify {
 }
 
 /** A key that may have made the signature, and how. */
-export interface Signer {
+export interface CandidateSigner {
   readonly key: KnownKey;
   readonly scheme: SignatureScheme;
   /** Newest first. */
@@ -43,9 +43,9 @@ export interface Signer {
 }
 
 export interface Subject {
-  readonly file: Omit<SignedFile, 'scheme'>;
+  readonly file: Omit<FileToVerify, 'scheme'>;
   readonly format: SignatureFormat;
-  readonly signers: readonly [Signer, ...Signer[]];
+  readonly signers: readonly [CandidateSigner, ...CandidateSigner[]];
   readonly timestampToken?: Buffer;
 }
 
@@ -89,14 +89,14 @@ export class VerificationSubjects {
     return { file, format, signers: [first ?? (await this.named(order)), ...others], timestampToken };
   }
 
-  private async named({ key: nameOrId, format, scheme: asked, version }: VerificationOrder): Promise<Signer> {
+  private async named({ key: nameOrId, format, scheme: asked, version }: VerificationOrder): Promise<CandidateSigner> {
     const key = await this.keys.known(nameOrId);
     const scheme = format === 'raw' ? schemeFor(key.type, asked) : schemeOfFormat(format, key.type, asked);
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
   }
 
   /** The keys that signed this digest, as far as the service knows: a caller who verifies need not know which it was. */
-  private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<Signer[]> {
+  private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
       `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
          SELECT key_id, scheme FROM signing_request

@@ -12,7 +12,7 @@ import {
   BadSignature,
   type SignatureClaim,
   type SignatureReader,
-  type SignedFile,
+  type FileToVerify,
   readDsse,
   readAttestation,
   readJws,
@@ -22,7 +22,7 @@ import {
 } from './signature-readers.js';
 import { readAuthenticode, readCms } from './signed-data-reader.js';
 import {
-  type Signer,
+  type CandidateSigner,
   type Subject,
   type VerificationOrder,
   VerificationSubjects,
@@ -50,7 +50,7 @@ export interface Verification {
 
 /** The key and the version that made a signature. */
 interface MadeBy {
-  readonly key: Signer['key'];
+  readonly key: CandidateSigner['key'];
   readonly version: VersionToVerify;
   readonly claim: SignatureClaim;
 }
@@ -156,7 +156,7 @@ function pathOf(leaf: X509Certificate, others: X509Certificate[], at: Date): { o
   }
 }
 
-function takeApart(format: SignatureFormat, file: SignedFile): SignatureClaim | BadSignature {
+function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim | BadSignature {
   try {
     return READERS[format](file);
   } catch (error) {

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { WireReader } from '../../formats/ssh/wire.js';
-import { signingOf, sshSignature } from './authority-key.js';
+import { sshSignature } from '../../formats/ssh/ssh-signature.js';
+import { signingOf } from './authority-key.js';
 
 const spkiOf = (key: KeyObject) => key.export({ format: 'der', type: 'spki' });
 const ec = (namedCurve: string) => spkiOf(generateKeyPairSync('ec', { namedCurve }).publicKey);
@@ -25,12 +26,12 @@ it('the key of an authority says how it signs', () => {
 
 it('signatures are written as SSH has them: two numbers for ECDSA, the value for RSA', () => {
   const half = Buffer.alloc(48, 0xff);
-  const reader = new WireReader(sshSignature(signingOf(ec('secp384r1')), Buffer.concat([half, half])));
+  const reader = new WireReader(sshSignature(signingOf(ec('secp384r1')).name, Buffer.concat([half, half])));
   expect(reader.text()).toBe('ecdsa-sha2-nistp384');
   const inner = new WireReader(reader.string());
   // A number with its highest bit set has a zero in front (RFC 4251 section 5).
   expect([inner.string().length, inner.string().length, inner.done]).toEqual([49, 49, true]);
   const value = Buffer.alloc(384, 1);
-  const plain = new WireReader(sshSignature(signingOf(rsa(3072)), value));
+  const plain = new WireReader(sshSignature(signingOf(rsa(3072)).name, value));
   expect([plain.text(), plain.string().equals(value)]).toEqual(['rsa-sha2-512', true]);
 });

@@ -1,5 +1,4 @@
 import { createPublicKey } from 'node:crypto';
-import { wireMpint, wireString } from '../../formats/ssh/wire.js';
 import type { DigestAlgorithm, KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 
 /** Types of key that an authority can have. */
@@ -32,14 +31,4 @@ export function signingOf(spki: Buffer): AuthoritySigning {
   const type = CURVES[namedCurve] ?? AUTHORITY_KEY_TYPES.find((one) => one === `rsa-${modulusLength}`);
   if (type === undefined) throw new Error('no authority has a key of this type');
   return { type, ...HOW[type] };
-}
-
-/** A signature as certificates hold it. `signature`: r‖s of ECDSA, or the value of RSA. */
-export function sshSignature({ name, scheme }: AuthoritySigning, signature: Buffer): Buffer {
-  const half = signature.length / 2;
-  const value =
-    scheme === 'ecdsa-raw'
-      ? Buffer.concat([wireMpint(signature.subarray(0, half)), wireMpint(signature.subarray(half))])
-      : signature;
-  return Buffer.concat([wireString(name), wireString(value)]);
 }

@@ -65,7 +65,7 @@ export class SshAuthoritiesService {
       if (moved !== 1) {
         // A caller that missed the answer repeats the call.
         if (await tx.existsBy(SshAuthority, { id, state })) return confirmRead(tx);
-        throw await refusalOf(tx, id);
+        throw await authorityRefusalOf(tx, id);
       }
       await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
     });
@@ -81,7 +81,7 @@ export function entry(action: string, id: string, detail: Record<string, unknown
   return { action, target: { kind: 'ssh-ca', id }, detail };
 }
 
-export async function refusalOf(tx: EntityManager, id: string): Promise<Problem> {
+export async function authorityRefusalOf(tx: EntityManager, id: string): Promise<Problem> {
   if (await tx.existsBy(SshAuthority, { id })) return inactive();
   return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
 }

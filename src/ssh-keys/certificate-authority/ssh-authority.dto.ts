@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
 import type { AuthorityOrder } from './ssh-authorities.service.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
@@ -48,7 +48,7 @@ export class SshAuthorityView {
 
   static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
     const key = sshPublicKeyOfSpki(publicKey);
-    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: fingerprintOf(key.blob), createdAt };
+    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: sshFingerprintOf(key.blob), createdAt };
   }
 }
 

@@ -4,13 +4,13 @@ import {
   approvalHash,
   type ApprovalRequirement,
   ApprovalsService,
-  type Judgement,
+  type PolicyJudgement,
 } from '../../approvals/approvals.service.js';
 import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import type { CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
@@ -35,12 +35,12 @@ export class SshCertificateApprovals {
     authority: Pick<SshAuthority, 'name' | 'kind'>,
     certificate: JudgedCertificate,
     request: JudgedRequest,
-  ): Promise<Judgement> {
+  ): Promise<PolicyJudgement> {
     return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate, request));
   }
 
   /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
+  assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 
@@ -128,7 +128,7 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
       name: authority.name,
       kind: authority.kind,
       publicKey: publicKeyLine(authorityKey),
-      fingerprint: fingerprintOf(authorityKey.blob),
+      fingerprint: sshFingerprintOf(authorityKey.blob),
     },
     serial,
     publicKey,

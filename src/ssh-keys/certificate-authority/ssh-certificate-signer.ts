@@ -5,7 +5,8 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
-import { signingOf, sshSignature } from './authority-key.js';
+import { sshSignature } from '../../formats/ssh/ssh-signature.js';
+import { signingOf } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
@@ -114,7 +115,7 @@ export class SshCertificateSigner {
       algorithm,
       digest: createHash(algorithm).update(bytes).digest(),
     });
-    return certificateLine(content, bytes, sshSignature(signing, signature));
+    return certificateLine(content, bytes, sshSignature(signing.name, signature));
   }
 }
 

@@ -18,7 +18,7 @@ import { IsDateTime, OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { parseNetwork } from '../../formats/addresses/address.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
-import type { CertificateOrder } from './ssh-certificates.service.js';
+import type { SshCertificateOrder } from './ssh-certificates.service.js';
 import { CERTIFICATE_STATUSES, type RenewalTerms, type SshCertificate } from './ssh-certificate.entity.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
@@ -112,7 +112,7 @@ export class IssueSshCertificateBody {
   @Type(() => SshRenewalTermsBody)
   renewal?: SshRenewalTermsBody;
 
-  toOrder(): CertificateOrder {
+  toOrder(): SshCertificateOrder {
     const { extensions = ['permit-pty'], renewal, ...order } = this;
     return { ...order, extensions, ...(renewal === undefined ? {} : { renewal: renewal.toTerms() }) };
   }

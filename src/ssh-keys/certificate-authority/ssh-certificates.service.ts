@@ -6,15 +6,15 @@ import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { fingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
-import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
+import { sshFingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { entry, inactive, authorityRefusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { contentEntry, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
 
-export interface CertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
+export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
   /** `TYPE BASE64 [COMMENT]` */
   readonly publicKey: string;
   /** Hosts only: what the host may do about its certificate by itself; absent: nothing. */
@@ -41,7 +41,7 @@ export class SshCertificatesService {
   async issue(
     caller: Caller,
     authorityId: string,
-    order: CertificateOrder,
+    order: SshCertificateOrder,
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
     const key = readPublicKeyLine(order.publicKey);
@@ -52,12 +52,12 @@ export class SshCertificatesService {
       throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
     }
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
-    if (authority === null) throw await refusalOf(this.db.manager, authorityId);
+    if (authority === null) throw await authorityRefusalOf(this.db.manager, authorityId);
     if (order.renewal !== undefined) assertTerms(authority, order.renewal, validBefore);
     const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
     const content = {
       keyId,
-      fingerprint: fingerprintOf(key.blob),
+      fingerprint: sshFingerprintOf(key.blob),
       principals: [...principals],
       validAfter,
       validBefore,
@@ -114,7 +114,7 @@ export function certificateEntry(certificate: SshCertificate) {
   });
 }
 
-function requestOf(caller: Caller, order: CertificateOrder): CertificateRequest {
+function requestOf(caller: Caller, order: SshCertificateOrder): CertificateRequest {
   const { kind, id, name, ownerId, origin } = caller;
   return {
     publicKey: order.publicKey,

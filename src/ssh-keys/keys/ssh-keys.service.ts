@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { keyBitsOf, fingerprintOf, publicKeyFault, readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import { keyBitsOf, sshFingerprintOf, publicKeyFault, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 
@@ -38,7 +38,7 @@ export class SshKeysService {
       const errors = [{ pointer: '/publicKey', detail }];
       throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, { errors });
     }
-    const fingerprint = fingerprintOf(read.blob);
+    const fingerprint = sshFingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
       // A key that was known before has another id than the one that the use stands for.
       const earlier = await this.idempotency.earlier(tx, use);

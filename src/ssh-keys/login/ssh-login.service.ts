@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import { type Caller, isOwn } from '../../access/caller.js';
+import { type Caller, isOwnedBy } from '../../access/caller.js';
 import type { Claims, VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -64,7 +64,7 @@ export class SshLoginService {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
     const request = row?.request ?? undefined;
     // Another run of the same workload goes on with what the first one asked for.
-    const isFromRun = caller.kind === 'workload' && request !== undefined && isOwn(caller, ownedBy(request));
+    const isFromRun = caller.kind === 'workload' && request !== undefined && isOwnedBy(caller, ownedBy(request));
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
-import { fingerprintOf, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
+import { sshFingerprintOf, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -10,7 +10,7 @@ import { Clock } from '../../platform/time/clock.js';
 import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 import { SshCertificateSigner } from '../certificate-authority/ssh-certificate-signer.js';
-import { type CertificateOrder, SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
+import { type SshCertificateOrder, SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
 import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
@@ -47,7 +47,7 @@ export class HostRenewalService {
     const earlier = await this.successorOf(row.id);
     if (earlier !== undefined) return earlier;
     const { keyId, principals, request } = row;
-    const order: CertificateOrder = {
+    const order: SshCertificateOrder = {
       publicKey: request?.publicKey ?? '',
       keyId,
       principals,
@@ -59,7 +59,7 @@ export class HostRenewalService {
     return this.issue({ authority, row }, order, origin);
   }
 
-  private async issue({ authority, row }: Shown, order: CertificateOrder, origin: Origin): Promise<SshCertificate> {
+  private async issue({ authority, row }: Shown, order: SshCertificateOrder, origin: Origin): Promise<SshCertificate> {
     try {
       return await this.certificates.issue(hostOf(row, origin), authority.id, order);
     } catch (error) {
@@ -78,7 +78,7 @@ export class HostRenewalService {
   private async find({ authority: fingerprint, serial, blob }: SshCertificateContent): Promise<Shown> {
     const authorities = await this.db.manager.findBy(SshAuthority, { kind: 'host' });
     const authority = authorities.find(
-      ({ publicKey }) => fingerprintOf(sshPublicKeyOfSpki(publicKey).blob) === fingerprint,
+      ({ publicKey }) => sshFingerprintOf(sshPublicKeyOfSpki(publicKey).blob) === fingerprint,
     );
     if (authority !== undefined) {
       const where = { authorityId: authority.id, serial: String(serial) };

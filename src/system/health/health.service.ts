@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { GracefulShutdown } from '../../platform/http/server/graceful-shutdown.js';
-import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
@@ -17,7 +17,7 @@ const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 @Injectable()
 export class HealthService {
   constructor(
-    private readonly heartbeat: Heartbeat,
+    private readonly heartbeat: InstanceHeartbeat,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
     private readonly shutdown: GracefulShutdown,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { Heartbeat } from '../../platform/instances/heartbeat.js';
+import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
@@ -42,7 +42,7 @@ export class OperationsMetrics {
   constructor(
     private readonly metrics: Metrics,
     private readonly operations: OperationsService,
-    heartbeat: Heartbeat,
+    heartbeat: InstanceHeartbeat,
     vault: KeyVault,
     pool: DatabasePool,
   ) {
@@ -72,7 +72,7 @@ export class OperationsMetrics {
     this.add('hsm_waiting', 'Orders of this process that wait for the HSM', [], () => [[vault.health().waiting]]);
   }
 
-  private ofInstances(heartbeat: Heartbeat): void {
+  private ofInstances(heartbeat: InstanceHeartbeat): void {
     const count = (isCounted: (agoMs: number) => boolean) => (): Sample[] =>
       (['all', 'api', 'worker'] as const).map((role) => [
         heartbeat.seen().filter((one) => one.role === role && isCounted(one.agoMs)).length,

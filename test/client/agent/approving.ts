@@ -1,6 +1,6 @@
-import { type Approver, newApprover, newGroup, type Place, unique, vote } from '../../approvals/approvers.js';
+import { type Approver, newApprover, newGroup, type ApprovalFixture, unique, vote } from '../../approvals/approvers.js';
 
-export interface Vote {
+export interface ApprovedDocument {
   readonly approvalId: string;
   readonly title: string;
   /** The document that was approved. */
@@ -9,12 +9,12 @@ export interface Vote {
 
 /** Somebody who must say yes to every use of a key, and says so as soon as they are asked. */
 export interface Voter {
-  readonly voted: Vote[];
+  readonly voted: ApprovedDocument[];
   stop(): Promise<void>;
 }
 
 /** A policy that asks one person of a new group for these keys. Answers the person. */
-export async function guard(place: Place, keys: readonly string[]): Promise<Approver> {
+export async function requireApprover(place: ApprovalFixture, keys: readonly string[]): Promise<Approver> {
   const approver = await newApprover(place);
   const group = await newGroup(place, [approver]);
   const { service, apiKey } = place;
@@ -28,16 +28,20 @@ const LOOK_EVERY_MS = 100;
 
 /** Looks for what waits for the person, and decides it. */
 export function voting(
-  { service }: Pick<Place, 'service'>,
+  { service }: Pick<ApprovalFixture, 'service'>,
   { accessToken }: Pick<Approver, 'accessToken'>,
   decision: 'approve' | 'reject' = 'approve',
 ): Voter {
-  const voted: Vote[] = [];
+  const voted: ApprovedDocument[] = [];
   const end = new AbortController();
   const work = (async () => {
     while (!end.signal.aborted) {
       const { body } = await service.call('GET', '/api/v1/approvals?waiting=me', { key: accessToken });
-      for (const { id, title, shown } of (body.items ?? []) as { id: string; title: string; shown: Vote['shown'] }[]) {
+      for (const { id, title, shown } of (body.items ?? []) as {
+        id: string;
+        title: string;
+        shown: ApprovedDocument['shown'];
+      }[]) {
         const { status } = await vote(service, id, { accessToken }, { decision });
         if (status === 200) voted.push({ approvalId: id, title, shown });
       }

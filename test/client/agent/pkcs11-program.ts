@@ -66,7 +66,7 @@ export function message(
   return Buffer.concat([u32(number), u32(options.length), u32(body.length), options, body]);
 }
 
-export interface Answer {
+export interface RpcAnswer {
   readonly number: number;
   /** 0 says that the call failed. */
   readonly call: number;
@@ -110,14 +110,14 @@ export class Pkcs11Program {
     return { program, session: Number(values.readBigUInt64BE()) };
   }
 
-  async call(call: number, args?: Buffer, types?: string): Promise<Answer> {
+  async call(call: number, args?: Buffer, types?: string): Promise<RpcAnswer> {
     this.number += 1;
     this.socket.write(message(this.number, call, args, types));
     return this.answerTo(this.number);
   }
 
   /** The answer to this question, in whatever order answers come. */
-  async answerTo(number: number): Promise<Answer> {
+  async answerTo(number: number): Promise<RpcAnswer> {
     for (;;) {
       for (let at = 0; at + 12 <= this.received.length;) {
         const length = 12 + this.received.readUInt32BE(at + 4) + this.received.readUInt32BE(at + 8);
@@ -143,14 +143,14 @@ export class Pkcs11Program {
   }
 
   /** C_SignInit and C_Sign. */
-  async sign(session: number, key: number, mechanismBytes: Buffer, data: Buffer): Promise<Answer> {
+  async sign(session: number, key: number, mechanismBytes: Buffer, data: Buffer): Promise<RpcAnswer> {
     const begun = await this.call(42, Buffer.concat([u(session), mechanismBytes, u(key)]));
     if (begun.code !== 0) return begun;
     return this.call(43, Buffer.concat([u(session), ay(data), u32(1024)]));
   }
 }
 
-function read(frame: Buffer): Answer {
+function read(frame: Buffer): RpcAnswer {
   const start = 12 + frame.readUInt32BE(4);
   const call = frame.readUInt32BE(start);
   const typesLength = frame.readUInt32BE(start + 4);
@@ -166,6 +166,6 @@ function read(frame: Buffer): Answer {
 }
 
 /** The bytes of an answer `ay`; undefined when it says a length alone. */
-export function arrayOf({ values }: Answer): Buffer | undefined {
+export function arrayOf({ values }: RpcAnswer): Buffer | undefined {
   return values.readUInt8() === 0 ? undefined : values.subarray(5);
 }

@@ -4,7 +4,7 @@ import { ask } from '../../support/authority.js';
 import { certifiedKey } from '../../support/certified-keys.js';
 import { type CertifiedStage, openCertifiedStage } from '../../support/certified-stage.js';
 import { createKey, type PublishedKey, publishedKey } from '../../support/signing.js';
-import { guard, type Voter, voting } from './approving.js';
+import { requireApprover, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 let certified: CertifiedStage;
@@ -131,7 +131,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       await certifiedKey(service, apiKey, authority, { name: 'modules', type: 'rsa-3072', purpose: 'code-signing' });
       bench.keep('modules.pub', (await publishedKey(service, apiKey, 'modules')).publicKey);
       const place = { service, apiKey, stage };
-      voter = voting(place, await guard(place, ['modules']));
+      voter = voting(place, await requireApprover(place, ['modules']));
     });
     afterAll(() => voter.stop());
 

@@ -7,7 +7,7 @@ import { ask } from '../../support/authority.js';
 import { certifiedKey } from '../../support/certified-keys.js';
 import { type CertifiedStage, openCertifiedStage } from '../../support/certified-stage.js';
 import { has } from '../../support/peers.js';
-import { guard, type Voter, voting } from './approving.js';
+import { requireApprover, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 /**
@@ -53,7 +53,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
     for (const { name, type } of [...KEYS, { name: 'scripts-rejected', type: 'ec-p256' }])
       await certifiedKey(service, apiKey, authority, { name, type, purpose: 'code-signing' });
     const place = { service, apiKey, stage };
-    voter = voting(place, await guard(place, KEYS.filter(({ guarded }) => guarded).map(({ name }) => name))); // prettier-ignore
+    voter = voting(place, await requireApprover(place, KEYS.filter(({ guarded }) => guarded).map(({ name }) => name))); // prettier-ignore
   });
   afterAll(async () => {
     await voter.stop();
@@ -142,7 +142,7 @@ describe.runIf(hasTools)('sealwright sign, for scripts of Windows', () => {
       makeScripts();
       const { service, apiKey, stage } = certified;
       const place = { service, apiKey, stage };
-      const against = voting(place, await guard(place, ['scripts-rejected']), 'reject');
+      const against = voting(place, await requireApprover(place, ['scripts-rejected']), 'reject');
       const before = readFileSync(bench.at('a.ps1'));
       const run = await bench.run('sealwright sign a.ps1 --key scripts-rejected --authorities root.pem');
       await against.stop();

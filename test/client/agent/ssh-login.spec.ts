@@ -3,7 +3,7 @@ import type { Service } from '../../support/service.js';
 import { createKey } from '../../support/signing.js';
 import { canRunSshd, type Sshd, startSshd } from '../../support/sshd.js';
 import { openStage, type Stage } from '../../support/stage.js';
-import { guard, voting } from './approving.js';
+import { requireApprover, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 let stage: Stage;
@@ -50,7 +50,7 @@ describe.runIf(hasTools && canRunSshd())('an SSH login with a key in the HSM, by
 
   it('after people said yes, who are told that it is a login', async () => {
     await authorize('login-asked');
-    const voter = voting({ service }, await guard({ stage, service, apiKey }, ['login-asked']));
+    const voter = voting({ service }, await requireApprover({ stage, service, apiKey }, ['login-asked']));
     const run = await bench.run(exec('login-asked', ssh()));
     await voter.stop();
     expect(run).toMatchObject({ code: 0, text: expect.stringContaining('deploy') });

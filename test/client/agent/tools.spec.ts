@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedKey } from '../../support/certified-keys.js';
 import { type CertifiedStage, openCertifiedStage } from '../../support/certified-stage.js';
 import { createKey, digestOf, publishedKey } from '../../support/signing.js';
-import { guard, type Voter, voting } from './approving.js';
+import { requireApprover, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
@@ -63,7 +63,7 @@ describe.runIf(hasTools)('the lines of docs/tools.md', () => {
     await createKey(service, apiKey, { name: 'login-rs', type: 'rsa-3072', purpose: 'ssh-login' });
     await createKey(service, apiKey, { name: 'login-ec', type: 'ec-p256', purpose: 'ssh-login' });
     const place = { service, apiKey, stage };
-    const approver = await guard(place, KEYS.filter(({ guarded }) => guarded).map(named));
+    const approver = await requireApprover(place, KEYS.filter(({ guarded }) => guarded).map(named));
     voter = voting(place, approver);
   });
   afterAll(async () => {

@@ -9,7 +9,7 @@ import { certifiedKey } from '../../support/certified-keys.js';
 import { type CertifiedStage, openCertifiedStage } from '../../support/certified-stage.js';
 import { ask } from '../../support/authority.js';
 import { digestOf, publishedKey, until } from '../../support/signing.js';
-import { guard } from './approving.js';
+import { requireApprover } from './approving.js';
 import { hasTools, type RunningTool, ToolBench } from './tool-bench.js';
 
 /** The proof `npm run proof -- agent-waiting` waits longer. */
@@ -26,7 +26,7 @@ describe.runIf(hasTools)('a tool that waits for people', () => {
     const { service, apiKey, authority, stage } = certified;
     bench = new ToolBench({ url: service.url, token: apiKey });
     await certifiedKey(service, apiKey, authority, { name: KEY, type: 'rsa-2048', purpose: 'code-signing' });
-    approver = await guard({ service, apiKey, stage }, [KEY]);
+    approver = await requireApprover({ service, apiKey, stage }, [KEY]);
     bench.keep('key.pub', (await publishedKey(service, apiKey, KEY)).publicKey);
   });
   afterAll(async () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { newApprovers, newGuardedKey, vote } from '../../approvals/approvers.js';
 import { signIn, visit } from '../console.js';
 import { anHourLater, type ConsolePlace } from '../place.js';
-import { sign, signature } from './signing.js';
+import { pressSign, signature } from './signing.js';
 
 export function approvalJourneys(at: () => ConsolePlace): void {
   it('two of three approve in browsers of their own, who was signed in for long shows who they are; the requester only watches', async () => {
@@ -17,7 +17,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       .locator('input[type=file]')
       .setInputFiles({ name: 'firmware.bin', mimeType: 'text/plain', buffer: Buffer.from('firmware') });
     await requester.page.getByLabel('Key').selectOption(key.name);
-    await sign(requester.page);
+    await pressSign(requester.page);
     await requester.page.getByText('Waiting for approval').first().waitFor();
 
     const digest = execFileSync('sha256sum', { input: 'firmware', encoding: 'utf8' }).slice(0, 64);

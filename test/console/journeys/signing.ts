@@ -17,7 +17,7 @@ async function choose(page: Page, file: string | { name: string; mimeType: strin
   await page.locator('input[type=file]').setInputFiles(file);
 }
 
-export const sign = (page: Page) => page.getByRole('button', { name: 'Sign', exact: true }).click();
+export const pressSign = (page: Page) => page.getByRole('button', { name: 'Sign', exact: true }).click();
 export const signature = (page: Page) => page.getByRole('heading', { name: 'Signature', exact: true });
 
 export function signingJourneys(at: () => ConsolePlace): void {
@@ -26,7 +26,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('link', { name: 'Sign your first file' }).click();
     await choose(page, { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
-    await sign(page);
+    await pressSign(page);
     await signature(page).waitFor();
     await navigation(page).getByRole('link', { name: 'Dashboard' }).click();
     const step = page.getByRole('listitem').filter({ hasText: 'Sign your first file' });
@@ -51,7 +51,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
       const expected = execFileSync(command, [...args, join(folder, name)], { encoding: 'utf8' }).split(' ')[0] ?? '';
       expect(expected).toMatch(/^[0-9a-f]{64,96}$/);
       await page.getByText(expected).waitFor();
-      await sign(page);
+      await pressSign(page);
       await signature(page).waitFor();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(name);
       for (const button of ['Download the signature', 'Public key']) {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
 import { redacted } from '../../../platform/log/structured-logger.js';
 import { withoutControls } from '../../../platform/text/truncate.js';
-import { asciiJson, factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
+import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** 0 to 10, 10 the most severe. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 3, refused: 6, failed: 7 }));
@@ -11,7 +11,7 @@ const TAMPERED = 10;
 /** A leaf in ArcSight's Common Event Format, version 0. `externalId` and `cn1` name it; `cs3` has the detail as JSON. */
 export function cefOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId } = leaf;
-  const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
+  const { action, outcome, at, actor, target, correlation, source, detail } = leafFactsOf(leaf);
   const severity = isTampered(leaf) ? TAMPERED : (SEVERITY.get(outcome) ?? TAMPERED);
   const head = ['CEF:0', 'Sealwright', 'Sealwright', PRODUCT_VERSION, action, action, String(severity)];
   const fields = {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
-import { asciiJson, factsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
+import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** The version of the schema whose attributes these are. */
 const OCSF_VERSION = '1.5.0';
@@ -41,7 +41,7 @@ const USER_TYPES: ReadonlyMap<string, number> = new Map(
  */
 export function ocsfOf(leaf: StreamedLeaf): string {
   const { log, number, kind, entryId, record } = leaf;
-  const { action, outcome, at, actor, target, correlation, source, detail } = factsOf(leaf);
+  const { action, outcome, at, actor, target, correlation, source, detail } = leafFactsOf(leaf);
   const user = { uid: actor.id, name: actor.name, type: actor.kind, type_id: USER_TYPES.get(actor.kind) ?? OTHER };
   return asciiJson({
     ...classified(action, user, target),

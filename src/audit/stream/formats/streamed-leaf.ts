@@ -65,7 +65,7 @@ const GONE: LeafFacts = {
   detail: {},
 };
 
-export function factsOf({ entry }: StreamedLeaf): LeafFacts {
+export function leafFactsOf({ entry }: StreamedLeaf): LeafFacts {
   return entry ?? GONE;
 }
 

@@ -1,4 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
+import type { DocumentReader } from '../../key-sets/key-documents.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
 import { withoutNulls } from './oidc-answers.js';
 import { issuerKey } from '../providers/identity-provider.entity.js';
@@ -8,9 +9,6 @@ const ENTRA = new Set(['login.microsoftonline.com', 'login.microsoftonline.us', 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tenant names of Entra that admit people of every organisation. */
 const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
-
-/** Reads one document. Rejects if the address cannot be called. */
-export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
 
 /** Addresses at which an issuer may publish its metadata: with the well-known part behind its path, or before it. */
 export function discoveryAddresses(issuer: string): string[] {

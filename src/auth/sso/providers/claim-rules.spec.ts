@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, assertNothingLeftOut, type Claims, rolesOf } from './claim-rules.js';
+import type { Claims } from '../../../access/identity/verified-identity.js';
+import { addressOf, assertNothingLeftOut, rolesOf } from './claim-rules.js';
 
 const gives = (claims: Record<string, unknown>, claim: string, value: string): boolean =>
   rolesOf(claims, [{ claim, op: 'equals', value, roles: ['viewer'] }], null) !== undefined;

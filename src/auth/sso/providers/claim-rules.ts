@@ -1,3 +1,4 @@
+import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { canonical } from '../../model/users.service.js';
@@ -9,8 +10,6 @@ export interface ClaimRule {
   readonly value: string;
   readonly roles: readonly RoleName[];
 }
-
-export type Claims = Readonly<Record<string, unknown>>;
 
 /** All roles of all rules that match, else the default roles; undefined without either. */
 export function rolesOf(

@@ -29,7 +29,7 @@ export interface ServiceProvider {
 const BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings';
 
 /** Metadata of this service for a provider (SAML metadata, section 2.4.4). The schema prescribes the order of elements. */
-export function metadataOf(serviceProvider: ServiceProvider): string {
+export function samlMetadataOf(serviceProvider: ServiceProvider): string {
   const { entityId, acsUrl, logoutUrl, signsRequests, certificate, nameIdFormat } = serviceProvider;
   const key = certificate?.replaceAll(/-----[A-Z ]+-----|\s/g, '');
   const keys =

@@ -5,12 +5,13 @@ import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
-import { type Claims, assertNothingLeftOut } from '../providers/claim-rules.js';
+import type { Claims } from '../../../access/identity/verified-identity.js';
+import { assertNothingLeftOut } from '../providers/claim-rules.js';
 import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import type { Redirect } from '../../browser/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
-import { ourSamlAddresses, metadataOf } from './saml-metadata.js';
+import { ourSamlAddresses, samlMetadataOf } from './saml-metadata.js';
 import { usableCertificates } from '../providers/saml-certificates.js';
 import type { SamlLogoutHint } from './saml-logout.js';
 import {
@@ -97,7 +98,7 @@ export class SamlService {
       ourCertificate: certificate,
       nameIdFormat = PERSISTENT,
     } = provider.settings as SamlSettings;
-    return metadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate, nameIdFormat });
+    return samlMetadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate, nameIdFormat });
   }
 
   private async profileOf(provider: IdentityProvider, response: SamlResponse): Promise<Profile> {

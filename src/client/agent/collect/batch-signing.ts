@@ -1,6 +1,6 @@
 import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
-import { type AskingProgram, metadataOf, requestNameOf } from '../signer/said-by-client.js';
+import { type AskingProgram, agentMetadataOf, requestNameOf } from '../signer/said-by-client.js';
 import { APPROVAL_ENDS, type SignatureResult } from '../signer/remote-signer.js';
 import { AnsweredOrders, type NotedOrder } from './noted-orders.js';
 
@@ -73,7 +73,7 @@ async function batchOf(
   const { key, algorithm, scheme, purpose } = first;
   const items = orders.map(({ digest, fileName }) => ({
     digest: digest.toString('base64'),
-    metadata: metadataOf({ ...asking, fileName }, 'pkcs11', purpose, MAX_COMMAND_LINE),
+    metadata: agentMetadataOf({ ...asking, fileName }, 'pkcs11', purpose, MAX_COMMAND_LINE),
   }));
   const body = { items, key: key.id, algorithm, scheme, purpose };
   let batch = await submitted(api, body, key);

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../api/api-client.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder, type SignatureResult } from '../signer/remote-signer.js';
-import type { Purpose } from '../signer/purposes.js';
+import type { AgentPurpose } from '../signer/purposes.js';
 import type { AskingProgram } from '../signer/said-by-client.js';
 import { serveProgram } from '../pkcs11/connection.js';
 import { PrivateSocket } from '../sockets/private-socket.js';
@@ -12,7 +12,7 @@ export interface ToolOrder {
   readonly command: string;
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];
-  readonly purpose: Purpose;
+  readonly purpose: AgentPurpose;
   /** What approvers are shown of it. */
   readonly asking: AskingProgram;
   /** Whether the token asks for a PIN; any is taken. */

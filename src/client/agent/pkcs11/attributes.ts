@@ -1,4 +1,4 @@
-import { CKA } from './cryptoki.js';
+import { CKA } from '../../../formats/pkcs11/cryptoki.js';
 
 /** How the value of an attribute is written in a message. `nested` are templates, which nothing here has. */
 type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
@@ -25,7 +25,7 @@ const ULONGS = new Set<number>(
 /** CKA_WRAP_TEMPLATE, CKA_UNWRAP_TEMPLATE, CKA_DERIVE_TEMPLATE. */
 const NESTED = new Set<number>([0x40000211, 0x40000212, 0x40000213]);
 
-export function kindOf(type: number): AttributeKind {
+export function attributeKindOf(type: number): AttributeKind {
   if (BOOLEANS.has(type)) return 'boolean';
   if (ULONGS.has(type)) return 'ulong';
   if (NESTED.has(type)) return 'nested';

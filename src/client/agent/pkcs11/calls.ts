@@ -1,13 +1,13 @@
-import { CKF, CKR, CryptokiFault } from './cryptoki.js';
+import { CKF, CKR } from '../../../formats/pkcs11/cryptoki.js';
 import { mechanismInfo } from './mechanisms.js';
 import { SLOT, type Token } from './token.js';
-import { type Room, type WireReader, WireWriter } from './wire.js';
+import { CryptokiFault, type Room, type RpcReader, RpcWriter } from './rpc-message.js';
 
 /** A call of p11-kit's protocol: the types of its arguments and of its answer as the protocol writes them, and what it does. */
 interface Call {
   readonly request: string;
   readonly response: string;
-  answer(token: Token, args: WireReader): WireWriter | Promise<WireWriter>;
+  answer(token: Token, args: RpcReader): RpcWriter | Promise<RpcWriter>;
 }
 
 const MAKER = 'Sealwright';
@@ -22,8 +22,8 @@ const ENOUGH: Room = { asksLength: false, size: Number.MAX_SAFE_INTEGER };
 function call<Args>(
   request: string,
   response: string,
-  read: (args: WireReader) => Args,
-  run: (token: Token, args: Args) => WireWriter | Promise<WireWriter>,
+  read: (args: RpcReader) => Args,
+  run: (token: Token, args: Args) => RpcWriter | Promise<RpcWriter>,
 ): Call {
   return {
     request,
@@ -39,12 +39,12 @@ function call<Args>(
 /** A call that answers nothing but that it was done. */
 function act<Args>(
   request: string,
-  read: (args: WireReader) => Args,
+  read: (args: RpcReader) => Args,
   work: (token: Token, args: Args) => void | Promise<void>,
 ): Call {
   return call(request, '', read, async (token, args) => {
     await work(token, args);
-    return new WireWriter();
+    return new RpcWriter();
   });
 }
 
@@ -60,13 +60,13 @@ function refused(request: string): Call {
 }
 
 const nothing = () => undefined;
-const one = (args: WireReader) => args.ulong();
-const two = (args: WireReader) => [args.ulong(), args.ulong()] as const;
-const roomed = (args: WireReader) => [args.ulong(), args.room()] as const;
-const data = (args: WireReader) => [args.ulong(), args.byteArray()] as const;
+const one = (args: RpcReader) => args.ulong();
+const two = (args: RpcReader) => [args.ulong(), args.ulong()] as const;
+const roomed = (args: RpcReader) => [args.ulong(), args.room()] as const;
+const data = (args: RpcReader) => [args.ulong(), args.byteArray()] as const;
 
 /** Any PIN is taken: whoever may connect to the socket may use the keys. */
-const readLogin = (args: WireReader) => {
+const readLogin = (args: RpcReader) => {
   const [session, user] = two(args);
   args.byteArray();
   return [session, user] as const;
@@ -98,18 +98,18 @@ const GENERAL: readonly (readonly [number, Call])[] = [
       },
       (token, room) => {
         token.assertSlot(SLOT);
-        return new WireWriter().ulongArray([SLOT], room);
+        return new RpcWriter().ulongArray([SLOT], room);
       },
     ),
   ],
   [5, call('u', 'ssuvv', one, slotInfo)],
   [6, call('u', 'ssssuuuuuuuuuuuvvs', one, tokenInfo)],
-  [7, call('ufu', 'au', roomed, (token, [slot, room]) => new WireWriter().ulongArray(token.mechanisms(slot), room))],
+  [7, call('ufu', 'au', roomed, (token, [slot, room]) => new RpcWriter().ulongArray(token.mechanisms(slot), room))],
   [8, call('uu', 'uuu', two, mechanismAnswer)],
 ];
 
 const SESSIONS: readonly (readonly [number, Call])[] = [
-  [10, call('uu', 'u', two, (token, [slot, flags]) => new WireWriter().ulong(token.openSession(slot, flags)))],
+  [10, call('uu', 'u', two, (token, [slot, flags]) => new RpcWriter().ulong(token.openSession(slot, flags)))],
   [11, act('u', one, ({ sessions }, session) => sessions.close(session))],
   [12, act('u', one, (token, slot) => token.closeAllSessions(slot))],
   [13, call('u', 'uuuu', one, sessionInfo)],
@@ -133,7 +133,7 @@ const SESSIONS: readonly (readonly [number, Call])[] = [
 const OBJECTS: readonly (readonly [number, Call])[] = [
   [24, call('uufA', 'aAu', (args) => [two(args), args.attributeRooms()] as const, attributes)],
   [26, act('uaA', (args) => [args.ulong(), args.template()] as const, (token, [session, wanted]) => token.findInit(session, wanted))], // prettier-ignore
-  [27, call('ufu', 'au', roomed, (token, [session, room]) => new WireWriter().ulongArray(token.find(session, room), ENOUGH))], // prettier-ignore
+  [27, call('ufu', 'au', roomed, (token, [session, room]) => new RpcWriter().ulongArray(token.find(session, room), ENOUGH))], // prettier-ignore
   [28, act('u', one, (token, session) => token.findFinal(session))],
 ];
 
@@ -157,7 +157,7 @@ const SIGNING: readonly (readonly [number, Call])[] = [
   ],
   [44, act('uay', data, (token, [session, part]) => token.signUpdate(session, part))],
   [45, call('ufy', 'ay', roomed, async (token, [session, room]) => signature(await token.signFinal(session, room)))],
-  [64, call('ufy', 'ay', roomed, (token, [session, room]) => new WireWriter().byteArray(token.random(session, room), ENOUGH))], // prettier-ignore
+  [64, call('ufy', 'ay', roomed, (token, [session, room]) => new RpcWriter().byteArray(token.random(session, room), ENOUGH))], // prettier-ignore
 ];
 
 /** C_InitToken, C_InitPIN, C_SetPIN, C_CreateObject, C_CopyObject, C_DestroyObject, C_SetAttributeValue, C_GenerateKey, C_GenerateKeyPair. */
@@ -182,19 +182,19 @@ export const CALLS: ReadonlyMap<number, Call> = new Map([
   ...Object.entries(WRITING).map(([number, request]) => [Number(number), refused(request)] as const),
 ]);
 
-function libraryInfo(): WireWriter {
-  return new WireWriter().version(2, 40).padded(MAKER, 32).ulong(0).padded('Sealwright agent', 32).version(1, 0);
+function libraryInfo(): RpcWriter {
+  return new RpcWriter().version(2, 40).padded(MAKER, 32).ulong(0).padded('Sealwright agent', 32).version(1, 0);
 }
 
-function slotInfo(token: Token, slot: number): WireWriter {
+function slotInfo(token: Token, slot: number): RpcWriter {
   token.assertSlot(slot);
-  const answer = new WireWriter().padded('Keys of Sealwright', 64).padded(MAKER, 32).ulong(CKF.TOKEN_PRESENT);
+  const answer = new RpcWriter().padded('Keys of Sealwright', 64).padded(MAKER, 32).ulong(CKF.TOKEN_PRESENT);
   return answer.version(1, 0).version(1, 0);
 }
 
-function tokenInfo(token: Token, slot: number): WireWriter {
+function tokenInfo(token: Token, slot: number): RpcWriter {
   const { flags, sessions, readWriteSessions } = token.info(slot);
-  const answer = new WireWriter().padded('sealwright', 32).padded(MAKER, 32).padded('agent', 16).padded('1', 16);
+  const answer = new RpcWriter().padded('sealwright', 32).padded(MAKER, 32).padded('agent', 16).padded('1', 16);
   const longestPin = 255;
   const memory = [0, 0, 0, 0];
   for (const number of [flags, NO_LIMIT, sessions, NO_LIMIT, readWriteSessions, longestPin, 0, ...memory])
@@ -202,29 +202,29 @@ function tokenInfo(token: Token, slot: number): WireWriter {
   return answer.version(1, 0).version(1, 0).padded('', 16);
 }
 
-function mechanismAnswer(token: Token, [slot, type]: readonly [number, number]): WireWriter {
+function mechanismAnswer(token: Token, [slot, type]: readonly [number, number]): RpcWriter {
   token.assertMechanism(slot, type);
   const { minBits, maxBits, flags } = mechanismInfo(type);
-  return new WireWriter().ulong(minBits).ulong(maxBits).ulong(flags);
+  return new RpcWriter().ulong(minBits).ulong(maxBits).ulong(flags);
 }
 
-function sessionInfo({ sessions }: Token, handle: number): WireWriter {
+function sessionInfo({ sessions }: Token, handle: number): RpcWriter {
   const session = sessions.get(handle);
-  return new WireWriter().ulong(SLOT).ulong(sessions.stateOf(session)).ulong(session.flags).ulong(0);
+  return new RpcWriter().ulong(SLOT).ulong(sessions.stateOf(session)).ulong(session.flags).ulong(0);
 }
 
-type Rooms = ReturnType<WireReader['attributeRooms']>;
+type Rooms = ReturnType<RpcReader['attributeRooms']>;
 
-function attributes(token: Token, [[session, object], rooms]: readonly [readonly [number, number], Rooms]): WireWriter {
+function attributes(token: Token, [[session, object], rooms]: readonly [readonly [number, number], Rooms]): RpcWriter {
   const { values, code } = token.attributes(session, object, rooms);
-  const answer = new WireWriter().uint32(values.length);
+  const answer = new RpcWriter().uint32(values.length);
   for (const { type, value } of values) answer.attribute(type, value);
   return answer.ulong(code);
 }
 
 /** A signature, or how long it would be. */
-function signature(signed: Buffer | number): WireWriter {
+function signature(signed: Buffer | number): RpcWriter {
   return typeof signed === 'number'
-    ? new WireWriter().byte(0).uint32(signed)
-    : new WireWriter().byteArray(signed, ENOUGH);
+    ? new RpcWriter().byte(0).uint32(signed)
+    : new RpcWriter().byteArray(signed, ENOUGH);
 }

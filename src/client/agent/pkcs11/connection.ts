@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { CALLS } from './calls.js';
-import { CKR, CryptokiFault, type ReturnValue } from './cryptoki.js';
+import { CKR } from '../../../formats/pkcs11/cryptoki.js';
 import { answerFrame, type Frame, FrameReader, questionOf } from './frames.js';
 import { Token, type TokenSource } from './token.js';
-import { WireFault, WireReader, WireWriter } from './wire.js';
+import { CryptokiFault, type ReturnValue, RpcFault, RpcReader, RpcWriter } from './rpc-message.js';
 
 /** The newest version of p11-kit's protocol that is spoken here. */
 const VERSION = 2;
@@ -50,12 +50,12 @@ async function answer(token: Token, { number, body }: Frame, { note }: TokenSour
     const { call, signature, args } = questionOf(body);
     const known = CALLS.get(call);
     if (known === undefined) throw new CryptokiFault(CKR.FUNCTION_NOT_SUPPORTED);
-    if (known.request !== signature) throw new WireFault('the arguments are of other types');
-    const values = await known.answer(token, new WireReader(args));
+    if (known.request !== signature) throw new RpcFault('the arguments are of other types');
+    const values = await known.answer(token, new RpcReader(args));
     return answerFrame(number, call, known.response, values.bytes());
   } catch (error) {
     if (error instanceof CryptokiFault && error.reason !== undefined) note(`sealwright: not signed: ${error.reason}`);
-    return answerFrame(number, ERROR_CALL, 'u', new WireWriter().ulong(codeOf(error)).bytes());
+    return answerFrame(number, ERROR_CALL, 'u', new RpcWriter().ulong(codeOf(error)).bytes());
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerFrame, FrameReader, MAX_BODY_BYTES, questionOf } from './frames.js';
-import { WireFault } from './wire.js';
+import { RpcFault } from './rpc-message.js';
 
 const frames = [1, 2, 3].map((number) => answerFrame(number, 10, 'uu', Buffer.alloc(16, number)));
 const stream = Buffer.concat(frames);
@@ -17,13 +17,13 @@ describe('messages', () => {
   it('that announce too much are refused at their header', () => {
     const header = Buffer.alloc(12);
     header.writeUInt32BE(MAX_BODY_BYTES + 1, 8);
-    expect(() => new FrameReader().push(header)).toThrow(WireFault);
+    expect(() => new FrameReader().push(header)).toThrow(RpcFault);
   });
 
   it.each([[''], ['0000000a'], ['0000000a00000040'], ['0000000affffffff']])(
     'without a call and its types: %j',
     (body) => {
-      expect(() => questionOf(Buffer.from(body, 'hex'))).toThrow(WireFault);
+      expect(() => questionOf(Buffer.from(body, 'hex'))).toThrow(RpcFault);
     },
   );
 });

@@ -1,4 +1,4 @@
-import { WireFault } from './wire.js';
+import { RpcFault } from './rpc-message.js';
 
 /** Most bytes of one message: tools hash large inputs themselves or send them in parts. */
 export const MAX_BODY_BYTES = 4 << 20;
@@ -24,7 +24,7 @@ export class FrameReader {
   private parts: Buffer[] = [];
   private held = 0;
 
-  /** The messages that are whole now. @throws WireFault when one announces more than it may have */
+  /** The messages that are whole now. @throws RpcFault when one announces more than it may have */
   push(chunk: Buffer): Frame[] {
     this.parts.push(chunk);
     this.held += chunk.length;
@@ -38,8 +38,7 @@ export class FrameReader {
     const header = this.peek(HEADER_BYTES);
     const optionsLength = header.readUInt32BE(4);
     const bodyLength = header.readUInt32BE(8);
-    if (optionsLength > MAX_OPTIONS_BYTES || bodyLength > MAX_BODY_BYTES)
-      throw new WireFault('the message is too long');
+    if (optionsLength > MAX_OPTIONS_BYTES || bodyLength > MAX_BODY_BYTES) throw new RpcFault('the message is too long');
     const length = HEADER_BYTES + optionsLength + bodyLength;
     if (this.held < length) return undefined;
     const whole = this.peek(length);
@@ -64,11 +63,11 @@ export class FrameReader {
   }
 }
 
-/** @throws WireFault when the body does not begin with a call and its signature */
+/** @throws RpcFault when the body does not begin with a call and its signature */
 export function questionOf(body: Buffer): Question {
-  if (body.length < 8) throw new WireFault('the message is cut short');
+  if (body.length < 8) throw new RpcFault('the message is cut short');
   const length = body.readUInt32BE(4);
-  if (length > MAX_SIGNATURE_BYTES || body.length < 8 + length) throw new WireFault('the signature is cut short');
+  if (length > MAX_SIGNATURE_BYTES || body.length < 8 + length) throw new RpcFault('the signature is cut short');
   return {
     call: body.readUInt32BE(0),
     signature: body.toString('latin1', 8, 8 + length),

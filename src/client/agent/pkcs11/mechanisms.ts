@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { digestIn } from '../../../formats/asn1/digest-info.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { DigestName, Scheme } from '../signer/remote-signer.js';
-import { CKF, CKG_MGF1, CKM, CKR, CryptokiFault } from './cryptoki.js';
-import type { WireMechanism } from './wire.js';
+import { CKF, CKG_MGF1, CKM, CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CryptokiFault, type RpcMechanism } from './rpc-message.js';
 
 const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;
 
@@ -96,7 +96,7 @@ export class SigningOperation {
   }
 
   /** @throws CryptokiFault for another mechanism than the key has, or with other parameters than the service signs with */
-  static begin(key: AgentKey, { type, parameters }: WireMechanism): SigningOperation {
+  static begin(key: AgentKey, { type, parameters }: RpcMechanism): SigningOperation {
     const mechanism = type === undefined ? undefined : MECHANISMS.get(type);
     if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID, otherMechanism(type));
     if (mechanism.family !== familyOf(key)) throw new CryptokiFault(CKR.KEY_TYPE_INCONSISTENT);

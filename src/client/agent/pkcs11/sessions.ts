@@ -1,11 +1,12 @@
-import { CKF, CKR, CKS, CryptokiFault } from './cryptoki.js';
+import { CKF, CKR, CKS } from '../../../formats/pkcs11/cryptoki.js';
 import type { SigningOperation } from './mechanisms.js';
+import { CryptokiFault } from './rpc-message.js';
 
 /** Open sessions of one program; tools open a few. */
 const MAX_SESSIONS = 128;
 
 /** A session of a program: one search and one signing operation at a time. */
-export class Session {
+export class CryptokiSession {
   /** Handles that a search has not answered yet. */
   search: number[] | undefined;
   operation: SigningOperation | undefined;
@@ -51,8 +52,8 @@ export class Session {
 }
 
 /** The sessions of one program, and whether it has logged in. */
-export class Sessions {
-  private readonly open = new Map<number, Session>();
+export class CryptokiSessions {
+  private readonly open = new Map<number, CryptokiSession>();
   private last = 0;
   isLoggedIn = false;
 
@@ -68,11 +69,11 @@ export class Sessions {
     if ((flags & CKF.SERIAL_SESSION) === 0) throw new CryptokiFault(CKR.SESSION_PARALLEL_NOT_SUPPORTED);
     if (this.open.size >= MAX_SESSIONS) throw new CryptokiFault(CKR.SESSION_COUNT);
     this.last += 1;
-    this.open.set(this.last, new Session(flags));
+    this.open.set(this.last, new CryptokiSession(flags));
     return this.last;
   }
 
-  get(handle: number): Session {
+  get(handle: number): CryptokiSession {
     const session = this.open.get(handle);
     if (session === undefined) throw new CryptokiFault(CKR.SESSION_HANDLE_INVALID);
     return session;
@@ -91,7 +92,7 @@ export class Sessions {
     this.isLoggedIn = false;
   }
 
-  stateOf({ isReadWrite }: Session): number {
+  stateOf({ isReadWrite }: CryptokiSession): number {
     if (isReadWrite) return this.isLoggedIn ? CKS.RW_USER : CKS.RW_PUBLIC;
     return this.isLoggedIn ? CKS.RO_USER : CKS.RO_PUBLIC;
   }

@@ -3,9 +3,9 @@ import { bitStringOf, elementsOfSequence, unsignedOf } from '../../../formats/as
 import { octetString } from '../../../formats/asn1/der-writer.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import { boolean, ulong } from './attributes.js';
-import { CKA, CKC_X_509, CKK, CKO, CKR, CryptokiFault } from './cryptoki.js';
+import { CKA, CKC_X_509, CKK, CKO, CKR } from '../../../formats/pkcs11/cryptoki.js';
 import { mechanismsOf } from './mechanisms.js';
-import type { WireAttribute } from './wire.js';
+import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 
 type Attributes = ReadonlyMap<number, Buffer>;
 
@@ -56,7 +56,7 @@ export class TokenObjects {
   }
 
   /** Handles of the objects that have all these attributes. */
-  find(template: readonly WireAttribute[]): number[] {
+  find(template: readonly RpcAttribute[]): number[] {
     return this.objects.flatMap(({ attributes }, index) =>
       template.every(({ type, value }) => value !== undefined && attributes.get(type)?.equals(value) === true)
         ? [index + 1]

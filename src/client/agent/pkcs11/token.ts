@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
-import { CKF, CKR, CKU_USER, CryptokiFault, type ReturnValue } from './cryptoki.js';
+import { CKF, CKR, CKU_USER } from '../../../formats/pkcs11/cryptoki.js';
 import { SigningOperation } from './mechanisms.js';
-import { type Session, Sessions } from './sessions.js';
+import { type CryptokiSession, CryptokiSessions } from './sessions.js';
 import { TokenObjects, valueOf } from './token-objects.js';
-import type { Room, WireAttribute, WireMechanism } from './wire.js';
+import { CryptokiFault, type ReturnValue, type Room, type RpcAttribute, type RpcMechanism } from './rpc-message.js';
 
 /** What a token is made of: keys, a way to have a digest signed, and how it presents itself. */
 export interface TokenSource {
@@ -37,7 +37,7 @@ interface TokenInfo {
 
 /** A token as one program sees it: its sessions and operations. Methods are the functions of PKCS #11, and throw CryptokiFault. */
 export class Token {
-  readonly sessions = new Sessions();
+  readonly sessions = new CryptokiSessions();
   private objects: TokenObjects | undefined;
   private isClosed = false;
 
@@ -111,7 +111,7 @@ export class Token {
     this.sessions.get(handle);
     const found = this.content.get(object);
     let code: ReturnValue = CKR.OK;
-    const values = rooms.map(({ type, size }): WireAttribute => {
+    const values = rooms.map(({ type, size }): RpcAttribute => {
       const answer = valueOf(found, type);
       // The last fault is the one that is answered, as the order of PKCS #11 section 5.7 leaves it open.
       if (answer.code !== CKR.OK) code = answer.code;
@@ -121,7 +121,7 @@ export class Token {
     return { values, code };
   }
 
-  findInit(handle: number, template: readonly WireAttribute[]): void {
+  findInit(handle: number, template: readonly RpcAttribute[]): void {
     const session = this.sessions.get(handle);
     if (session.search !== undefined) throw new CryptokiFault(CKR.OPERATION_ACTIVE);
     session.search = this.content.find(template);
@@ -139,7 +139,7 @@ export class Token {
     session.search = undefined;
   }
 
-  signInit(handle: number, mechanism: WireMechanism, object: number): void {
+  signInit(handle: number, mechanism: RpcMechanism, object: number): void {
     const session = this.sessions.get(handle);
     if (mechanism.type === undefined) session.cancel();
     else session.begin(SigningOperation.begin(this.content.privateKey(object), mechanism));
@@ -188,7 +188,7 @@ export class Token {
     return randomBytes(size);
   }
 
-  private async finish(session: Session, operation: SigningOperation): Promise<Buffer> {
+  private async finish(session: CryptokiSession, operation: SigningOperation): Promise<Buffer> {
     const { algorithm, digest } = operation.digest();
     const { key, mechanism } = operation;
     const order = { key, digest, algorithm, scheme: mechanism.scheme };
@@ -206,6 +206,6 @@ export class Token {
 }
 
 interface AttributeAnswer {
-  readonly values: readonly WireAttribute[];
+  readonly values: readonly RpcAttribute[];
   readonly code: ReturnValue;
 }

@@ -2,7 +2,7 @@ import { createPublicKey, X509Certificate } from 'node:crypto';
 import type { ApiClient } from '../../api/api-client.js';
 import { keyNamed, type ListedKey, listSigningKeys } from '../../api/signing-keys.js';
 import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
-import { keySigns, type Protocol, type Purpose, purposesOf, serves } from './purposes.js';
+import { keySigns, type Protocol, type AgentPurpose, purposesOf, serves } from './purposes.js';
 
 /** A key of the service as a local protocol offers it: the version that signs now. */
 export interface AgentKey {
@@ -20,7 +20,7 @@ export interface AgentKey {
 
 interface Wanted {
   readonly protocol: Protocol;
-  readonly purpose: Purpose;
+  readonly purpose: AgentPurpose;
   /** Names of the keys that are offered; undefined offers all that the caller may see. */
   readonly names?: readonly string[];
 }
@@ -51,7 +51,7 @@ function isOffered({ state, type, publicKey }: ListedKey): boolean {
   return state === 'ACTIVE' && LOCAL_TYPES.test(type) && publicKey !== undefined;
 }
 
-function named(listed: readonly ListedKey[], name: string, purpose: Purpose): ListedKey {
+function named(listed: readonly ListedKey[], name: string, purpose: AgentPurpose): ListedKey {
   const key = keyNamed(listed, name);
   if (!isOffered(key)) throw usageError(`The key "${name}" (${key.type}, ${key.state}) cannot sign here.`);
   if (keySigns(key.purpose, purpose)) return key;

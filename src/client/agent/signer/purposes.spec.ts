@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { keySigns, type Protocol, PROTOCOLS, type Purpose, PURPOSES, serves } from './purposes.js';
+import { keySigns, type Protocol, PROTOCOLS, type AgentPurpose, AGENT_PURPOSES, serves } from './purposes.js';
 
 /** Which purposes each protocol serves; everything else is refused. */
-const TABLE: Record<Protocol, readonly Purpose[]> = {
+const TABLE: Record<Protocol, readonly AgentPurpose[]> = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
   openpgp: ['openpgp'],
@@ -10,19 +10,19 @@ const TABLE: Record<Protocol, readonly Purpose[]> = {
 };
 
 describe('purposes and protocols', () => {
-  it.each(PROTOCOLS.flatMap((protocol) => PURPOSES.map((purpose) => [protocol, purpose] as const)))(
+  it.each(PROTOCOLS.flatMap((protocol) => AGENT_PURPOSES.map((purpose) => [protocol, purpose] as const)))(
     '%s, %s',
     (protocol, purpose) => {
       expect(serves(protocol, purpose)).toBe(TABLE[protocol].includes(purpose));
     },
   );
 
-  it.each(PURPOSES)('a key for %s signs for nothing else', (purpose) => {
-    expect(PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
+  it.each(AGENT_PURPOSES)('a key for %s signs for nothing else', (purpose) => {
+    expect(AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
   });
 
   it('keys without a narrower purpose sign code and documents; those of the service itself sign nothing', () => {
-    const signs = (purpose: string) => PURPOSES.filter((asked) => keySigns(purpose, asked));
+    const signs = (purpose: string) => AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked));
     expect(signs('signing')).toEqual(['code-signing', 'documents']);
     expect([...signs('timestamping'), ...signs('certificates')]).toEqual([]);
   });

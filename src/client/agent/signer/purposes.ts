@@ -1,6 +1,13 @@
 /** What a signature is for, as the service knows it (`purpose` of a key and of a request). */
-export const PURPOSES = ['code-signing', 'documents', 'openpgp', 'ssh-login', 'ssh-signatures', 'tls-client'] as const;
-export type Purpose = (typeof PURPOSES)[number];
+export const AGENT_PURPOSES = [
+  'code-signing',
+  'documents',
+  'openpgp',
+  'ssh-login',
+  'ssh-signatures',
+  'tls-client',
+] as const;
+export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
 
 /**
  * The protocols by which programs on this machine ask for signatures, with the purposes that each can serve. PKCS #11 gets a digest and
@@ -12,21 +19,21 @@ const SERVED = {
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
   openpgp: ['openpgp'],
   notation: ['code-signing'],
-} as const satisfies Record<string, readonly Purpose[]>;
+} as const satisfies Record<string, readonly AgentPurpose[]>;
 export type Protocol = keyof typeof SERVED;
 export const PROTOCOLS = Object.keys(SERVED) as Protocol[];
 
-export function serves(protocol: Protocol, purpose: Purpose): boolean {
-  return (SERVED[protocol] as readonly Purpose[]).includes(purpose);
+export function serves(protocol: Protocol, purpose: AgentPurpose): boolean {
+  return (SERVED[protocol] as readonly AgentPurpose[]).includes(purpose);
 }
 
 /** The purposes that a protocol serves, for messages to people. */
-export function purposesOf(protocol: Protocol): readonly Purpose[] {
+export function purposesOf(protocol: Protocol): readonly AgentPurpose[] {
   return SERVED[protocol];
 }
 
 /** Whether a key of this purpose signs for `purpose`. `signing` is the purpose of keys for code and documents alike. */
-export function keySigns(keyPurpose: string, purpose: Purpose): boolean {
+export function keySigns(keyPurpose: string, purpose: AgentPurpose): boolean {
   if (keyPurpose === 'signing') return purpose === 'code-signing' || purpose === 'documents';
   return keyPurpose === purpose;
 }

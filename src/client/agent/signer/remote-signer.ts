@@ -5,8 +5,8 @@ import type { ApiClient } from '../../api/api-client.js';
 import { isFinalRequestStatus, type Request } from '../../api/awaiting.js';
 import { ClientError } from '../../api/exit-codes.js';
 import type { AgentKey } from './agent-keys.js';
-import { keySigns, type Protocol, type Purpose, serves } from './purposes.js';
-import { type AskingProgram, metadataOf, requestNameOf } from './said-by-client.js';
+import { keySigns, type Protocol, type AgentPurpose, serves } from './purposes.js';
+import { type AskingProgram, agentMetadataOf, requestNameOf } from './said-by-client.js';
 
 /** Schemes of the service; `ecdsa-raw` is r ‖ s, PSS has the salt as long as the digest. */
 export type Scheme = 'rsa-pkcs1v15' | 'rsa-pss' | 'ecdsa-der' | 'ecdsa-raw';
@@ -17,7 +17,7 @@ export interface SignatureOrder {
   readonly digest: Buffer;
   readonly algorithm: DigestName;
   readonly scheme: Scheme;
-  readonly purpose: Purpose;
+  readonly purpose: AgentPurpose;
   /** What the service makes of the signature, from what the client composed; the bare signature without it. */
   readonly container?: { readonly format: 'openpgp'; readonly content: Buffer };
   /** More to show to approvers, in words that the protocol read from the message itself, such as the host of a login. */
@@ -110,7 +110,10 @@ export class RemoteSigner {
   private async asked(order: SignatureOrder): Promise<Request> {
     const { key, digest, algorithm, scheme, purpose, container, shown } = order;
     const { asking, protocol } = this.settings;
-    const metadata = { ...metadataOf(asking, protocol, purpose), ...(shown === undefined ? {} : { message: shown }) };
+    const metadata = {
+      ...agentMetadataOf(asking, protocol, purpose),
+      ...(shown === undefined ? {} : { message: shown }),
+    };
     const made = container && { format: container.format, content: container.content.toString('base64') };
     const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, ...made, metadata };
     let after: string | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askingProgramOf, metadataOf, requestNameOf, withoutSecrets } from './said-by-client.js';
+import { askingProgramOf, agentMetadataOf, requestNameOf, withoutSecrets } from './said-by-client.js';
 
 describe('a command line as approvers see it', () => {
   it.each([
@@ -41,7 +41,7 @@ describe('a command line as approvers see it', () => {
   });
 
   it('has no directory before the program, and no characters that turn text around', () => {
-    const { saidByClient } = metadataOf(
+    const { saidByClient } = agentMetadataOf(
       askingProgramOf('/usr/bin/jarsigner', ['a\u202Ebc\u0007']),
       'pkcs11',
       'code-signing',
@@ -50,7 +50,7 @@ describe('a command line as approvers see it', () => {
   });
 
   it('is cut where it is longer than anybody reads', () => {
-    const { saidByClient } = metadataOf(askingProgramOf('tool', ['x'.repeat(10_000)]), 'pkcs11', 'code-signing');
+    const { saidByClient } = agentMetadataOf(askingProgramOf('tool', ['x'.repeat(10_000)]), 'pkcs11', 'code-signing');
     expect(saidByClient.commandLine).toHaveLength(2000);
   });
 });

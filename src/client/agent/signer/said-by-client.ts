@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { basename } from 'node:path';
-import type { Protocol, Purpose } from './purposes.js';
+import type { Protocol, AgentPurpose } from './purposes.js';
 
 /** What this client says of the program that asks. Nobody can check it, and approvers are shown it as said by the client. */
 export interface AskingProgram {
@@ -21,7 +21,7 @@ interface AgentMetadata {
     readonly machine: string;
     readonly user: string;
     readonly protocol: Protocol;
-    readonly purpose: Purpose;
+    readonly purpose: AgentPurpose;
   };
 }
 
@@ -41,10 +41,10 @@ function userName(): string {
 }
 
 /** @param longest characters of the command line */
-export function metadataOf(
+export function agentMetadataOf(
   asking: AskingProgram,
   protocol: Protocol,
-  purpose: Purpose,
+  purpose: AgentPurpose,
   longest = MAX_COMMAND_LINE,
 ): AgentMetadata {
   const { program = 'any program of this user', commandLine, fileName } = asking;

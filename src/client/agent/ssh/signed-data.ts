@@ -1,10 +1,10 @@
 import { SSHSIG_HASH_BYTES, SSHSIG_MAGIC } from '../../../formats/ssh/sshsig.js';
 import { WireReader } from '../../../formats/ssh/wire.js';
-import type { Purpose } from '../signer/purposes.js';
+import type { AgentPurpose } from '../signer/purposes.js';
 
 /** What the data of a sign request is: whole, and one of the two things that an SSH key signs here. */
 interface ReadData {
-  readonly purpose: Extract<Purpose, 'ssh-login' | 'ssh-signatures'>;
+  readonly purpose: Extract<AgentPurpose, 'ssh-login' | 'ssh-signatures'>;
   /** For approvers, as read from the data itself. */
   readonly shown: Readonly<Record<string, string>>;
   /** The signature algorithm that a login names; undefined for SSHSIG, which names none. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
-import { wireMpint, WireReader, wireString, wireUint32 } from '../../../formats/ssh/wire.js';
+import { sshSignature } from '../../../formats/ssh/ssh-signature.js';
+import { WireReader, wireString, wireUint32 } from '../../../formats/ssh/wire.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import { keySigns } from '../signer/purposes.js';
 import type { DigestName, Scheme, SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
@@ -85,7 +86,7 @@ export class SshAgentConnection {
     const { key } = offered;
     const result = await this.source.sign({ key, digest, algorithm: hash, scheme, purpose, shown, signal: this.gone });
     if (result.kind !== 'signed') return FAILURE;
-    return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm, result.signature)));
+    return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm.name, result.signature)));
   }
 
   /** Read anew when the program asks which keys there are; a signature is by one of those. */
@@ -126,12 +127,4 @@ const BY_TYPE: Readonly<Record<string, SshAlgorithm>> = {
 export function sshAlgorithm({ type }: AgentKey, flags: number): SshAlgorithm | undefined {
   if (type.startsWith('rsa')) return BY_FLAG[flags];
   return flags === 0 ? BY_TYPE[type] : undefined;
-}
-
-/** The signature blob (RFC 8332 section 3, RFC 5656 section 3.1.2). */
-export function sshSignature({ name, scheme }: SshAlgorithm, signature: Buffer): Buffer {
-  if (scheme === 'rsa-pkcs1v15') return Buffer.concat([wireString(name), wireString(signature)]);
-  const half = signature.length / 2;
-  const numbers = [signature.subarray(0, half), signature.subarray(half)].map(wireMpint);
-  return Buffer.concat([wireString(name), wireString(Buffer.concat(numbers))]);
 }

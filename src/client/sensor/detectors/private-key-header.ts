@@ -1,7 +1,7 @@
 import { type ByteWindow, WindowElement, TAG } from '../model/der.js';
 import {
   curveBits,
-  ellipticCurve,
+  onUnnamedCurve,
   factsOfJwk,
   type SensedKeyFacts,
   named,
@@ -89,7 +89,7 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();
   const domain = parameters ?? own;
   if (domain?.tag === TAG.sequence) return explicitCurve(domain);
-  if (domain?.tag !== TAG.oid) return { algorithm: ellipticCurve() };
+  if (domain?.tag !== TAG.oid) return { algorithm: onUnnamedCurve() };
   const id = domain.oid();
   const [curve = id, crv] = CURVES[id] ?? [];
   const facts = { algorithm: onCurve(curve), bits: curveBits(curve) };
@@ -108,7 +108,7 @@ function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
   if (parameters === undefined) throw new RangeError('no field of a curve');
   const degree = parameters.tag === TAG.sequence ? parameters.children()[0] : undefined;
   const bits = type?.oid() === PRIME_FIELD ? parameters.bits() : degree?.small();
-  return { algorithm: ellipticCurve(bits), bits };
+  return { algorithm: onUnnamedCurve(bits), bits };
 }
 
 function base64url(hex: string): string {

@@ -35,7 +35,7 @@ export function onCurve(curve: string): Algorithm {
 }
 
 /** On a curve that has no name where the key stands. */
-export function ellipticCurve(bits?: number): Algorithm {
+export function onUnnamedCurve(bits?: number): Algorithm {
   if (bits === undefined) return { name: 'EC', oid: EC, properties: { primitive: 'signature' } };
   return { name: `EC-${bits}`, oid: EC, properties: { primitive: 'signature', parameterSetIdentifier: String(bits) } };
 }

@@ -6,7 +6,7 @@ import { type KeyIdentity, KeyVault, type VaultKey } from '../../../hsm/key-vaul
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
-import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
+import { keyBitsOf, sshFingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
 import { SshKeySecret, SshKey } from '../../keys/ssh-key.entity.js';
 import type { NewCustody } from '../model/rotation.entity.js';
 
@@ -92,5 +92,5 @@ function rowOf(
   about: Pick<SshKey, 'comment' | 'owner' | 'custody'>,
 ): MadeKey['key'] {
   const { blob, type } = publicKey;
-  return { id, fingerprint: fingerprintOf(blob), type, bits: keyBitsOf(publicKey), blob, ...about };
+  return { id, fingerprint: sshFingerprintOf(blob), type, bits: keyBitsOf(publicKey), blob, ...about };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { ApprovalsService, type Judgement, type PolicyFacts } from '../../../approvals/approvals.service.js';
+import { ApprovalsService, type PolicyJudgement, type PolicyFacts } from '../../../approvals/approvals.service.js';
 import type { Caller } from '../../../access/caller.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import type { RotationPlan } from './rotation-planner.js';
@@ -13,7 +13,7 @@ export class RotationRequirements {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  async judge(caller: Caller, { old: key, custody, accounts }: RotationPlan): Promise<Judgement> {
+  async judge(caller: Caller, { old: key, custody, accounts }: RotationPlan): Promise<PolicyJudgement> {
     const hosts = await this.db.manager.findBy(Host, { id: In([...new Set(accounts.map(({ hostId }) => hostId))]) });
     const common = { algorithm: [key.type], caller: [caller.id, caller.ownerId], 'metadata.custody': [custody] };
     const facts = accounts.map(({ hostId, account }): PolicyFacts => {
@@ -26,7 +26,7 @@ export class RotationRequirements {
   }
 
   /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
+  assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 }

@@ -32,7 +32,7 @@ const NEW: Omit<WorkloadTrustBody, 'issuerId' | 'conditions'> = {
 };
 
 /** The trust as the API takes it back when one thing of it is changed. */
-export function orderOf(of: WorkloadTrustView): WorkloadTrustBody {
+export function trustOrderOf(of: WorkloadTrustView): WorkloadTrustBody {
   const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
   const { dpopBound, certificateBound } = of;
   const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };

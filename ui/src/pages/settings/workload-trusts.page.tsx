@@ -21,7 +21,7 @@ import { RowActions } from '../../patterns/row-actions.js';
 import { type TriedCaller, type TriedVerdict, TryToken } from '../../patterns/try-token.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes } from './api-keys.page.js';
-import { EditTrust, orderOf } from './edit-workload-trust.js';
+import { EditTrust, trustOrderOf } from './edit-workload-trust.js';
 
 const MAX_ISSUERS = 200;
 
@@ -43,7 +43,7 @@ export function WorkloadTrustsPage() {
     (of: WorkloadTrustView) =>
       changeWorkloadTrust({
         path: { id: of.id },
-        body: { ...orderOf(of), enabled: !of.enabled },
+        body: { ...trustOrderOf(of), enabled: !of.enabled },
         headers: ifMatch(of.version),
       }),
     { changes: ['listWorkloadTrusts'], done: t('saved') },

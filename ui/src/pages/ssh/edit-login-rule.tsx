@@ -17,7 +17,7 @@ const SUBJECTS: readonly SshLoginRuleView['subject'][] = ['workload', 'person'];
 export const minutesOf = (seconds: number): number => Math.max(1, Math.round(seconds / MINUTE_SECONDS));
 
 /** The rule as the API takes it back when one thing of it is changed. */
-export function orderOf(of: SshLoginRuleView): SshLoginRuleBody {
+export function loginRuleOrderOf(of: SshLoginRuleView): SshLoginRuleBody {
   const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...order } = of;
   const { sourceAddress, forceCommand, ...rest } = order;
   return {

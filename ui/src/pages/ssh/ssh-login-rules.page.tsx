@@ -18,7 +18,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { type TriedCaller, type TriedVerdict, TryToken } from '../../patterns/try-token.js';
 import { useAction } from '../../patterns/use-action.js';
-import { EditLoginRule, minutesOf, orderOf } from './edit-login-rule.js';
+import { EditLoginRule, minutesOf, loginRuleOrderOf } from './edit-login-rule.js';
 
 const MAX_AUTHORITIES = 200;
 
@@ -39,7 +39,7 @@ export function SshLoginRulesPage() {
     (of: SshLoginRuleView) =>
       changeSshLoginRule({
         path: { id: of.id },
-        body: { ...orderOf(of), enabled: !of.enabled },
+        body: { ...loginRuleOrderOf(of), enabled: !of.enabled },
         headers: ifMatch(of.version),
       }),
     { changes: ['listSshLoginRules'], done: t('saved') },

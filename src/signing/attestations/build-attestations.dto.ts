@@ -16,7 +16,7 @@ import {
 import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
 import { SigningRequestView } from '../api/signing-requests.dto.js';
 import { digestBytes } from '../requests/sign-request-validator.js';
-import type { AttestationOrder, ShownAttestation } from './attestations.service.js';
+import type { AttestationOrder, ShownAttestation } from './build-attestations.service.js';
 import type { StatementSubject } from './provenance-statement.js';
 
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;

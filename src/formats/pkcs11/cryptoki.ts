@@ -1,8 +1,11 @@
-/** Numbers of PKCS #11 version 2.40, as far as they are used here; the names are those of the standard without their prefix. */
+/** Numbers of PKCS #11 (header files of versions 2.40 and 3.0) that the key process and the agent use; names are those of the standard without prefix. */
 
+/** CK_RV: how a call ended. */
 export const CKR = {
-  OK: 0,
+  OK: 0x0,
+  HOST_MEMORY: 0x2,
   SLOT_ID_INVALID: 0x3,
+  GENERAL_ERROR: 0x5,
   ARGUMENTS_BAD: 0x7,
   ATTRIBUTE_SENSITIVE: 0x11,
   ATTRIBUTE_TYPE_INVALID: 0x12,
@@ -10,9 +13,14 @@ export const CKR = {
   DATA_LEN_RANGE: 0x21,
   DEVICE_ERROR: 0x30,
   DEVICE_MEMORY: 0x31,
+  DEVICE_REMOVED: 0x32,
+  ENCRYPTED_DATA_INVALID: 0x40,
+  ENCRYPTED_DATA_LEN_RANGE: 0x41,
+  AEAD_DECRYPT_FAILED: 0x42,
   FUNCTION_CANCELED: 0x50,
   FUNCTION_NOT_SUPPORTED: 0x54,
   KEY_HANDLE_INVALID: 0x60,
+  KEY_SIZE_RANGE: 0x62,
   KEY_TYPE_INCONSISTENT: 0x63,
   KEY_FUNCTION_NOT_PERMITTED: 0x68,
   MECHANISM_INVALID: 0x70,
@@ -20,30 +28,46 @@ export const CKR = {
   OBJECT_HANDLE_INVALID: 0x82,
   OPERATION_ACTIVE: 0x90,
   OPERATION_NOT_INITIALIZED: 0x91,
+  SESSION_CLOSED: 0xb0,
   SESSION_COUNT: 0xb1,
   SESSION_HANDLE_INVALID: 0xb3,
   SESSION_PARALLEL_NOT_SUPPORTED: 0xb4,
   SESSION_READ_ONLY: 0xb5,
+  SIGNATURE_INVALID: 0xc0,
+  SIGNATURE_LEN_RANGE: 0xc1,
+  TOKEN_NOT_PRESENT: 0xe0,
+  TOKEN_NOT_RECOGNIZED: 0xe1,
   TOKEN_WRITE_PROTECTED: 0xe2,
   USER_ALREADY_LOGGED_IN: 0x100,
   USER_NOT_LOGGED_IN: 0x101,
+  USER_PIN_NOT_INITIALIZED: 0x102,
   USER_TYPE_INVALID: 0x103,
   RANDOM_SEED_NOT_SUPPORTED: 0x120,
   BUFFER_TOO_SMALL: 0x150,
   CRYPTOKI_NOT_INITIALIZED: 0x190,
   FUNCTION_REJECTED: 0x200,
 } as const;
-export type ReturnValue = (typeof CKR)[keyof typeof CKR];
 
-export const CKO = { CERTIFICATE: 1, PUBLIC_KEY: 2, PRIVATE_KEY: 3 } as const;
-export const CKK = { RSA: 0, EC: 3 } as const;
+/** CK_OBJECT_CLASS. */
+export const CKO = {
+  DATA: 0x0,
+  CERTIFICATE: 0x1,
+  PUBLIC_KEY: 0x2,
+  PRIVATE_KEY: 0x3,
+  SECRET_KEY: 0x4,
+} as const;
+
+/** CK_KEY_TYPE. */
+export const CKK = { RSA: 0x0, EC: 0x3, AES: 0x1f } as const;
 export const CKC_X_509 = 0;
 
+/** CK_ATTRIBUTE_TYPE. */
 export const CKA = {
   CLASS: 0x0,
   TOKEN: 0x1,
   PRIVATE: 0x2,
   LABEL: 0x3,
+  APPLICATION: 0x10,
   VALUE: 0x11,
   CERTIFICATE_TYPE: 0x80,
   ISSUER: 0x81,
@@ -74,6 +98,7 @@ export const CKA = {
   EXPONENT_1: 0x126,
   EXPONENT_2: 0x127,
   COEFFICIENT: 0x128,
+  VALUE_LEN: 0x161,
   EXTRACTABLE: 0x162,
   LOCAL: 0x163,
   NEVER_EXTRACTABLE: 0x164,
@@ -86,7 +111,9 @@ export const CKA = {
   ALLOWED_MECHANISMS: 0x40000600,
 } as const;
 
+/** CK_MECHANISM_TYPE. */
 export const CKM = {
+  RSA_PKCS_KEY_PAIR_GEN: 0x0,
   RSA_PKCS: 0x1,
   RSA_X_509: 0x3,
   RSA_PKCS_PSS: 0xd,
@@ -96,15 +123,23 @@ export const CKM = {
   SHA256_RSA_PKCS_PSS: 0x43,
   SHA384_RSA_PKCS_PSS: 0x44,
   SHA512_RSA_PKCS_PSS: 0x45,
+  SHA3_256_RSA_PKCS_PSS: 0x63,
   SHA256: 0x250,
   SHA384: 0x260,
   SHA512: 0x270,
+  SHA3_256: 0x2b0,
+  SHA3_384: 0x2c0,
+  SHA3_512: 0x2d0,
+  EC_KEY_PAIR_GEN: 0x1040,
   ECDSA: 0x1041,
   ECDSA_SHA256: 0x1044,
   ECDSA_SHA384: 0x1045,
   ECDSA_SHA512: 0x1046,
+  AES_KEY_GEN: 0x1080,
+  AES_GCM: 0x1087,
 } as const;
-export const CKG_MGF1 = { sha256: 2, sha384: 3, sha512: 4 } as const;
+/** CK_RSA_PKCS_MGF_TYPE: MGF1 with each digest. */
+export const CKG_MGF1 = { sha256: 2, sha384: 3, sha512: 4, 'sha3-256': 7, 'sha3-384': 8, 'sha3-512': 9 } as const;
 
 export const CKF = {
   /** Slot. */
@@ -127,13 +162,3 @@ export const CKF = {
 } as const;
 export const CKU_USER = 1;
 export const CKS = { RO_PUBLIC: 0, RO_USER: 1, RW_PUBLIC: 2, RW_USER: 3 } as const;
-
-/** A call that ends with an error code. Tools show it, if that; the terminal shows the reason, where there is one to act on. */
-export class CryptokiFault extends Error {
-  constructor(
-    readonly code: ReturnValue,
-    readonly reason?: string,
-  ) {
-    super(`CKR 0x${code.toString(16)}`);
-  }
-}

@@ -27,7 +27,7 @@ export interface ShownAttestation {
 
 /** Attests how files were built: by what the issuer of the caller's token proved, not by what the caller says. */
 @Injectable()
-export class AttestationsService {
+export class BuildAttestationsService {
   constructor(
     private readonly signing: SigningService,
     private readonly requests: SigningRequestsReader,

@@ -6,13 +6,13 @@ import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { WaitQuery } from '../api/signing-requests.dto.js';
-import { BuildAttestationBody, BuildAttestationView } from './attestations.dto.js';
-import { AttestationsService } from './attestations.service.js';
+import { BuildAttestationBody, BuildAttestationView } from './build-attestations.dto.js';
+import { BuildAttestationsService } from './build-attestations.service.js';
 
 @ApiTags('Signing')
 @Controller('api/v1/sign')
-export class AttestationsController {
-  constructor(private readonly attestations: AttestationsService) {}
+export class BuildAttestationsController {
+  constructor(private readonly attestations: BuildAttestationsService) {}
 
   /** Attests which run built these files (SLSA v1 provenance, DSSE), by the verified claims of the caller's token: 200, or 202 with a request to poll. */
   @Post('attestation')

@@ -1,7 +1,20 @@
-import { kindOf } from './attributes.js';
+import type { CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { attributeKindOf } from './attributes.js';
 
 /** A message that is not of the protocol. The answer is CKR_DEVICE_ERROR, as that of p11-kit's own server. */
-export class WireFault extends Error {}
+export class RpcFault extends Error {}
+
+export type ReturnValue = (typeof CKR)[keyof typeof CKR];
+
+/** A call that ends with an error code. Tools show it, if that; the terminal shows the reason, where there is one to act on. */
+export class CryptokiFault extends Error {
+  constructor(
+    readonly code: ReturnValue,
+    readonly reason?: string,
+  ) {
+    super(`CKR 0x${code.toString(16)}`);
+  }
+}
 
 const MAX_ATTRIBUTES = 256;
 const MAX_NESTING = 4;
@@ -15,20 +28,20 @@ export interface Room {
   readonly size: number;
 }
 
-export interface WireAttribute {
+export interface RpcAttribute {
   readonly type: number;
   /** As attributes.ts keeps values; undefined for what cannot be compared with anything here. */
   readonly value: Buffer | undefined;
 }
 
-export interface WireMechanism {
+export interface RpcMechanism {
   /** Undefined is the null mechanism, which ends an operation. */
   readonly type: number | undefined;
   readonly parameters: Buffer;
 }
 
-/** Reads the arguments of one call. Every length is checked against what is there before anything is taken. WireFault on anything else. */
-export class WireReader {
+/** Reads the arguments of one call. Every length is checked against what is there before anything is taken. RpcFault on anything else. */
+export class RpcReader {
   private at = 0;
 
   constructor(private readonly bytes: Buffer) {}
@@ -71,8 +84,8 @@ export class WireReader {
   }
 
   /** `aA`: a template. */
-  template(depth = 1): WireAttribute[] {
-    if (depth > MAX_NESTING) throw new WireFault('templates are nested too deep');
+  template(depth = 1): RpcAttribute[] {
+    if (depth > MAX_NESTING) throw new RpcFault('templates are nested too deep');
     return Array.from({ length: this.count() }, () => this.attribute(depth));
   }
 
@@ -82,10 +95,10 @@ export class WireReader {
    *
    * @param following bytes of the message after the mechanism
    */
-  mechanism(following: number): WireMechanism {
+  mechanism(following: number): RpcMechanism {
     const type = this.uint32();
     const left = this.bytes.length - this.at - following;
-    if (left < 0) throw new WireFault('the mechanism is cut short');
+    if (left < 0) throw new RpcFault('the mechanism is cut short');
     const rest = this.take(left);
     if (type === NULL_LENGTH) return { type: undefined, parameters: Buffer.alloc(0) };
     if (left === 4 && rest.readUInt32BE() === NULL_LENGTH) return { type, parameters: Buffer.alloc(0) };
@@ -93,16 +106,16 @@ export class WireReader {
     return { type, parameters: left % 8 === 1 ? rest.subarray(1) : rest };
   }
 
-  /** WireFault when anything is left. */
+  /** RpcFault when anything is left. */
   end(): void {
-    if (this.at !== this.bytes.length) throw new WireFault('the message is longer than its arguments');
+    if (this.at !== this.bytes.length) throw new RpcFault('the message is longer than its arguments');
   }
 
-  private attribute(depth: number): WireAttribute {
+  private attribute(depth: number): RpcAttribute {
     const type = this.uint32();
     if (this.byte() === 0) return { type, value: undefined };
     this.uint32();
-    switch (kindOf(type)) {
+    switch (attributeKindOf(type)) {
       case 'boolean':
         return { type, value: this.take(1) };
       case 'ulong':
@@ -119,13 +132,13 @@ export class WireReader {
 
   private count(): number {
     const count = this.uint32();
-    if (count > MAX_ATTRIBUTES) throw new WireFault('too many items');
+    if (count > MAX_ATTRIBUTES) throw new RpcFault('too many items');
     return count;
   }
 
   private take(length: number): Buffer {
     const end = this.at + length;
-    if (end > this.bytes.length) throw new WireFault('the message is cut short');
+    if (end > this.bytes.length) throw new RpcFault('the message is cut short');
     const taken = this.bytes.subarray(this.at, end);
     this.at = end;
     return taken;
@@ -133,7 +146,7 @@ export class WireReader {
 }
 
 /** Writes the values of one answer. */
-export class WireWriter {
+export class RpcWriter {
   private readonly parts: Buffer[] = [];
 
   byte(value: number): this {
@@ -186,7 +199,7 @@ export class WireWriter {
     this.uint32(type).byte(value === undefined ? 0 : 1);
     if (value === undefined) return this;
     this.uint32(value.length);
-    switch (kindOf(type)) {
+    switch (attributeKindOf(type)) {
       case 'boolean':
       case 'ulong':
         return this.raw(value);

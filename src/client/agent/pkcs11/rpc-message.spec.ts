@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { CKA, CKM } from './cryptoki.js';
-import { WireFault, WireReader, WireWriter } from './wire.js';
+import { CKA, CKM } from '../../../formats/pkcs11/cryptoki.js';
+import { RpcFault, RpcReader, RpcWriter } from './rpc-message.js';
 
 const NULL_ARRAY = 'ffffffff';
 const KEY = '0000000000000001';
 const PSS = '000000000000025000000000000000020000000000000020';
 const hex = (...parts: string[]) => Buffer.from(parts.join(''), 'hex');
 const mechanismOf = (...parts: string[]) => {
-  const reader = new WireReader(hex(...parts, KEY));
+  const reader = new RpcReader(hex(...parts, KEY));
   const found = reader.mechanism(8);
   expect(reader.ulong()).toBe(1);
   reader.end();
@@ -26,7 +26,7 @@ describe('how a mechanism ends', () => {
   });
 
   it('one that is cut short is refused', () => {
-    expect(() => new WireReader(hex('00000001', '0000')).mechanism(8)).toThrow(WireFault);
+    expect(() => new RpcReader(hex('00000001', '0000')).mechanism(8)).toThrow(RpcFault);
   });
 });
 
@@ -36,24 +36,24 @@ describe('room for an answer', () => {
     ['ffffffff', { asksLength: false, size: 0 }],
     ['00000100', { asksLength: false, size: 256 }],
   ])('%s', (bytes, room) => {
-    expect(new WireReader(hex(bytes)).room()).toEqual(room);
+    expect(new RpcReader(hex(bytes)).room()).toEqual(room);
   });
 
   it('too little gets the length alone', () => {
-    const answer = new WireWriter().byteArray(Buffer.alloc(300), { asksLength: false, size: 299 });
+    const answer = new RpcWriter().byteArray(Buffer.alloc(300), { asksLength: false, size: 299 });
     expect(answer.bytes().toString('hex')).toBe('000000012c');
   });
 });
 
 describe('an attribute', () => {
   it('is written as its kind wants it, and read again', () => {
-    const written = new WireWriter()
+    const written = new RpcWriter()
       .uint32(4)
       .attribute(CKA.SIGN, hex('01'))
       .attribute(CKA.CLASS, hex('0000000000000003'))
       .attribute(CKA.LABEL, Buffer.from('release'))
       .attribute(CKA.ALLOWED_MECHANISMS, hex('0000000000000001', '000000000000000d'));
-    const reader = new WireReader(written.bytes());
+    const reader = new RpcReader(written.bytes());
     expect(reader.template().map(({ value }) => value?.toString('hex'))).toEqual([
       '01',
       '0000000000000003',
@@ -64,18 +64,18 @@ describe('an attribute', () => {
   });
 
   it('a text that is too long is cut at a whole character', () => {
-    const text = new WireWriter().padded('ä'.repeat(20), 31).bytes().subarray(4);
+    const text = new RpcWriter().padded('ä'.repeat(20), 31).bytes().subarray(4);
     expect(text.toString()).toBe(`${'ä'.repeat(15)} `);
   });
 });
 
 describe('lengths are checked before anything is taken', () => {
   it.each([
-    ['bytes', '01ffffff00', (reader: WireReader) => reader.byteArray()],
-    ['attributes', '7fffffff', (reader: WireReader) => reader.template()],
-    ['rooms', '00000101', (reader: WireReader) => reader.attributeRooms()],
-    ['mechanisms', '000000014000060001000000080fffffff', (reader: WireReader) => reader.template()],
+    ['bytes', '01ffffff00', (reader: RpcReader) => reader.byteArray()],
+    ['attributes', '7fffffff', (reader: RpcReader) => reader.template()],
+    ['rooms', '00000101', (reader: RpcReader) => reader.attributeRooms()],
+    ['mechanisms', '000000014000060001000000080fffffff', (reader: RpcReader) => reader.template()],
   ])('%s', (_, bytes, read) => {
-    expect(() => read(new WireReader(hex(bytes)))).toThrow(WireFault);
+    expect(() => read(new RpcReader(hex(bytes)))).toThrow(RpcFault);
   });
 });

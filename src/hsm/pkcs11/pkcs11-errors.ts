@@ -1,0 +1,66 @@
+import { CKR } from '../../formats/pkcs11/cryptoki.js';
+
+/** After these the library or the token must be opened anew, which is safe only in a new process. */
+const FATAL: ReadonlySet<number> = new Set([
+  CKR.HOST_MEMORY,
+  CKR.GENERAL_ERROR,
+  CKR.DEVICE_ERROR,
+  CKR.DEVICE_MEMORY,
+  CKR.DEVICE_REMOVED,
+  CKR.SESSION_CLOSED,
+  CKR.SESSION_HANDLE_INVALID,
+  CKR.TOKEN_NOT_PRESENT,
+  CKR.TOKEN_NOT_RECOGNIZED,
+  CKR.USER_NOT_LOGGED_IN,
+  // SoftHSM says so while another process logs in, which writes the file of the token. No PIN was looked at.
+  CKR.USER_PIN_NOT_INITIALIZED,
+  CKR.CRYPTOKI_NOT_INITIALIZED,
+]);
+
+/** The token understood and will not; asking again does not help. */
+const REFUSAL: ReadonlySet<number> = new Set([
+  CKR.ARGUMENTS_BAD,
+  CKR.DATA_INVALID,
+  CKR.DATA_LEN_RANGE,
+  CKR.KEY_SIZE_RANGE,
+  CKR.KEY_TYPE_INCONSISTENT,
+  CKR.KEY_FUNCTION_NOT_PERMITTED,
+  CKR.MECHANISM_INVALID,
+  CKR.MECHANISM_PARAM_INVALID,
+]);
+
+/** The CKR_ code of an error that the HSM library raised; undefined for any other error. */
+export function ckrOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return undefined;
+  return error.message.startsWith('CKR_') ? error.code : undefined;
+}
+
+export function isFatal(error: unknown): boolean {
+  return FATAL.has(ckrOf(error) ?? -1);
+}
+
+export function isRefusal(error: unknown): boolean {
+  return REFUSAL.has(ckrOf(error) ?? -1);
+}
+
+/** Handles change when the token was logged out or an object was replaced; the object may be found again. */
+export function isStaleHandle(error: unknown): boolean {
+  const code = ckrOf(error);
+  return code === CKR.OBJECT_HANDLE_INVALID || code === CKR.KEY_HANDLE_INVALID;
+}
+
+export function isBadSignature(error: unknown): boolean {
+  const code = ckrOf(error);
+  return code === CKR.SIGNATURE_INVALID || code === CKR.SIGNATURE_LEN_RANGE;
+}
+
+/** Whether a token reports a wrong tag. SoftHSM answers CKR_GENERAL_ERROR, so the caller has to probe whether the token still works. */
+export function isNotAuthentic(error: unknown): boolean {
+  const code = ckrOf(error);
+  return (
+    code === CKR.ENCRYPTED_DATA_INVALID ||
+    code === CKR.ENCRYPTED_DATA_LEN_RANGE ||
+    code === CKR.AEAD_DECRYPT_FAILED ||
+    code === CKR.GENERAL_ERROR
+  );
+}
