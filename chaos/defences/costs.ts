@@ -103,7 +103,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 16,
     defence: 'one budget of rounds for all parts of a key store',
-    file: 'src/inventory/certificates/password-encryption.ts',
+    file: 'src/formats/pkcs/password-encryption.ts',
     text: '    this.left -= cost;',
     instead: '',
     spec: 'test/source/derivation-budget.spec.ts',

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { DerivationBudget } from '../../src/inventory/certificates/password-encryption.js';
-import { readPkcs12 } from '../../src/inventory/certificates/pkcs12-store.js';
+import { DerivationBudget } from '../../src/formats/pkcs/password-encryption.js';
+import { openPkcs12 } from '../../src/inventory/certificates/key-store-reading.js';
 import { costlyStore } from '../inventory/costly-store.js';
 
 const codeOf = (bytes: Buffer, password: string): unknown => {
   try {
-    return readPkcs12(bytes, password, new DerivationBudget());
+    return openPkcs12(bytes, password, new DerivationBudget());
   } catch (error) {
     return (error as { code?: unknown }).code;
   }

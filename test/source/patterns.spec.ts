@@ -19,7 +19,7 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
   "src/cli/seed-demo.command.ts › `^${name}='?([^'\\\\n]*)'?$`, 'm'": () => like(/^SVC_PORT='?([^'\n]*)'?$/m),
   'src/formats/asn1/der-reader.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':
     () => like(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?(?:Z|([+-]\d\d)(\d\d))?$/),
-  'src/inventory/certificates/pem-blocks.ts › BEGIN': () => like(/-----BEGIN ([A-Z0-9 ]{1,60})-----/g),
+  'src/formats/encoding/pem-blocks.ts › BEGIN': () => like(/-----BEGIN ([A-Z0-9 ]{1,60})-----/g),
   "src/inventory/cyclonedx/json-schema.ts › pattern, 'u'": () =>
     ['bom-1.4', 'bom-1.5', 'bom-1.6', 'bom-1.7', 'jsf-0.82', 'cryptography-defs'].flatMap((name) =>
       patternsOfJson(`${SCHEMAS}/${name}.SNAPSHOT.schema.json`, 'u'),

@@ -1,3 +1,4 @@
+import { publicKeyLine, publicKeyOfBlob } from '../../formats/ssh/public-key.js';
 import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
 import type { SshFacts } from '../ssh/ssh-probe.js';
 import type { TlsFacts } from '../tls/tls-probe.js';
@@ -11,7 +12,7 @@ export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: Ss
     .filter((name) => !/^(ext-info|kex-strict)/.test(name))
     .map((name) => algorithm(name, exchangeKind(name), occurrence));
   const keys = hostKeys.map(({ blob }, index): Item => ({
-    publicKey: `${blob.toString('latin1', 4, 4 + blob.readUInt32BE())} ${blob.toString('base64')}`,
+    publicKey: publicKeyLine(publicKeyOfBlob(blob)),
     ref: `host-key-${index}`,
     occurrence,
   }));

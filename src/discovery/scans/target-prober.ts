@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { publicKeyLine, publicKeyOfBlob } from '../../formats/ssh/public-key.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import { DeepScan } from '../deep/deep-scan.js';
 import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
@@ -89,8 +90,8 @@ function placeOf(host: string, port: number): string {
 
 function sshView({ hostKeys, ...facts }: SshFacts): Record<string, unknown> {
   const keys = hostKeys.map(({ blob, proven, kex }) => {
-    const type = blob.toString('latin1', 4, 4 + blob.readUInt32BE());
-    return { type, publicKey: `${type} ${blob.toString('base64')}`, possession: proven ? 'proven' : 'claimed', kex };
+    const key = publicKeyOfBlob(blob);
+    return { type: key.type, publicKey: publicKeyLine(key), possession: proven ? 'proven' : 'claimed', kex };
   });
   return { ...facts, hostKeys: keys };
 }

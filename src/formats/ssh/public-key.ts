@@ -89,6 +89,11 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
   return `${type} ${blob.toString('base64')}`;
 }
 
+/** The key that a blob is, by the name in it. @throws RangeError when it has none. */
+export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
+  return { type: new WireReader(blob).text(), blob };
+}
+
 /** How files begin that people send in place of a line with a public key, and what to do about it. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [

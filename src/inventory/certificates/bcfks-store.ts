@@ -1,7 +1,8 @@
 import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
-import type { DerivationBudget } from './password-encryption.js';
+import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
+import { closedByPassword } from './credential-reading.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS or BKS store. */
@@ -76,10 +77,7 @@ function openStore(parts: readonly DerElement[], password: string, budget: Deriv
   if (decrypt === undefined)
     throw new Problem('refused', 'key-store.cipher', `The key store cannot be read: it uses ${name}.`);
   const clear = decrypt(parts[1]?.contents ?? Buffer.alloc(0), password, budget);
-  if (clear === undefined) {
-    const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
-    throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
-  }
+  if (clear === undefined) throw closedByPassword(password);
   return derElements(clear)[0]?.contents ?? Buffer.alloc(0);
 }
 

@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { integer, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { KeyStoreEntry } from './bcfks-store.js';
-import { DataInput } from './java-key-store.js';
-import { type DerivationBudget, passwordEncryption, pkcs12Key } from './password-encryption.js';
+import { DataInput } from '../../formats/java/data-input.js';
+import { type DerivationBudget, passwordEncryption, pkcs12Key } from '../../formats/pkcs/password-encryption.js';
+import { nameByOid } from '../vocabularies/object-identifiers.js';
+import { closedByPassword, tooManyRounds } from './credential-reading.js';
 import { namedSecretKey, type SecretKeyFacts } from './sealed-secret-key.js';
 
 const MAC_BYTES = 20;
@@ -56,11 +58,10 @@ function entriesOf(bytes: Buffer, password: string, budget: DerivationBudget): K
   }
   // The first version made its key of 20 bits where it meant octets.
   if (password !== '' && version === 2) {
-    budget.spend(rounds);
+    if (!budget.take(rounds)) throw tooManyRounds();
     const key = pkcs12Key(password, salt, rounds, { purpose: MAC_KEY, length: MAC_BYTES });
     const mac = createHmac('sha1', key).update(bytes.subarray(start, fields.position)).digest();
-    if (!mac.equals(bytes.subarray(fields.position, fields.position + MAC_BYTES)))
-      throw new Problem('refused', 'key-store.password', 'The key store is not opened by this password.');
+    if (!mac.equals(bytes.subarray(fields.position, fields.position + MAC_BYTES))) throw closedByPassword(password);
   }
   return entries;
 }
@@ -98,7 +99,7 @@ function opened(sealed: Buffer, password: string, budget: DerivationBudget): Sec
     const fields = new DataInput(sealed);
     const [salt, rounds] = [fields.block(), fields.number()];
     const scheme = sequence(oid(PBE_TRIPLE_DES), sequence(octetString(salt), integer(rounds)));
-    clear = passwordEncryption(scheme).decrypt?.(sealed.subarray(fields.position), password, budget);
+    clear = passwordEncryption(scheme, nameByOid).decrypt?.(sealed.subarray(fields.position), password, budget);
     return clear === undefined ? undefined : factsOf(new DataInput(clear));
   } catch {
     return undefined;

@@ -7,10 +7,10 @@ import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
 import { isBks } from './bks-store.js';
 import { CredentialReading } from './credential-reading.js';
-import { isJavaKeyStore } from './java-key-store.js';
+import { isJavaKeyStore } from '../../formats/java/key-store.js';
 import { readDerInto, readKeyboxInto, readKeyringInto, readTextInto } from './key-file-reading.js';
 import { readBcfksInto, readBksInto, readJavaStoreInto, readPkcs12Into } from './key-store-reading.js';
-import { isPkcs12Store } from './pkcs12-store.js';
+import { isPkcs12 } from '../../formats/pkcs/pkcs12.js';
 
 export interface CredentialOptions {
   /** The place where it was found, which is also its source: a file on a host. */
@@ -51,7 +51,7 @@ function orDamaged<Result>(file: Buffer, result: Result): Result {
 function readInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   if (isJavaKeyStore(bytes)) readJavaStoreInto(reading, bytes, password);
   else if (isBks(bytes)) readBksInto(reading, bytes, password);
-  else if (isPkcs12Store(bytes)) readPkcs12Into(reading, bytes, password);
+  else if (isPkcs12(bytes)) readPkcs12Into(reading, bytes, password);
   else if (isKeybox(bytes)) readKeyboxInto(reading, bytes);
   else if (isBcfks(bytes)) readBcfksInto(reading, bytes, password);
   else if (bytes[0] === 0x30) readDerInto(reading, bytes, password);

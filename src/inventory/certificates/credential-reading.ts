@@ -5,7 +5,7 @@ import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
 import { firstElement } from '../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
-import { DerivationBudget } from './password-encryption.js';
+import { DerivationBudget, MAX_ROUNDS } from '../../formats/pkcs/password-encryption.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
@@ -139,6 +139,20 @@ export function clean(text: string): string {
 export function nothingHere(): Problem {
   const detail = 'holds no certificate, key store, SSH key or OpenPGP key that can be read';
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
+}
+
+/** A store that stays closed: without a password, or with another one. */
+export function closedByPassword(password: string): Problem {
+  const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
+  return new Problem('refused', 'key-store.password', `The key store ${detail}.`);
+}
+
+/** A store that cannot be read without more rounds of key derivation than one document may cost. */
+export function tooManyRounds(): Problem {
+  const detail = `asks for more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing in all`;
+  return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it anew with fewer.`, {
+    errors: [{ pointer: '', detail }],
+  });
 }
 
 /** The first DER element; the bytes themselves when they begin with none, for the reader to refuse. */

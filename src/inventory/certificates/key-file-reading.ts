@@ -7,7 +7,7 @@ import { withDefiniteLengths } from '../../formats/asn1/ber-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rfc3339, type FoundPrivateKey } from './credential-components.js';
-import { type PemBlock, pemBlocks } from './pem-blocks.js';
+import { bytesOf, type PemBlock, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -114,7 +114,8 @@ function pgpKey(reading: CredentialReading, key: PgpKey, line: number | null): v
 
 function readBlock(reading: CredentialReading, block: PemBlock, password: string): void {
   const at = reading.place(block.line, null);
-  const { label, bytes, text } = block;
+  const { label, text } = block;
+  const bytes = bytesOf(block);
   if (block.isCut && label !== SIGNED_TEXT)
     reading.reject(`is ${truncate(label, 60)} from line ${block.line} without an end: it was cut`);
   else if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);

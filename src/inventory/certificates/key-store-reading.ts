@@ -3,11 +3,13 @@ import type { DraftOccurrence } from '../model/document.js';
 import { type KeyStoreEntry, readBcfks } from './bcfks-store.js';
 import { readBks } from './bks-store.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';
-import { clean, type CredentialReading } from './credential-reading.js';
-import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
-import { readPkcs12 } from './pkcs12-store.js';
+import { clean, closedByPassword, type CredentialReading, tooManyRounds } from './credential-reading.js';
+import { isPasswordOf, readJavaKeyStore } from '../../formats/java/key-store.js';
+import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
+import { type Pkcs12Store, readPkcs12 } from '../../formats/pkcs/pkcs12.js';
+import { nameByOid } from '../vocabularies/object-identifiers.js';
 import { readDerPrivateKey } from './private-key-reader.js';
-import { secretKeyFacts, type SecretKeyFacts, sealName } from './sealed-secret-key.js';
+import { secretKeyFacts, type SecretKeyFacts, secretKeyOf, sealName } from './sealed-secret-key.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
@@ -15,8 +17,7 @@ const MAX_NAME = 500;
 /** JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
 export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const { type, entries, unread, end } = reading.whole(() => readJavaKeyStore(bytes));
-  if (password !== '' && !isPasswordOf(bytes, end, password))
-    throw new Problem('refused', 'key-store.password', 'The key store is not opened by this password.');
+  if (password !== '' && !isPasswordOf(bytes, end, password)) throw closedByPassword(password);
   reading.format = type;
   const secrets = new SecretKeys(reading, bytes);
   for (const { alias, kind, certificates, sealed = null } of entries) {
@@ -67,7 +68,7 @@ function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonl
 /** PKCS #12: certificates with the password, keys by what protects them. @throws Problem `key-store.password` or `key-store.cipher`. */
 export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'PKCS #12';
-  const { certificates, keys, secrets: found } = reading.whole(() => readPkcs12(bytes, password, reading.budget));
+  const { certificates, keys, secrets: found } = reading.whole(() => openPkcs12(bytes, password, reading.budget));
   const byKeyId = new Map<string | undefined, X509CertificateContent | undefined>();
   for (const { der, keyId } of certificates) {
     const read = reading.certificate(der, reading.place(null, null));
@@ -80,9 +81,26 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
     else reading.storedKey(name ?? '', own, securedBy, at);
   }
   const secrets = new SecretKeys(reading, bytes);
-  for (const [index, { name, securedBy, facts }] of found.entries())
+  for (const [index, { name, securedBy, key }] of found.entries()) {
+    const facts = key && secretKeyOf(key.oid, key.octets);
     secrets.add(name ?? `secret ${index + 1}`, facts, securedBy, reading.place(null, name ?? null));
+  }
   secrets.note();
+}
+
+/**
+ * Reads a PKCS #12 store with all of its parts. Without a password both the empty one and none are tried.
+ *
+ * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError when it is damaged.
+ */
+export function openPkcs12(bytes: Buffer, password: string, budget: DerivationBudget): Pkcs12Store {
+  const store = readPkcs12(bytes, { passwords: password === '' ? ['', null] : [password], budget, nameByOid });
+  const [closed] = store.closed;
+  if (closed === undefined) return store;
+  if (closed.reason === 'cost') throw tooManyRounds();
+  if (closed.reason === 'password') throw closedByPassword(password);
+  const detail = closed.reason === 'recipient' ? 'is encrypted for a recipient' : `uses ${closed.scheme}`;
+  throw new Problem('refused', 'key-store.cipher', `The certificates of the key store cannot be read: it ${detail}.`);
 }
 
 interface LonelyKey {

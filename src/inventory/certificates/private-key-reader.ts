@@ -3,10 +3,12 @@ import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
 import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
+import { WireReader } from '../../formats/ssh/wire.js';
 import type { FoundPrivateKey } from './credential-components.js';
-import { type DerivationBudget, passwordEncryption } from './password-encryption.js';
+import { type DerivationBudget, passwordEncryption } from '../../formats/pkcs/password-encryption.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
-import type { PemBlock } from './pem-blocks.js';
+import { nameByOid } from '../vocabularies/object-identifiers.js';
+import { bytesOf, type PemBlock } from '../../formats/encoding/pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { writePem } from '../../formats/encoding/base64.js';
@@ -29,7 +31,8 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
  * @throws Error when it is no private key.
  */
 export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
-  const { label, bytes, text } = block;
+  const { label, text } = block;
+  const bytes = bytesOf(block);
   if (bytes.length === 0) throw new RangeError('no bytes of a key');
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
@@ -72,7 +75,7 @@ function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, secure
 function readEncrypted(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [algorithm, content] = members(der);
   if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
-  const { name, decrypt } = passwordEncryption(algorithm.raw);
+  const { name, decrypt } = passwordEncryption(algorithm.raw, nameByOid);
   if (password !== '' && decrypt !== undefined) {
     let clear: Buffer | undefined;
     try {
@@ -88,7 +91,8 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
 }
 
 /** Encryption of RFC 1421, as OpenSSL writes it: the label names the algorithm, the header the cipher. */
-function readOldEncrypted({ label, bytes, text }: PemBlock, cipher: string, password: string): FoundPrivateKey {
+function readOldEncrypted(block: PemBlock, cipher: string, password: string): FoundPrivateKey {
+  const { label, text } = block;
   const securedBy = `PEM ${cipher}`;
   if (password !== '')
     try {
@@ -98,7 +102,7 @@ function readOldEncrypted({ label, bytes, text }: PemBlock, cipher: string, pass
     }
   const name = label.replace(' PRIVATE KEY', '');
   const known = ['RSA', 'DSA', 'EC'].includes(name) ? sized(KEY_OID[name] ?? '', name, null) : undefined;
-  return closed(bytes, known, securedBy);
+  return closed(bytesOf(block), known, securedBy);
 }
 
 const KEY_OID: Readonly<Record<string, string>> = {
@@ -115,17 +119,11 @@ function members(der: Buffer): DerElement[] {
 /** OpenSSH's PROTOCOL.key: the public half stands before the encrypted part. */
 function readOpenSsh(bytes: Buffer): FoundPrivateKey {
   if (bytes.toString('latin1', 0, OPENSSH_MAGIC.length) !== OPENSSH_MAGIC) throw new RangeError('not an OpenSSH key');
-  let at = OPENSSH_MAGIC.length;
-  const next = () => {
-    const length = bytes.readUInt32BE(at);
-    const field = bytes.subarray(at + 4, at + 4 + length);
-    at += 4 + length;
-    return field;
-  };
-  const [cipher, kdf] = [next().toString('latin1'), next().toString('latin1')];
-  next();
-  at += 4;
-  const { algorithm, fingerprint, sshFingerprint, name } = readSshPublicKey(next(), '');
+  const fields = new WireReader(bytes, OPENSSH_MAGIC.length);
+  const [cipher, kdf] = [fields.text(), fields.text()];
+  fields.string();
+  fields.uint32();
+  const { algorithm, fingerprint, sshFingerprint, name } = readSshPublicKey(fields.string(), '');
   const securedBy = cipher === 'none' ? undefined : truncate(`${kdf} ${cipher}`, 100);
   return { name: `private key ${name}`, fingerprint: fingerprint ?? sshFingerprint ?? name, algorithm, securedBy };
 }

@@ -1,7 +1,7 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { derElements } from '../../formats/asn1/der-reader.js';
-import { DerivationBudget } from './password-encryption.js';
-import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
+import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
+import { type JavaObject, type JavaValue, readJavaObject } from '../../formats/java/object-stream.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** Algorithm and length of a secret key. */

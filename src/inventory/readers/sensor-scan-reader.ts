@@ -19,7 +19,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import { readX509Certificate } from '../certificates/certificate-reader.js';
 import { CredentialComponents } from '../certificates/credential-components.js';
-import { pemBlocks } from '../certificates/pem-blocks.js';
+import { bytesOf, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 import { describeSpki } from '../certificates/private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from '../certificates/ssh-public-key.js';
 
@@ -205,5 +205,6 @@ class FoundCredentials {
 }
 
 function derOf(text: string): Buffer {
-  return pemBlocks(text)[0]?.bytes ?? fromBrokenBase64(text) ?? Buffer.alloc(0);
+  const [block] = pemBlocks(text);
+  return block === undefined ? (fromBrokenBase64(text) ?? Buffer.alloc(0)) : bytesOf(block);
 }

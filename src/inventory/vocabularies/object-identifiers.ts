@@ -43,6 +43,11 @@ export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
   return IDENTIFIERS.get(oid);
 }
 
+/** Its name alone. */
+export function nameByOid(oid: string): string | undefined {
+  return findByOid(oid)?.name;
+}
+
 /** A curve by any of its names, in any spelling of case, hyphens and blanks, or by its object identifier in dotted form. */
 export function findCurve(nameOrOid: string): NamedCurve | undefined {
   return CURVES.get(bareName(nameOrOid));

@@ -8,9 +8,8 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { AuthorityKeyType } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import type { CertificateKind } from './ssh-certificate.js';
+import type { AuthorityKeyType, CertificateKind } from './ssh-certificate.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
 export interface AuthorityOrder {

@@ -2,9 +2,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
-import { AUTHORITY_KEY_TYPES, type AuthorityKeyType } from './authority-key.js';
 import type { AuthorityOrder } from './ssh-authorities.service.js';
-import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
+import {
+  AUTHORITY_KEY_TYPES,
+  type AuthorityKeyType,
+  CERTIFICATE_KINDS,
+  type CertificateKind,
+} from './ssh-certificate.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
 
 export class CreateSshAuthorityBody {

@@ -6,12 +6,11 @@ import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { sshSignature } from '../../formats/ssh/ssh-signature.js';
-import { signingOf } from './authority-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
-import { certificateLine, type CertificateContent, toBeSigned } from './ssh-certificate.js';
+import { certificateLine, type CertificateContent, signingOf, toBeSigned } from './ssh-certificate.js';
 import { Interval } from '@nestjs/schedule';
 import { SingleFlight } from '../../platform/jobs/runners.js';
 

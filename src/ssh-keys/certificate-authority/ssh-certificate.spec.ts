@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sshPublicKeyOf, type SshPublicKey } from '../../formats/ssh/public-key.js';
-import { wireString } from '../../formats/ssh/wire.js';
-import { certificateLine, certificateTypeOf, toBeSigned } from './ssh-certificate.js';
+import { sshSignature } from '../../formats/ssh/ssh-signature.js';
+import { WireReader, wireString } from '../../formats/ssh/wire.js';
+import { certificateLine, certificateTypeOf, signingOf, toBeSigned } from './ssh-certificate.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ssh-certificate-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -49,4 +50,36 @@ describe('a certificate for the key of a security token', () => {
 
 it.each(['ssh-dss', 'constructor', 'ssh-ed25519-cert-v01@openssh.com'])('a key of the type %s gets none', (type) => {
   expect(certificateTypeOf(type)).toBeUndefined();
+});
+
+const spkiOf = (key: KeyObject) => key.export({ format: 'der', type: 'spki' });
+const ec = (namedCurve: string) => spkiOf(generateKeyPairSync('ec', { namedCurve }).publicKey);
+const rsa = (modulusLength: number) => spkiOf(generateKeyPairSync('rsa', { modulusLength }).publicKey);
+
+it('the key of an authority says how it signs', () => {
+  expect(signingOf(ec('prime256v1'))).toMatchObject({
+    type: 'ec-p256',
+    algorithm: 'sha256',
+    name: 'ecdsa-sha2-nistp256',
+  });
+  expect(signingOf(ec('secp384r1'))).toMatchObject({
+    type: 'ec-p384',
+    algorithm: 'sha384',
+    name: 'ecdsa-sha2-nistp384',
+  });
+  expect(signingOf(rsa(3072))).toMatchObject({ type: 'rsa-3072', algorithm: 'sha512', name: 'rsa-sha2-512' });
+  expect(() => signingOf(ec('secp521r1'))).toThrow(/no authority/);
+  expect(() => signingOf(rsa(2048))).toThrow(/no authority/);
+});
+
+it('signatures are written as SSH has them: two numbers for ECDSA, the value for RSA', () => {
+  const half = Buffer.alloc(48, 0xff);
+  const reader = new WireReader(sshSignature(signingOf(ec('secp384r1')).name, Buffer.concat([half, half])));
+  expect(reader.text()).toBe('ecdsa-sha2-nistp384');
+  const inner = new WireReader(reader.string());
+  // A number with its highest bit set has a zero in front (RFC 4251 section 5).
+  expect([inner.string().length, inner.string().length, inner.done]).toEqual([49, 49, true]);
+  const value = Buffer.alloc(384, 1);
+  const plain = new WireReader(sshSignature(signingOf(rsa(3072)).name, value));
+  expect([plain.text(), plain.string().equals(value)]).toEqual(['rsa-sha2-512', true]);
 });

@@ -1,4 +1,5 @@
-import { type ByteWindow, WindowElement, TAG } from '../model/der.js';
+import { DER } from '../../../formats/asn1/der-reader.js';
+import { type ByteWindow, WindowElement } from '../model/der.js';
 import {
   curveBits,
   onUnnamedCurve,
@@ -9,7 +10,7 @@ import {
   rsa,
 } from '../model/key-algorithm.js';
 import { coordinates } from '../model/ssh-blob.js';
-import { schemeName } from './password-scheme.js';
+import { passwordEncryption } from '../../../formats/pkcs/password-encryption.js';
 
 /*
  * Reads the kind of a private key, and its public half where that stands beside the private one. The numbers that make it private are
@@ -45,7 +46,7 @@ const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
 /** PKCS #8 (RFC 5958). @throws RangeError when it is none. */
 export function privateKeyFacts(window: ByteWindow): Partial<SensedKeyFacts> {
   const [version, algorithm, key] = WindowElement.at(window, 0).children();
-  if (version?.tag !== TAG.integer || algorithm?.tag !== TAG.sequence || key?.tag !== TAG.octets)
+  if (version?.tag !== DER.integer || algorithm?.tag !== DER.sequence || key?.tag !== DER.octetString)
     throw new RangeError('no PKCS #8');
   const [id, parameters] = algorithm.children();
   return factsByOid(id?.oid() ?? '', key, parameters);
@@ -70,8 +71,8 @@ export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<S
 /** The scheme of an EncryptedPrivateKeyInfo. */
 export function encryptedKeyScheme(window: ByteWindow): string {
   const [algorithm, sealed] = WindowElement.at(window, 0).children();
-  if (algorithm?.tag !== TAG.sequence || sealed?.tag !== TAG.octets) throw new RangeError('no encrypted key');
-  return schemeName(algorithm);
+  if (algorithm?.tag !== DER.sequence || sealed?.tag !== DER.octetString) throw new RangeError('no encrypted key');
+  return passwordEncryption(algorithm.raw(), () => undefined).name;
 }
 
 /** Modulus and public exponent come first. */
@@ -88,8 +89,8 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
   const [, , ...given] = key.children();
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();
   const domain = parameters ?? own;
-  if (domain?.tag === TAG.sequence) return explicitCurve(domain);
-  if (domain?.tag !== TAG.oid) return { algorithm: onUnnamedCurve() };
+  if (domain?.tag === DER.sequence) return explicitCurve(domain);
+  if (domain?.tag !== DER.oid) return { algorithm: onUnnamedCurve() };
   const id = domain.oid();
   const [curve = id, crv] = CURVES[id] ?? [];
   const facts = { algorithm: onCurve(curve), bits: curveBits(curve) };
@@ -106,7 +107,7 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
 function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
   const [type, parameters] = domain.children()[1]?.children() ?? [];
   if (parameters === undefined) throw new RangeError('no field of a curve');
-  const degree = parameters.tag === TAG.sequence ? parameters.children()[0] : undefined;
+  const degree = parameters.tag === DER.sequence ? parameters.children()[0] : undefined;
   const bits = type?.oid() === PRIME_FIELD ? parameters.bits() : degree?.small();
   return { algorithm: onUnnamedCurve(bits), bits };
 }

@@ -1,6 +1,7 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../model/finding.js';
+import { publicKeyLine, publicKeyOfBlob } from '../../../formats/ssh/public-key.js';
 import { WireReader } from '../../../formats/ssh/wire.js';
 import type { Endpoint } from './endpoint.js';
 
@@ -41,7 +42,11 @@ export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
     if (seen?.hostKey !== undefined) blobs.push(seen.hostKey);
   }
   const exchanges = kex.filter((name) => !/^(?:ext-info|kex-strict)/.test(name)).map(keyExchange);
-  const keys = blobs.map((blob, i): SensorFinding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new WireReader(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
+  const keys = blobs.map((blob, i): SensorFinding => ({
+    place,
+    ref: `host key ${endpoint.name} ${i}`,
+    publicKey: publicKeyLine(publicKeyOfBlob(blob)),
+  }));
   const named = (primitive: string) => (name: string) => usedHere({ name, properties: { primitive } }, place);
   const dependsOn = [...exchanges.map(refOf), ...keys.map(({ ref = '' }) => ref)];
   return [

@@ -1,4 +1,4 @@
-import { derHeader, dotted, MAX_HEADER_BYTES } from '../../../formats/asn1/der-reader.js';
+import { DER, derHeader, dotted, MAX_HEADER_BYTES } from '../../../formats/asn1/der-reader.js';
 
 /** Bytes of which only what is asked for is looked at. */
 export interface ByteWindow {
@@ -36,14 +36,13 @@ export class BufferWindow implements ByteWindow {
   }
 }
 
-export const TAG = { integer: 2, bitString: 3, octets: 4, oid: 6, sequence: 0x30 } as const;
-
 /** A DER element (X.690) by its place; its contents are read when they are asked for. */
 export class WindowElement {
   private constructor(
     private readonly window: ByteWindow,
     readonly tag: number,
-    /** Length of the contents. */
+    private readonly at: number,
+    /** Where the contents begin. */
     readonly start: number,
     readonly end: number,
   ) {}
@@ -54,11 +53,7 @@ export class WindowElement {
     const start = at + offset;
     const end = start + length;
     if (end > window.length) throw new RangeError('DER that is cut short');
-    return new WindowElement(window, tag, start, end);
-  }
-
-  static of(buffer: Buffer): WindowElement {
-    return WindowElement.at(new BufferWindow(buffer), 0);
+    return new WindowElement(window, tag, at, start, end);
   }
 
   get length(): number {
@@ -67,6 +62,11 @@ export class WindowElement {
 
   contents(): Buffer {
     return this.window.bytes(this.start, this.end);
+  }
+
+  /** Tag, length and contents. */
+  raw(): Buffer {
+    return this.window.bytes(this.at, this.end);
   }
 
   /** The elements inside; contents are not read. */
@@ -87,7 +87,7 @@ export class WindowElement {
 
   /** OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
   oid(): string {
-    if (this.tag !== TAG.oid) throw new RangeError('no object identifier');
+    if (this.tag !== DER.oid) throw new RangeError('no object identifier');
     return dotted(this.contents());
   }
 
@@ -99,21 +99,7 @@ export class WindowElement {
   }
 
   small(): number {
-    if (this.tag !== TAG.integer || this.length > 4) throw new RangeError('no small number');
+    if (this.tag !== DER.integer || this.length > 4) throw new RangeError('no small number');
     return this.contents().readIntBE(0, this.length);
   }
-}
-
-/** An element that has to be there. RangeError when it is not. */
-export function there(element: WindowElement | undefined): WindowElement {
-  if (element === undefined) throw new RangeError('a part of the DER is missing');
-  return element;
-}
-
-export function members(element: WindowElement | undefined): WindowElement[] {
-  return there(element).children();
-}
-
-export function member(element: WindowElement | undefined, index: number): WindowElement {
-  return there(members(element)[index]);
 }

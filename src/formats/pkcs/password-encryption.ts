@@ -1,11 +1,12 @@
 import { createDecipheriv, createHash, pbkdf2Sync, scryptSync } from 'node:crypto';
-import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted } from '../asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
-import { Problem } from '../../platform/errors/problem.js';
-import { findByOid } from '../vocabularies/object-identifiers.js';
 
 /** Rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2 over all parts: a few seconds of work, and more than any tool writes. */
-const MAX_ROUNDS = 3_000_000;
+export const MAX_ROUNDS = 3_000_000;
+
+/** A key derivation asks for more rounds than are left. */
+export class DerivationTooCostly extends RangeError {}
 
 /**
  * The rounds of key derivation that one document may cost. The document itself says how many each of its parts takes, and a store may
@@ -27,13 +28,9 @@ export class DerivationBudget {
     return true;
   }
 
-  /** As `take`, for a part that cannot be read without its secrets. @throws Problem 422 `document.too-costly` */
+  /** As `take`, for a part that cannot be read without its secrets. @throws DerivationTooCostly */
   spend(rounds: number, blocks = 1): void {
-    if (this.take(rounds, blocks)) return;
-    const detail = `asks for more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing in all`;
-    throw new Problem('refused', 'document.too-costly', `The key store ${detail}; write it anew with fewer.`, {
-      errors: [{ pointer: '', detail }],
-    });
+    if (!this.take(rounds, blocks)) throw new DerivationTooCostly('too many rounds of key derivation');
   }
 }
 
@@ -64,11 +61,11 @@ const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
 /** The first version of PKCS #5 (RFC 8018 appendix A.3), which OpenSSL wrote by default before 1.1. */
-const PBES1: Readonly<Record<string, { readonly digest: string; readonly decrypt: LegacyScheme['decrypt'] }>> = {
-  '1.2.840.113549.1.5.3': { digest: 'md5', decrypt: tripleDes },
-  '1.2.840.113549.1.5.6': { digest: 'md5', decrypt: rc2Decrypt },
-  '1.2.840.113549.1.5.10': { digest: 'sha1', decrypt: tripleDes },
-  '1.2.840.113549.1.5.11': { digest: 'sha1', decrypt: rc2Decrypt },
+const PBES1: Readonly<Record<string, Omit<LegacyScheme, 'keyBytes'> & { readonly digest: string }>> = {
+  '1.2.840.113549.1.5.3': { name: 'PBEWithMD5AndDES-CBC', digest: 'md5', decrypt: tripleDes },
+  '1.2.840.113549.1.5.6': { name: 'PBEWithMD5AndRC2-CBC', digest: 'md5', decrypt: rc2Decrypt },
+  '1.2.840.113549.1.5.10': { name: 'PBEWithSHA1AndDES-CBC', digest: 'sha1', decrypt: tripleDes },
+  '1.2.840.113549.1.5.11': { name: 'PBEWithSHA1AndRC2-CBC', digest: 'sha1', decrypt: rc2Decrypt },
 };
 /** By the names that OpenSSL gives them. */
 const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyBytes: number }>> = {
@@ -104,20 +101,27 @@ export interface PasswordEncryption {
   /** Names the scheme, so that rules can judge it. */
   readonly name: string;
   /**
-   * Undefined when the cipher is one that is not read. Throws when the password is wrong, or Problem when it costs too much. PKCS #12 knows
-   * no password (null) beside an empty one.
+   * Undefined when the cipher is one that is not read. Throws when the password is wrong, and DerivationTooCostly. PKCS #12 knows no password
+   * (null) beside an empty one.
    */
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
 }
 
-/** Reads an AlgorithmIdentifier (its whole element): a scheme of PKCS #5 (RFC 8018) or of PKCS #12. */
-export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
+/** The name of an algorithm by its object identifier, beyond those that are decrypted here; undefined for one that is not known. */
+export type NameByOid = (oid: string) => string | undefined;
+
+/**
+ * Reads an AlgorithmIdentifier (its whole element): a scheme of PKCS #5 (RFC 8018) or of PKCS #12 (RFC 7292).
+ *
+ * @throws RangeError when it is none.
+ */
+export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): PasswordEncryption {
   const [id, parameters] = members(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
   const [first, second] = parameters === undefined ? [] : derElements(parameters.contents);
-  if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second);
+  if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second, nameByOid);
   const scheme = LEGACY[oid];
-  const name = scheme?.name ?? findByOid(oid)?.name ?? `encrypted as ${oid}`;
+  const name = (scheme ?? PBES1[oid])?.name ?? nameByOid(oid) ?? `encrypted as ${oid}`;
   if (first === undefined) return { name, decrypt: undefined };
   if (scheme === undefined) return { name, decrypt: pbes1(oid, first, second) };
   const rounds = smallInteger(second);
@@ -149,12 +153,12 @@ function pbes1(oid: string, salt: DerElement, iterations: DerElement | undefined
   };
 }
 
-function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncryption {
+function pbes2(derivation: DerElement, encryption: DerElement, nameByOid: NameByOid): PasswordEncryption {
   const [cipherId, iv] = derElements(encryption.contents);
   const cipherOid = cipherId === undefined ? '' : dotted(cipherId.contents);
   const cipher = CIPHERS[cipherOid];
-  const { name: kdf, derive } = keyDerivation(derivation);
-  const cipherName = cipher?.name ?? findByOid(cipherOid)?.name;
+  const { name: kdf, derive } = keyDerivation(derivation, nameByOid);
+  const cipherName = cipher?.name ?? nameByOid(cipherOid);
   // The name of the derivation alone would be judged as if that were all.
   const name = cipherName === undefined ? `encrypted as ${cipherOid}` : `PBES2-${kdf}-${cipherName.toUpperCase()}`;
   if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
@@ -169,21 +173,21 @@ interface KeyDerivation {
   readonly derive: ((password: string, keyBytes: number, budget: DerivationBudget) => Buffer) | undefined;
 }
 
-function keyDerivation({ contents }: DerElement): KeyDerivation {
+function keyDerivation({ contents }: DerElement, nameByOid: NameByOid): KeyDerivation {
   const [id, parameters] = derElements(contents);
   const oid = id === undefined ? '' : dotted(id.contents);
   const [salt, ...rest] = parameters === undefined ? [] : derElements(parameters.contents);
-  if (salt !== undefined && oid === PBKDF2) return pbkdf2(salt, rest);
+  if (salt !== undefined && oid === PBKDF2) return pbkdf2(salt, rest, nameByOid);
   if (salt !== undefined && oid === SCRYPT) return { name: 'scrypt', derive: scrypt(salt, rest) };
-  return { name: findByOid(oid)?.name ?? 'unknown', derive: undefined };
+  return { name: nameByOid(oid) ?? 'unknown', derive: undefined };
 }
 
-function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[]): KeyDerivation {
+function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[], nameByOid: NameByOid): KeyDerivation {
   const prfId = rest.find(({ tag }) => tag === DER.sequence);
   const [prf] = prfId === undefined ? [] : derElements(prfId.contents);
   const oid = prf === undefined ? SHA1_PRF : dotted(prf.contents);
   const hash = PRFS[oid];
-  if (hash === undefined) return { name: findByOid(oid)?.name ?? 'PBKDF2', derive: undefined };
+  if (hash === undefined) return { name: nameByOid(oid) ?? 'PBKDF2', derive: undefined };
   const derive: KeyDerivation['derive'] = (password, keyBytes, budget) => {
     const rounds = smallInteger(iterations);
     budget.spend(rounds, Math.ceil(keyBytes / hash.bytes));

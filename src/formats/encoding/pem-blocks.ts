@@ -1,9 +1,10 @@
-import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
+import { fromBrokenBase64 } from './base64.js';
 
 export interface PemBlock {
   /** The words after BEGIN. */
   readonly label: string;
-  readonly bytes: Buffer;
+  /** What stands between headers and END, for `bytesOf`. */
+  readonly base64: string;
   /** The block with its lines as they were first written. */
   readonly text: string;
   /** From 1. */
@@ -31,7 +32,7 @@ export function pemBlocks(text: string): PemBlock[] {
     line += text.slice(counted, found.index).split('\n').length - 1;
     counted = found.index;
     if (end < 0 || (next !== null && next.index < end)) {
-      blocks.push({ label, bytes: Buffer.alloc(0), text: '', line, isCut: true });
+      blocks.push({ label, base64: '', text: '', line, isCut: true });
       continue;
     }
     const inner = plainLines(text.slice(start, end));
@@ -40,13 +41,18 @@ export function pemBlocks(text: string): PemBlock[] {
     const after = last < 0 ? text.length : last + hyphens.length;
     blocks.push({
       label,
-      bytes: fromBrokenBase64(withoutHeaders(inner)) ?? Buffer.alloc(0),
+      base64: withoutHeaders(inner),
       text: `${opening}${inner}${text.slice(end, after)}`,
       line,
       isCut: false,
     });
   }
   return blocks;
+}
+
+/** The bytes of a block; none of one whose Base64 cannot be read. */
+export function bytesOf({ base64 }: PemBlock): Buffer {
+  return fromBrokenBase64(base64) ?? Buffer.alloc(0);
 }
 
 /** Tells where a word is next, for places that come in order, in one walk over the text; -1 for no more. */

@@ -1,3 +1,5 @@
+import { DataInput } from './data-input.js';
+
 /** Values of an object stream that key stores need: bytes, texts, and objects by their fields; any other value is null. */
 export type JavaValue = Buffer | string | JavaObject | null;
 
@@ -44,30 +46,24 @@ const MAX_CONTENTS = 10_000;
  */
 export function readJavaObject(bytes: Buffer, at: number): { readonly value: JavaValue; readonly end: number } {
   const stream = new ObjectStream(bytes, at);
-  return { value: stream.only(), end: stream.at };
+  return { value: stream.only(), end: stream.position };
 }
 
-class ObjectStream {
+class ObjectStream extends DataInput {
   private readonly handles: unknown[] = [];
   private depth = 0;
   private contents = 0;
 
-  constructor(
-    private readonly bytes: Buffer,
-    public at: number,
-  ) {}
-
   only(): JavaValue {
-    if (this.bytes.readUInt32BE(this.at) !== HEADER) throw new RangeError('no Java object stream');
-    this.at += 4;
+    if (this.number() !== HEADER) throw new RangeError('no Java object stream');
     return this.content();
   }
 
-  private content(): JavaValue {
+  private content(type = this.octet()): JavaValue {
     this.depth += 1;
     this.contents += 1;
     if (this.depth > MAX_DEPTH || this.contents > MAX_CONTENTS) throw new RangeError('a Java object of too many parts');
-    const value = this.contentOf(this.octet());
+    const value = this.contentOf(type);
     this.depth -= 1;
     return value;
   }
@@ -80,7 +76,7 @@ class ObjectStream {
         return asValue(this.handle());
       case TC.string:
       case TC.longString:
-        return this.text(type);
+        return this.string(type);
       case TC.object:
         return this.object();
       case TC.array:
@@ -157,7 +153,7 @@ class ObjectStream {
     if (type !== TC.classDesc) throw new RangeError('a Java class that is not read');
     this.depth += 1;
     if (this.depth > MAX_DEPTH) throw new RangeError('a Java object of too many parts');
-    const name = this.utf();
+    const name = this.text();
     this.take(8);
     const made: { -readonly [Member in keyof ClassDesc]: ClassDesc[Member] } = {
       name,
@@ -176,17 +172,16 @@ class ObjectStream {
 
   private fieldDesc() {
     const type = String.fromCharCode(this.octet());
-    const name = this.utf();
+    const name = this.text();
     if (SIZES[type] === undefined) this.content();
     return { type, name };
   }
 
   private annotation(): void {
-    while (this.bytes[this.at] !== TC.endBlockData) this.content();
-    this.at += 1;
+    for (let type = this.octet(); type !== TC.endBlockData; type = this.octet()) this.content(type);
   }
 
-  private text(type: number): string {
+  private string(type: number): string {
     const index = this.handles.push('') - 1;
     const length = type === TC.string ? this.short() : Number(this.take(8).readBigUInt64BE());
     const text = this.take(length).toString('utf8');
@@ -198,30 +193,6 @@ class ObjectStream {
     const index = this.number() - BASE_HANDLE;
     if (index < 0 || index >= this.handles.length) throw new RangeError('a Java object refers to nothing');
     return this.handles[index];
-  }
-
-  private utf(): string {
-    return this.take(this.short()).toString('utf8');
-  }
-
-  private octet(): number {
-    return this.take(1).readUInt8();
-  }
-
-  private short(): number {
-    return this.take(2).readUInt16BE();
-  }
-
-  private number(): number {
-    return this.take(4).readUInt32BE();
-  }
-
-  private take(count: number): Buffer {
-    const end = this.at + count;
-    if (end > this.bytes.length) throw new RangeError('a Java object is cut short');
-    const taken = this.bytes.subarray(this.at, end);
-    this.at = end;
-    return taken;
   }
 }
 

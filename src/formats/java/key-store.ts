@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type JavaValue, readJavaObject } from './java-object-stream.js';
+import { DataInput } from './data-input.js';
+import { type JavaValue, readJavaObject } from './object-stream.js';
 
 const JKS = 0xfeedfeed;
 const JCEKS = 0xcececece;
@@ -49,7 +50,8 @@ export function isPasswordOf(bytes: Buffer, end: number, password: string): bool
  * @throws RangeError when it is cut short.
  */
 export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
-  const fields = new DataInput(bytes.subarray(0, -DIGEST_BYTES));
+  const body = bytes.subarray(0, -DIGEST_BYTES);
+  const fields = new DataInput(body);
   const type = fields.number() === JKS ? 'JKS' : 'JCEKS';
   const version = fields.number();
   const count = fields.number();
@@ -71,7 +73,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
       continue;
     }
     if (tag === SECRET_KEY) {
-      const sealed = fields.sealed();
+      const sealed = sealedObject(body, fields);
       if (sealed === undefined) return damagedAt(index);
       entries.push({ alias, kind: 'secret-key', certificates: [], sealed });
       continue;
@@ -83,56 +85,13 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
   return { type, entries, unread: 0, end: fields.position };
 }
 
-/** java.io.DataInput. */
-export class DataInput {
-  private at = 0;
-
-  constructor(private readonly bytes: Buffer) {}
-
-  get position(): number {
-    return this.at;
-  }
-
-  number(): number {
-    const value = this.bytes.readUInt32BE(this.at);
-    this.at += 4;
+/** A serialized object; undefined where its end cannot be found. */
+function sealedObject(bytes: Buffer, fields: DataInput): JavaValue | undefined {
+  try {
+    const { value, end } = readJavaObject(bytes, fields.position);
+    fields.skip(end - fields.position);
     return value;
-  }
-
-  octet(): number {
-    return this.take(1)[0] ?? 0;
-  }
-
-  text(): string {
-    const length = this.bytes.readUInt16BE(this.at);
-    this.at += 2;
-    return this.take(length).toString('utf8').replaceAll('\u0000', '');
-  }
-
-  block(): Buffer {
-    return this.take(this.number());
-  }
-
-  /** A serialized object; undefined where its end cannot be found. */
-  sealed(): JavaValue | undefined {
-    try {
-      const { value, end } = readJavaObject(this.bytes, this.at);
-      this.at = end;
-      return value;
-    } catch {
-      return undefined;
-    }
-  }
-
-  skip(count: number): void {
-    this.take(count);
-  }
-
-  private take(count: number): Buffer {
-    const end = this.at + count;
-    if (end > this.bytes.length) throw new RangeError('a key store is cut short');
-    const taken = this.bytes.subarray(this.at, end);
-    this.at = end;
-    return taken;
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,76 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { isJavaKeyStore, readJavaKeyStore } from '../../../formats/java/key-store.js';
+import { DerivationBudget } from '../../../formats/pkcs/password-encryption.js';
+import { isPkcs12, type Pkcs12Key, type Pkcs12Store, readPkcs12 } from '../../../formats/pkcs/pkcs12.js';
+import { type FindingPlace, type SensorFinding, usedHere } from '../model/finding.js';
+import { sensedFactsOf, type SensedKeyFacts } from '../model/key-algorithm.js';
+import { privateKeyHere } from '../model/private-key.js';
+import type { Detector } from './detector.js';
+
+/** A keystore of type JKS or JCEKS. Its certificates are in the open; its keys stay closed. */
+export const javaKeyStore: Detector = ({ location, bytes }) =>
+  isJavaKeyStore(bytes) ? wholeStore(() => javaStoreHere(bytes, location)) : [];
+
+/**
+ * A PKCS #12 key store (RFC 7292): how it is protected, that there are private keys, and its certificates where they are in the
+ * open or one of the passwords opens them. Private keys stay closed.
+ */
+export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
+  if (!isPkcs12(bytes)) return [];
+  const options = {
+    passwords: ['', null, ...storePasswords],
+    budget: new DerivationBudget(),
+    nameByOid: () => undefined,
+  };
+  return wholeStore(() => pkcs12Here(readPkcs12(bytes, options), { location }));
+};
+
+/** What is found in a store; nothing when it is none after all, or damaged. */
+function wholeStore(read: () => SensorFinding[]): SensorFinding[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
+}
+
+function javaStoreHere(bytes: Buffer, location: string): SensorFinding[] {
+  const { type, entries } = readJavaKeyStore(bytes);
+  return entries.flatMap(({ alias, kind, certificates }) => {
+    const place = { location, symbol: alias };
+    const found = certificates.map((der): SensorFinding => ({ place, certificate: der.toString('base64') }));
+    if (kind === 'private-key') found.push(privateKeyHere(factsOfKey(certificates[0]), { scheme: type }, place, alias));
+    return found;
+  });
+}
+
+function pkcs12Here(store: Pkcs12Store, place: FindingPlace): SensorFinding[] {
+  const { certificates, keys, schemes, mac } = store;
+  const used = (name: string, symbol: string) => usedHere({ name, properties: {} }, { ...place, symbol });
+  return [
+    ...schemes.map((scheme) => used(scheme, 'PKCS #12 encryption')),
+    ...(mac === undefined ? [] : [used(mac, 'PKCS #12 integrity')]),
+    ...certificates.map(({ der, name }) => ({ place: at(place, name), certificate: der.toString('base64') })),
+    ...keys.map((key) => keyHere(key, store, place)),
+  ];
+}
+
+function keyHere({ name, keyId, securedBy }: Pkcs12Key, { certificates }: Pkcs12Store, place: FindingPlace) {
+  const own = keyId === undefined ? undefined : certificates.find((certificate) => certificate.keyId === keyId);
+  const hashed = keyId === undefined ? undefined : createHash('sha256').update(keyId).digest('hex').slice(0, 8);
+  const symbol = name ?? (hashed === undefined ? undefined : `key ${hashed}`);
+  return privateKeyHere(factsOfKey(own?.der), { scheme: securedBy }, at(place, symbol), name);
+}
+
+function at(place: FindingPlace, symbol: string | undefined): FindingPlace {
+  return symbol === undefined ? place : { ...place, symbol };
+}
+
+/** What the certificate of a private key says of it; nothing without one, or with one that cannot be read. */
+function factsOfKey(der: Buffer | undefined): Partial<SensedKeyFacts> {
+  try {
+    return der === undefined ? {} : sensedFactsOf(new X509Certificate(der).publicKey);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,240 @@
+import { leadingVersion, withDefiniteLengths } from '../asn1/ber-reader.js';
+import { DER, type DerElement, derElements, dotted, elementsOfSequence } from '../asn1/der-reader.js';
+import {
+  type DerivationBudget,
+  DerivationTooCostly,
+  type NameByOid,
+  passwordEncryption,
+} from './password-encryption.js';
+
+const DATA = '1.2.840.113549.1.7.1';
+const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
+const KEY_BAG = '1.2.840.113549.1.12.10.1.1';
+const SHROUDED_KEY_BAG = '1.2.840.113549.1.12.10.1.2';
+const CERT_BAG = '1.2.840.113549.1.12.10.1.3';
+const SECRET_BAG = '1.2.840.113549.1.12.10.1.5';
+const SAFE_CONTENTS_BAG = '1.2.840.113549.1.12.10.1.6';
+const FRIENDLY_NAME = '1.2.840.113549.1.9.20';
+const LOCAL_KEY_ID = '1.2.840.113549.1.9.21';
+/** RFC 9579. */
+const PBMAC1 = '1.2.840.113549.1.5.14';
+/** By the digest of a MAC of RFC 7292, or by the HMAC of a PBMAC1. */
+const MACS: Readonly<Record<string, string>> = {
+  '1.3.14.3.2.26': 'HMAC-SHA-1',
+  '2.16.840.1.101.3.4.2.1': 'HMAC-SHA-256',
+  '2.16.840.1.101.3.4.2.2': 'HMAC-SHA-384',
+  '2.16.840.1.101.3.4.2.3': 'HMAC-SHA-512',
+  '1.2.840.113549.2.7': 'HMAC-SHA-1',
+  '1.2.840.113549.2.9': 'HMAC-SHA-256',
+  '1.2.840.113549.2.10': 'HMAC-SHA-384',
+  '1.2.840.113549.2.11': 'HMAC-SHA-512',
+};
+/** An OCTET STRING in pieces, and the same below the tag [0]. */
+const IN_PIECES: ReadonlySet<number> = new Set([0x24, 0xa0]);
+/** Bags within bags. */
+const MAX_DEPTH = 8;
+
+/** What a store says of a thing in it. */
+interface Named {
+  readonly name: string | undefined;
+  /** Hexadecimal; ties a key to its certificate. Undefined when the store does not say. */
+  readonly keyId: string | undefined;
+}
+
+export interface Pkcs12Certificate extends Named {
+  readonly der: Buffer;
+}
+
+export interface Pkcs12Key extends Named {
+  /** The scheme that protects it; undefined for a key in the clear. */
+  readonly securedBy: string | undefined;
+  /** PKCS #8, in the clear or encrypted. */
+  readonly der: Buffer;
+}
+
+/** A secret key that lies in a store. */
+export interface Pkcs12Secret extends Named {
+  readonly securedBy: string;
+  /** Its algorithm and its length; undefined for what no password opens, and for a form that its maker alone knows. */
+  readonly key: { readonly oid: string; readonly octets: number } | undefined;
+}
+
+/** A part that could not be read: no password opens it, its cipher is not read, it is for a recipient's key, or it asks for too many rounds. */
+export interface ClosedPart {
+  readonly reason: 'password' | 'cipher' | 'recipient' | 'cost';
+  readonly scheme: string;
+}
+
+export interface Pkcs12Store {
+  readonly certificates: Pkcs12Certificate[];
+  readonly keys: Pkcs12Key[];
+  readonly secrets: Pkcs12Secret[];
+  /** Names of the schemes by which parts are encrypted, one for each part. */
+  readonly schemes: string[];
+  readonly closed: ClosedPart[];
+  /** Name of the MAC; undefined without one. */
+  readonly mac: string | undefined;
+}
+
+export interface Pkcs12Options {
+  /** Each part is opened by the first that fits. PKCS #12 knows no password (null) beside an empty one. */
+  readonly passwords: readonly (string | null)[];
+  readonly budget: DerivationBudget;
+  readonly nameByOid: NameByOid;
+}
+
+/** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
+export function isPkcs12(bytes: Buffer): boolean {
+  return leadingVersion(bytes) === 3;
+}
+
+/**
+ * Reads a PKCS #12 store (RFC 7292), also one in BER. Private keys are counted and named, not decrypted; of a secret key only algorithm and
+ * length are kept.
+ *
+ * @throws RangeError when it is none, or damaged.
+ */
+export function readPkcs12(bytes: Buffer, options: Pkcs12Options): Pkcs12Store {
+  const [, authSafe, macData] = elementsOfSequence(withDefiniteLengths(bytes));
+  const store = { certificates: [], keys: [], secrets: [], schemes: [], closed: [], mac: macOf(macData) };
+  for (const part of elementsOfSequence(dataOf(authSafe)))
+    for (const bag of bagsOf(part, store, options)) take(bag, store, options);
+  return store;
+}
+
+/** The octets of a ContentInfo of type `data`. */
+function dataOf(contentInfo: DerElement | undefined): Buffer {
+  const [, content] = inside(contentInfo);
+  return withDefiniteLengths(octets(inside(content)[0]));
+}
+
+/** The bags in a part; none when it stays closed. */
+function bagsOf(part: DerElement, store: Pkcs12Store, options: Pkcs12Options): DerElement[] {
+  const type = oidOf(inside(part)[0]);
+  if (type === DATA) return elementsOfSequence(dataOf(part));
+  if (type !== ENCRYPTED_DATA) {
+    store.closed.push({ reason: 'recipient', scheme: type });
+    return [];
+  }
+  const [, info] = inside(inside(inside(part)[1])[0]);
+  const [, algorithm, content] = inside(info);
+  const { name: scheme, decrypt } = passwordEncryption(there(algorithm).raw, options.nameByOid);
+  store.schemes.push(scheme);
+  const opened = decrypt === undefined ? 'cipher' : openedBags(octets(content), decrypt, options);
+  if (typeof opened !== 'string') return opened;
+  store.closed.push({ reason: opened, scheme });
+  return [];
+}
+
+type Decrypt = NonNullable<ReturnType<typeof passwordEncryption>['decrypt']>;
+
+function openedBags(
+  sealed: Buffer,
+  decrypt: Decrypt,
+  { passwords, budget }: Pkcs12Options,
+): DerElement[] | 'password' | 'cost' {
+  for (const password of passwords)
+    try {
+      const bags = elementsOfSequence(withDefiniteLengths(decrypt(sealed, password, budget)));
+      if (bags.every((bag) => inside(bag)[0]?.tag === DER.oid)) return bags;
+    } catch (error) {
+      // Another password, unless it costs too much.
+      if (error instanceof DerivationTooCostly) return 'cost';
+    }
+  return 'password';
+}
+
+function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth = 0): void {
+  const [id, wrapped, attributes] = inside(bag);
+  const [value] = inside(wrapped);
+  if (value === undefined) throw new RangeError('a bag without value');
+  const type = oidOf(id);
+  if (type === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
+    for (const inner of inside(value)) take(inner, store, options, depth + 1);
+  const named = { name: friendlyName(attributes), keyId: attribute(attributes, LOCAL_KEY_ID)?.toString('hex') };
+  const { raw: der } = value;
+  if (type === CERT_BAG) store.certificates.push({ ...named, der: octets(inside(inside(value)[1])[0]) });
+  if (type === KEY_BAG) store.keys.push({ ...named, securedBy: undefined, der });
+  if (type === SHROUDED_KEY_BAG) store.keys.push({ ...named, securedBy: shroud(der, options.nameByOid), der });
+  if (type === SECRET_BAG) store.secrets.push({ ...named, ...secretIn(value, options) });
+}
+
+/** A SecretBag: a type, and the secret, which keytool shrouds like a private key. */
+function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, 'securedBy' | 'key'> {
+  try {
+    const shrouded = octets(inside(inside(bag)[1])[0]);
+    return { securedBy: shroud(shrouded, options.nameByOid), key: secretKey(shrouded, options) };
+  } catch {
+    return { securedBy: 'PKCS #12', key: undefined };
+  }
+}
+
+/** The key that PKCS #8 holds under a password; undefined when it stays closed. */
+function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Options): Pkcs12Secret['key'] {
+  const [algorithm, content] = elementsOfSequence(shrouded);
+  const { decrypt } = passwordEncryption(there(algorithm).raw, nameByOid);
+  if (decrypt === undefined) return undefined;
+  for (const password of passwords.filter((one) => one !== null && one !== '')) {
+    let clear: Buffer | undefined;
+    try {
+      clear = decrypt(octets(content), password, budget);
+      const [, identifier, key] = elementsOfSequence(clear);
+      return { oid: oidOf(inside(identifier)[0]), octets: there(key).contents.length };
+    } catch {
+      // Another password, or it costs too much.
+    } finally {
+      clear?.fill(0);
+    }
+  }
+  return undefined;
+}
+
+function shroud(encryptedKey: Buffer, nameByOid: NameByOid): string {
+  return passwordEncryption(there(elementsOfSequence(encryptedKey)[0]).raw, nameByOid).name;
+}
+
+function macOf(macData: DerElement | undefined): string | undefined {
+  const [mac] = inside(macData);
+  if (mac === undefined) return undefined;
+  const [id, parameters] = inside(inside(mac)[0]);
+  const oid = oidOf(id);
+  const [, hmac] = oid === PBMAC1 ? inside(parameters) : [];
+  const name = hmac === undefined ? oid : oidOf(inside(hmac)[0]);
+  return MACS[name] ?? `HMAC-${name}`;
+}
+
+/** BMPString, which is UTF-16 in the order of the network. */
+function friendlyName(attributes: DerElement | undefined): string | undefined {
+  const name = attribute(attributes, FRIENDLY_NAME);
+  return name
+    ?.subarray(0, name.length & ~1)
+    .swap16()
+    .toString('utf16le');
+}
+
+/** The contents of the first value of an attribute, copied. */
+function attribute(attributes: DerElement | undefined, id: string): Buffer | undefined {
+  const found = inside(attributes).find((one) => oidOf(inside(one)[0]) === id);
+  const [value] = found === undefined ? [] : inside(inside(found)[1]);
+  return value && Buffer.from(value.contents);
+}
+
+/** The elements that an element is made of; none of one that is not there. */
+function inside(element: DerElement | undefined): DerElement[] {
+  return element === undefined ? [] : derElements(element.contents);
+}
+
+function octets(element: DerElement | undefined): Buffer {
+  const { tag, contents } = there(element);
+  return IN_PIECES.has(tag) ? Buffer.concat(derElements(contents).map(octets)) : contents;
+}
+
+function oidOf(element: DerElement | undefined): string {
+  if (element?.tag !== DER.oid) throw new RangeError('no object identifier');
+  return dotted(element.contents);
+}
+
+function there(element: DerElement | undefined): DerElement {
+  if (element === undefined) throw new RangeError('a part of the key store is missing');
+  return element;
+}
