@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentialFile } from '../../src/inventory/certificates/credential-reader.js';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
-import { pkcs12 } from '../../src/client/sensor/detectors/key-stores.js';
+import { bks, pkcs12 } from '../../src/client/sensor/detectors/key-stores.js';
 
 const PASSWORD = 'changeit';
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-stores-'));
@@ -76,4 +76,15 @@ it('a PKCS #12 store whose certificates are in the open tells them without a pas
 it('a PKCS #12 store that is cut short tells nothing', () => {
   const bytes = storeOf();
   expect(sensed(bytes.subarray(0, -100), PASSWORD)).toMatchObject({ certificates: [], names: [] });
+});
+
+it('a BKS store of Bouncy Castle tells the sensor its certificates and that there is a key', () => {
+  // keytool -storetype BKS: a key pair on P-256, a secret key, and the certificate once more as trusted.
+  const bytes = Buffer.from('AAAAAgAAABQNvqwrMuI6Bt4QRU/xQA0tvs1UrgAABdYBAAJjYQAAAaIhDGOOAAAAAAAFWC41MDkAAAFIMIIBRDCB6qADAgECAgkAgBw7/B13mFYwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwHhcNMjYxMTI4MDcyNjI0WhcNMjcwMjI2MDcyNjI0WjAWMRQwEgYDVQQDEwtia3MuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPzo4Ag2c1CspSVOBuGat0kb22G2ZQD8K7mK/LiV/Pf3YHdW0zJjKp6aLsc/t1MRL2hGgbkali3CHXluth5P4OOjITAfMB0GA1UdDgQWBBSHAhyLaKUlE1SgT22kr2UbCjaAHDAKBggqhkjOPQQDAgNJADBGAiEAxBXP4rRqL65dS8mlaSuAGzfSBTN32iwWjb8MCE2WC04CIQCXZzJmtwGeiisCGmoY3/DFtqk8uIf5c1iduoi/5fjMSgQABGvDqXkAAAGiIQxOuAAAAAEABVguNTA5AAABSDCCAUQwgeqgAwIBAgIJAIAcO/wdd5hWMAoGCCqGSM49BAMCMBYxFDASBgNVBAMTC2Jrcy5leGFtcGxlMB4XDTI2MTEyODA3MjYyNFoXDTI3MDIyNjA3MjYyNFowFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAT86OAINnNQrKUlTgbhmrdJG9thtmUA/Cu5ivy4lfz392B3VtMyYyqemi7HP7dTES9oRoG5GpYtwh15brYeT+DjoyEwHzAdBgNVHQ4EFgQUhwIci2ilJRNUoE9tpK9lGwo2gBwwCgYIKoZIzj0EAwIDSQAwRgIhAMQVz+K0ai+uXUvJpWkrgBs30gUzd9osFo2/DAhNlgtOAiEAl2cyZrcBnoorAhpqGN/wxbapPLiH+XNYnbqIv+X4zEoAAAB0AAAAFMWe1gI0S3rbRAg2EsXvMnwWEVmDAAAEATANZmJfZVFTUK9CUEOmpLRSIewcW24sgY1Nqz97BaI30G9UCgUTtKhdo3kVxmfxXGp7qlCVFeOV0+r7RGMPjhrhkFEwq3zBlHo770tCcrieTderzzeBDyUEAANzZWMAAAGiIQxXmAAAAAAAAAA8AAAAFCctc7Q4hlMVAYk/Vxlg+n9fXhCVAAAF81lF+lU7K5Ih2d/XactF8JOGvO7g8elasIaaL4Evgs8dAMLcoJwxiGWVMtuP45vNG6KAzM5Z', 'base64'); // prettier-ignore
+  const findings = bks({ location: 'host:/app.bks', name: 'app.bks', bytes, text: '', storePasswords: [] });
+  const subjects = findings.flatMap(({ certificate: der }) =>
+    der === undefined ? [] : new X509Certificate(Buffer.from(der, 'base64')).subject,
+  );
+  expect(subjects).toEqual(['CN=bks.example', 'CN=bks.example']);
+  expect(findings.flatMap(({ uses = [] }) => uses.map(({ name }) => name))).toEqual(['EC-secp256r1', 'PBEWithSHA1AndDESede']); // prettier-ignore
 });

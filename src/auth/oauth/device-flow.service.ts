@@ -172,5 +172,9 @@ function refusalOf(status: DeviceAuthorizationStatus): OAuthError | undefined {
 }
 
 function missing(): Problem {
-  return new Problem('missing', 'device.missing', 'No device waits with this code; codes are good for five minutes.');
+  return new Problem(
+    'missing',
+    'device.missing',
+    `No device waits with this code; codes are good for ${DEVICE_SECONDS / 60} minutes.`,
+  );
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { configuration } from './detectors/configuration.js';
 import { derFiles, pemDetector } from './detectors/pem-and-der.js';
 import type { Detector } from './detectors/detector.js';
-import { javaKeyStore, pkcs12 } from './detectors/key-stores.js';
+import { bks, javaKeyStore, pkcs12 } from './detectors/key-stores.js';
 import { sourceCalls } from './detectors/source-rules.js';
 import { sshKeys } from './detectors/ssh.js';
 import { endpointOf } from './endpoints/endpoint.js';
@@ -16,6 +16,7 @@ const DETECTORS: readonly Detector[] = [
   derFiles,
   pkcs12,
   javaKeyStore,
+  bks,
   sshKeys,
   configuration,
   sourceCalls,

@@ -1,6 +1,8 @@
 import { type Dirent } from 'node:fs';
 import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isBks } from '../../formats/java/bks.js';
+import { isJavaKeyStore } from '../../formats/java/key-store.js';
 
 /** Larger files are no configuration, no source and no key store. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -39,7 +41,7 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
   }
 }
 
-/** A file that may hold something: text, DER or a Java key store. Undefined for programs, pictures and what is too large. */
+/** A file that may hold something: text, DER or a key store. Undefined for programs, pictures and what is too large. */
 export async function readCandidate(path: string): Promise<Buffer | undefined> {
   const file = await open(path, 'r');
   try {
@@ -47,8 +49,8 @@ export async function readCandidate(path: string): Promise<Buffer | undefined> {
     if (size < 16 || size > MAX_BYTES) return undefined;
     const head = Buffer.alloc(Math.min(size, HEAD_BYTES));
     await file.read(head, 0, head.length, 0);
-    const keyStore = [0xfeedfeed, 0xcececece].includes(head.readUInt32BE(0));
-    if (head[0] !== 0x30 && !keyStore && head.includes(0)) return undefined;
+    const isKeyStore = isJavaKeyStore(head) || isBks(head);
+    if (head[0] !== 0x30 && !isKeyStore && head.includes(0)) return undefined;
     return size <= HEAD_BYTES ? head : await file.readFile();
   } finally {
     await file.close();

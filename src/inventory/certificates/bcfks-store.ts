@@ -5,7 +5,7 @@ import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js
 import { closedByPassword } from './credential-reading.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
-/** An entry of a BCFKS or BKS store. */
+/** An entry of a BCFKS store, and what the service makes of one of BKS. */
 export interface KeyStoreEntry {
   readonly alias: string;
   readonly kind: 'private-key' | 'certificate' | 'secret-key';

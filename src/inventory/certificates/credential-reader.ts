@@ -5,7 +5,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Draft } from '../model/document.js';
 import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
-import { isBks } from './bks-store.js';
+import { isBks } from '../../formats/java/bks.js';
 import { CredentialReading } from './credential-reading.js';
 import { isJavaKeyStore } from '../../formats/java/key-store.js';
 import { readDerInto, readKeyboxInto, readKeyringInto, readTextInto } from './key-file-reading.js';

@@ -1,15 +1,15 @@
 import { Problem } from '../../platform/errors/problem.js';
 import type { DraftOccurrence } from '../model/document.js';
 import { type KeyStoreEntry, readBcfks } from './bcfks-store.js';
-import { readBks } from './bks-store.js';
+import { type BksEntry, readBks, WrongPassword } from '../../formats/java/bks.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, closedByPassword, type CredentialReading, tooManyRounds } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from '../../formats/java/key-store.js';
-import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
+import { type DerivationBudget, DerivationTooCostly } from '../../formats/pkcs/password-encryption.js';
 import { type Pkcs12Store, readPkcs12 } from '../../formats/pkcs/pkcs12.js';
 import { nameByOid } from '../vocabularies/object-identifiers.js';
 import { readDerPrivateKey } from './private-key-reader.js';
-import { secretKeyFacts, type SecretKeyFacts, secretKeyOf, sealName } from './sealed-secret-key.js';
+import { namedSecretKey, secretKeyFacts, type SecretKeyFacts, secretKeyOf, sealName } from './sealed-secret-key.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
@@ -47,7 +47,23 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
 /** BKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password` or `key-store.cipher`. */
 export function readBksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BKS';
-  entriesInto(reading, bytes, readBks(bytes, password, reading.budget));
+  const entries = openBks(bytes, password, reading.budget).map(({ secret, ...entry }): KeyStoreEntry => ({
+    ...entry,
+    secret: secret && namedSecretKey(secret.algorithm, secret.octets),
+  }));
+  entriesInto(reading, bytes, entries);
+}
+
+function openBks(bytes: Buffer, password: string, budget: DerivationBudget): BksEntry[] {
+  try {
+    return readBks(bytes, password, budget);
+  } catch (error) {
+    if (error instanceof WrongPassword) throw closedByPassword(password);
+    if (error instanceof DerivationTooCostly) throw tooManyRounds();
+    const detail =
+      'is of type UBER, which is not read, or damaged; keytool -importkeystore -deststoretype PKCS12 converts it';
+    throw new Problem('refused', 'key-store.cipher', `The key store ${detail}.`);
+  }
 }
 
 function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonly KeyStoreEntry[]): void {

@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { type BksEntry, isBks, readBks } from '../../../formats/java/bks.js';
 import { isJavaKeyStore, readJavaKeyStore } from '../../../formats/java/key-store.js';
 import { DerivationBudget } from '../../../formats/pkcs/password-encryption.js';
 import { isPkcs12, type Pkcs12Key, type Pkcs12Store, readPkcs12 } from '../../../formats/pkcs/pkcs12.js';
@@ -9,7 +10,19 @@ import type { Detector } from './detector.js';
 
 /** A keystore of type JKS or JCEKS. Its certificates are in the open; its keys stay closed. */
 export const javaKeyStore: Detector = ({ location, bytes }) =>
-  isJavaKeyStore(bytes) ? wholeStore(() => javaStoreHere(bytes, location)) : [];
+  isJavaKeyStore(bytes)
+    ? wholeStore(() => {
+        const { type, entries } = readJavaKeyStore(bytes);
+        return storeHere(
+          entries.map((entry) => ({ ...entry, securedBy: type })),
+          location,
+        );
+      })
+    : [];
+
+/** A BKS store of Bouncy Castle, as Android apps have it. Its certificates are in the open; its keys stay closed. */
+export const bks: Detector = ({ location, bytes }) =>
+  isBks(bytes) ? wholeStore(() => storeHere(readBks(bytes, '', new DerivationBudget()), location)) : [];
 
 /**
  * A PKCS #12 key store (RFC 7292): how it is protected, that there are private keys, and its certificates where they are in the
@@ -34,12 +47,14 @@ function wholeStore(read: () => SensorFinding[]): SensorFinding[] {
   }
 }
 
-function javaStoreHere(bytes: Buffer, location: string): SensorFinding[] {
-  const { type, entries } = readJavaKeyStore(bytes);
-  return entries.flatMap(({ alias, kind, certificates }) => {
+type StoredEntry = Pick<BksEntry, 'alias' | 'kind' | 'certificates' | 'securedBy'>;
+
+function storeHere(entries: readonly StoredEntry[], location: string): SensorFinding[] {
+  return entries.flatMap(({ alias, kind, certificates, securedBy }) => {
     const place = { location, symbol: alias };
     const found = certificates.map((der): SensorFinding => ({ place, certificate: der.toString('base64') }));
-    if (kind === 'private-key') found.push(privateKeyHere(factsOfKey(certificates[0]), { scheme: type }, place, alias));
+    const facts = factsOfKey(certificates[0]);
+    if (kind === 'private-key') found.push(privateKeyHere(facts, { scheme: securedBy }, place, alias));
     return found;
   });
 }
