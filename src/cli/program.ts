@@ -6,7 +6,7 @@ import { redacted } from '../platform/log/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
 
 const NAME = 'sealwright-admin';
-const LEAST_COLUMN = 22;
+const MIN_COLUMN = 22;
 
 /** Runs one command and answers the exit code. A wrong call changes nothing: it is refused before any store is opened. */
 export async function runProgram(commands: readonly AdminCommand[], argv: readonly string[]): Promise<number> {
@@ -66,7 +66,7 @@ function help(commands: readonly AdminCommand[], name: string | undefined): numb
 }
 
 function overview(commands: readonly AdminCommand[]): string[] {
-  const width = Math.max(LEAST_COLUMN, ...commands.map(({ name }) => name.length + 2));
+  const width = Math.max(MIN_COLUMN, ...commands.map(({ name }) => name.length + 2));
   return [
     `${NAME} ${PRODUCT_VERSION}: looks after an installation of Sealwright.`,
     '',
