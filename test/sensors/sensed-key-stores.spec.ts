@@ -73,6 +73,12 @@ it('a PKCS #12 store whose certificates are in the open tells them without a pas
   expect(names).toEqual(['shop']);
 });
 
+it('a PKCS #12 store with something behind it is read', () => {
+  const bytes = Buffer.concat([storeOf(), Buffer.from('\r\n')]);
+  expect(sensed(bytes, PASSWORD).certificates).toHaveLength(1);
+  expect(received(bytes)).toContain('shop');
+});
+
 it('a PKCS #12 store that is cut short tells nothing', () => {
   const bytes = storeOf();
   expect(sensed(bytes.subarray(0, -100), PASSWORD)).toMatchObject({ certificates: [], names: [] });

@@ -1,5 +1,5 @@
 import { leadingVersion, withDefiniteLengths } from '../asn1/ber-reader.js';
-import { DER, type DerElement, derElements, dotted, elementsOfSequence } from '../asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted, firstElement } from '../asn1/der-reader.js';
 import {
   type DerivationBudget,
   DerivationTooCostly,
@@ -95,9 +95,9 @@ export function isPkcs12(bytes: Buffer): boolean {
  * @throws RangeError when it is none, or damaged.
  */
 export function readPkcs12(bytes: Buffer, options: Pkcs12Options): Pkcs12Store {
-  const [, authSafe, macData] = elementsOfSequence(withDefiniteLengths(bytes));
+  const [, authSafe, macData] = elementsIn(withDefiniteLengths(bytes));
   const store = { certificates: [], keys: [], secrets: [], schemes: [], closed: [], mac: macOf(macData) };
-  for (const part of elementsOfSequence(dataOf(authSafe)))
+  for (const part of elementsIn(dataOf(authSafe)))
     for (const bag of bagsOf(part, store, options)) take(bag, store, options);
   return store;
 }
@@ -111,7 +111,7 @@ function dataOf(contentInfo: DerElement | undefined): Buffer {
 /** The bags in a part; none when it stays closed. */
 function bagsOf(part: DerElement, store: Pkcs12Store, options: Pkcs12Options): DerElement[] {
   const type = oidOf(inside(part)[0]);
-  if (type === DATA) return elementsOfSequence(dataOf(part));
+  if (type === DATA) return elementsIn(dataOf(part));
   if (type !== ENCRYPTED_DATA) {
     store.closed.push({ reason: 'recipient', scheme: type });
     return [];
@@ -135,7 +135,7 @@ function openedBags(
 ): DerElement[] | 'password' | 'cost' {
   for (const password of passwords)
     try {
-      const bags = elementsOfSequence(withDefiniteLengths(decrypt(sealed, password, budget)));
+      const bags = elementsIn(withDefiniteLengths(decrypt(sealed, password, budget)));
       if (bags.every((bag) => inside(bag)[0]?.tag === DER.oid)) return bags;
     } catch (error) {
       // Another password, unless it costs too much.
@@ -171,14 +171,14 @@ function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, '
 
 /** The key that PKCS #8 holds under a password; undefined when it stays closed. */
 function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Options): Pkcs12Secret['key'] {
-  const [algorithm, content] = elementsOfSequence(shrouded);
+  const [algorithm, content] = elementsIn(shrouded);
   const { decrypt } = passwordEncryption(there(algorithm).raw, nameByOid);
   if (decrypt === undefined) return undefined;
   for (const password of passwords.filter((one) => one !== null && one !== '')) {
     let clear: Buffer | undefined;
     try {
       clear = decrypt(octets(content), password, budget);
-      const [, identifier, key] = elementsOfSequence(clear);
+      const [, identifier, key] = elementsIn(clear);
       return { oid: oidOf(inside(identifier)[0]), octets: there(key).contents.length };
     } catch {
       // Another password, or it costs too much.
@@ -190,7 +190,7 @@ function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Opt
 }
 
 function shroud(encryptedKey: Buffer, nameByOid: NameByOid): string {
-  return passwordEncryption(there(elementsOfSequence(encryptedKey)[0]).raw, nameByOid).name;
+  return passwordEncryption(there(elementsIn(encryptedKey)[0]).raw, nameByOid).name;
 }
 
 function macOf(macData: DerElement | undefined): string | undefined {
@@ -217,6 +217,13 @@ function attribute(attributes: DerElement | undefined, id: string): Buffer | und
   const found = inside(attributes).find((one) => oidOf(inside(one)[0]) === id);
   const [value] = found === undefined ? [] : inside(inside(found)[1]);
   return value && Buffer.from(value.contents);
+}
+
+/** The elements of the SEQUENCE that bytes begin with; some programs leave others behind a store. */
+function elementsIn(bytes: Buffer): DerElement[] {
+  const sequence = firstElement(bytes);
+  if (sequence.tag !== DER.sequence) throw new RangeError('not a DER SEQUENCE');
+  return derElements(sequence.contents);
 }
 
 /** The elements that an element is made of; none of one that is not there. */
