@@ -49,6 +49,25 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
+  it('a list that a link has narrowed says by what, and shows the rest when that is taken off', async () => {
+    const { service, apiKey, asAdmin } = at();
+    const body = bom([algorithm({ name: 'SEED-128' })], about('narrowed'));
+    await service.call('POST', '/api/ingest?source=narrowed', { key: apiKey, body });
+    const { page, close, assertClean } = await asAdmin('/assets?source=narrowed');
+    await page.getByText('1 in total').waitFor();
+    const source = page.getByRole('list', { name: 'Source' });
+    expect(await source.textContent()).toContain('narrowed');
+    await source.getByRole('button', { name: /Close narrowed/ }).click();
+    await page.waitForURL((url) => !url.searchParams.has('source'));
+
+    await page.goto(new URL('/assets?rule=NO-SUCH-RULE', page.url()).href);
+    await page.getByRole('heading', { name: 'No results found' }).waitFor();
+    await page.getByRole('button', { name: 'Clear all filters' }).last().click();
+    await page.getByRole('link', { name: 'SEED-128' }).first().waitFor();
+    assertClean();
+    await close();
+  });
+
   it('an asset is given an owner and labels, which a view for everybody finds; demo data goes when it is told to', async () => {
     const { service, apiKey, asAdmin } = at();
     const ingest = (source: string, name: string) =>

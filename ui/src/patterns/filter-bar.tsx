@@ -42,7 +42,14 @@ export interface DayFilter extends Common {
   readonly kind: 'day';
 }
 
-export type Filter = ChoiceFilter | TextFilter | DayFilter;
+/** What only links set, such as one host: shown while it is set, and can be taken off. */
+export interface LinkedFilter extends Common {
+  readonly kind: 'linked';
+  /** What is shown for a value, such as the name of the host; the value itself by default. */
+  readonly nameOf?: (value: string) => ReactNode;
+}
+
+export type Filter = ChoiceFilter | TextFilter | DayFilter | LinkedFilter;
 
 const REST_MS = 400;
 
@@ -61,7 +68,8 @@ export function FilterBar({ filters, children }: { filters: readonly Filter[]; c
   const { clear } = useFilters(filters);
   const { one } = useUrlState();
   const [showsAll, setShowsAll] = useState(false);
-  const shown = filters.filter(({ isRare, param }) => !isRare || showsAll || one(param) !== undefined);
+  const offered = filters.filter(({ kind, param }) => kind !== 'linked' || one(param) !== undefined);
+  const shown = offered.filter(({ isRare, param }) => !isRare || showsAll || one(param) !== undefined);
   return (
     <Toolbar
       clearAllFilters={clear}
@@ -76,11 +84,13 @@ export function FilterBar({ filters, children }: { filters: readonly Filter[]; c
               <ChoicePill key={filter.param} filter={filter} />
             ) : filter.kind === 'text' ? (
               <TextPill key={filter.param} filter={filter} />
-            ) : (
+            ) : filter.kind === 'day' ? (
               <DayPill key={filter.param} filter={filter} />
+            ) : (
+              <LinkedPill key={filter.param} filter={filter} />
             ),
           )}
-          {(showsAll || shown.length < filters.length) && (
+          {(showsAll || shown.length < offered.length) && (
             <ToolbarItem>
               <Button variant="link" aria-expanded={showsAll} onClick={() => setShowsAll(!showsAll)}>
                 {t(showsAll ? 'list.fewerFilters' : 'list.moreFilters')}
@@ -160,6 +170,19 @@ function DayPill({ filter: { param, name } }: { filter: DayFilter }) {
           />
         </InputGroup>
       </ToolbarItem>
+    </ToolbarFilter>
+  );
+}
+
+function LinkedPill({ filter: { param, name, nameOf = (value) => value } }: { filter: LinkedFilter }) {
+  const { all, change } = useUrlState();
+  return (
+    <ToolbarFilter
+      categoryName={name}
+      labels={all(param).map((value) => ({ key: value, node: nameOf(value) }))}
+      deleteLabel={() => change({ [param]: undefined })}
+    >
+      {undefined}
     </ToolbarFilter>
   );
 }

@@ -9,7 +9,7 @@ interface ResourceListProps<Row> {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter[];
-  /** Further parameters that the list takes from the address, such as `sort`. */
+  /** Further parameters that the list takes from the address and that leave nothing out, such as `sort`. */
   readonly params?: readonly string[];
   /** The generated query of the list, for what stands in the address. */
   readonly list: (query: Record<string, string | readonly string[]>) => object;

@@ -1,6 +1,7 @@
 import { Label } from '@patternfly/react-core';
 import BellIcon from '@patternfly/react-icons/dist/esm/icons/bell-icon';
-import { listAlertsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { useQuery } from '@tanstack/react-query';
+import { listAlertRulesOptions, listAlertsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { AlertView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Go } from '../../patterns/go.js';
@@ -22,6 +23,11 @@ export function Severity({ severity }: Pick<AlertView, 'severity'>) {
   );
 }
 
+function AlertRuleName({ id }: { id: string }) {
+  const { data } = useQuery(listAlertRulesOptions());
+  return data?.items.find((rule) => rule.id === id)?.name ?? id;
+}
+
 export function AlertsPage() {
   const { t, named } = useI18n();
   return (
@@ -31,7 +37,6 @@ export function AlertsPage() {
         list={(query) => listAlertsOptions({ query })}
         rowKey={({ id }) => id}
         icon={BellIcon}
-        params={['rule', 'owner']}
         refresh={() => 15_000}
         filters={[
           {
@@ -41,6 +46,8 @@ export function AlertsPage() {
             isSingle: true,
             options: STATUSES.map((value) => ({ value, name: named('status', value) })),
           },
+          { kind: 'linked', param: 'rule', name: t('rules.rule'), nameOf: (id) => <AlertRuleName id={id} /> },
+          { kind: 'linked', param: 'owner', name: t('asset.owner') },
         ]}
         emptyTitle={t('alerts.none')}
         emptyBody={t('alerts.none.body')}

@@ -31,6 +31,7 @@ export function useAssetFilters(): Filter[] {
     options: values.map((value) => ({ value, name: named(prefix, value) })),
   });
   const text = (param: string, name: string): Filter => ({ kind: 'text', param, name });
+  const linked = (param: string, name: string): Filter => ({ kind: 'linked', param, name });
   return [
     text('name', t('assets.nameStarts')),
     choice('level', t('level'), 'level', LEVELS),
@@ -41,6 +42,10 @@ export function useAssetFilters(): Filter[] {
     { ...text('location', t('assets.locationStarts')), isRare: true },
     { ...text('q', t('assets.query')), isRare: true },
     { kind: 'day', param: 'expiresBefore', name: t('assets.expiresBefore'), isRare: true },
+    linked('quantum', t('axis.quantum')),
+    linked('classical', t('axis.classical')),
+    linked('rule', t('rules.rule')),
+    linked('source', t('asset.source')),
   ];
 }
 
@@ -52,13 +57,13 @@ function withTimes(query: UrlState): Record<string, string | readonly string[]> 
     : rest;
 }
 
-const PARAMS = ['sort', 'quantum', 'classical', 'rule', 'source'];
-const FILTERED = ['name', 'q', 'level', 'minLevel', 'kind', 'state', 'family', 'location', 'expiresBefore'];
+/** The parameters of `useAssetFilters`, for what is read before the page is there. */
+const FILTERED = ['name', 'level', 'kind', 'family', 'minLevel', 'state', 'location', 'q', 'expiresBefore', 'quantum', 'classical', 'rule', 'source']; // prettier-ignore
 
 const list = (query: UrlState) => listAssetsOptions({ query: { ...withTimes(query), total: true } });
 
 export function readAhead(state: UrlState): void {
-  void queries.prefetchQuery(list(pick(state, ['cursor', ...PARAMS, ...FILTERED])));
+  void queries.prefetchQuery(list(pick(state, ['cursor', 'sort', ...FILTERED])));
 }
 
 export function AssetsPage() {
@@ -114,7 +119,7 @@ export function AssetsPage() {
         rowKey={({ id }) => id}
         icon={CubesIcon}
         filters={filters}
-        params={PARAMS}
+        params={['sort']}
         tools={<SavedViews />}
         emptyTitle={t('assets.none')}
         emptyBody={t('assets.none.body')}

@@ -43,7 +43,6 @@ export function RotationsPage() {
         list={(query) => listRotationsOptions({ query })}
         rowKey={({ id }) => id}
         icon={SyncAltIcon}
-        params={['keyId']}
         refresh={(rows) => (rows.some(isUnderWay) ? 2000 : false)}
         filters={[
           {
@@ -53,6 +52,7 @@ export function RotationsPage() {
             isSingle: true,
             options: STATUSES.map((value) => ({ value, name: named('status', value) })),
           },
+          { kind: 'linked', param: 'keyId', name: t('rotations.key'), nameOf: keyName },
         ]}
         emptyTitle={t('rotations.none')}
         emptyBody={t('rotations.none.body')}

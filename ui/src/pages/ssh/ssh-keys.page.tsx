@@ -14,6 +14,7 @@ import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
+import { HostLink } from './host-link.js';
 
 const FINDINGS = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'unrestricted'];
 const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'];
@@ -53,7 +54,6 @@ export function SshKeysPage() {
         list={(query) => listSshKeysOptions({ query })}
         rowKey={({ id }) => id}
         icon={KeyIcon}
-        params={['hostId']}
         filters={[
           { kind: 'text', param: 'fingerprint', name: t('fingerprint') },
           {
@@ -71,6 +71,7 @@ export function SshKeysPage() {
             options: options('status', ['ACTIVE', 'RETIRED']),
           },
           { kind: 'text', param: 'owner', name: t('sshKeys.owner') },
+          { kind: 'linked', param: 'hostId', name: t('host'), nameOf: (id) => <HostLink id={id} /> },
         ]}
         emptyTitle={t('sshKeys.none')}
         emptyBody={t('sshKeys.none.body')}
