@@ -120,7 +120,9 @@ function bagsOf(part: DerElement, store: Pkcs12Store, options: Pkcs12Options): D
   const [, algorithm, content] = inside(info);
   const { name: scheme, decrypt } = passwordEncryption(there(algorithm).raw, options.nameByOid);
   store.schemes.push(scheme);
-  const opened = decrypt === undefined ? 'cipher' : openedBags(octets(content), decrypt, options);
+  // PKCS #5 knows no difference between an empty password and none: it is tried once.
+  const passwords = scheme.startsWith('PBES2') ? options.passwords.filter((one) => one !== null) : options.passwords;
+  const opened = decrypt === undefined ? 'cipher' : openedBags(octets(content), decrypt, { ...options, passwords });
   if (typeof opened !== 'string') return opened;
   store.closed.push({ reason: opened, scheme });
   return [];
