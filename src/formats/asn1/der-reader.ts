@@ -51,6 +51,11 @@ export function derElements(bytes: Buffer): DerElement[] {
   return elements;
 }
 
+/** The elements that an element is made of; none of one that is not there. RangeError as of `derElements`. */
+export function elementsInside(element: DerElement | undefined): DerElement[] {
+  return element === undefined ? [] : derElements(element.contents);
+}
+
 /** The elements of the one SEQUENCE that `bytes` are. RangeError on anything else. */
 export function elementsOfSequence(bytes: Buffer): DerElement[] {
   return derElements(contentsOf(only(bytes), DER.sequence));

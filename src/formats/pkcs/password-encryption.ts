@@ -1,5 +1,5 @@
 import { createDecipheriv, createHash, pbkdf2Sync, scryptSync } from 'node:crypto';
-import { DER, type DerElement, derElements, dotted } from '../asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted, elementsInside } from '../asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 /** Rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2 over all parts: a few seconds of work, and more than any tool writes. */
@@ -101,10 +101,11 @@ export interface PasswordEncryption {
   /** Names the scheme, so that rules can judge it. */
   readonly name: string;
   /**
-   * Undefined when the cipher is one that is not read. Throws when the password is wrong, and DerivationTooCostly. PKCS #12 knows no password
-   * (null) beside an empty one.
+   * Undefined when the cipher is one that is not read. Throws when the password is wrong, and DerivationTooCostly.
    */
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
+  /** Whether no password (null) is another than an empty one, as in the schemes of PKCS #12. */
+  readonly takesNoPassword?: boolean;
 }
 
 /** The name of an algorithm by its object identifier, beyond those that are decrypted here; undefined for one that is not known. */
@@ -116,7 +117,7 @@ export type NameByOid = (oid: string) => string | undefined;
  * @throws RangeError when it is none.
  */
 export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): PasswordEncryption {
-  const [id, parameters] = members(algorithm);
+  const [id, parameters] = elementsInside(derElements(algorithm)[0]);
   const oid = id === undefined ? '' : dotted(id.contents);
   const [first, second] = parameters === undefined ? [] : derElements(parameters.contents);
   if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second, nameByOid);
@@ -131,7 +132,7 @@ export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): Pas
       pkcs12Key(password, first.contents, rounds, { purpose, length });
     return scheme.decrypt(derive(1, scheme.keyBytes), derive(2, 8), bytes);
   };
-  return { name, decrypt };
+  return { name, decrypt, takesNoPassword: true };
 }
 
 /** Triple DES with as many keys as there are, in turn: with one it is DES, which OpenSSL has in its legacy provider alone. */
@@ -209,11 +210,6 @@ function decipher(cipher: string, key: Buffer, iv: Buffer, bytes: Buffer): Buffe
   if (cipher.startsWith('des-')) return tripleDes(key, iv, bytes);
   const stream = createDecipheriv(cipher, key, iv);
   return Buffer.concat([stream.update(bytes), stream.final()]);
-}
-
-function members(sequence: Buffer): DerElement[] {
-  const [element] = derElements(sequence);
-  return element === undefined ? [] : derElements(element.contents);
 }
 
 function smallInteger(element: DerElement | undefined): number {

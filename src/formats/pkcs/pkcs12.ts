@@ -1,5 +1,5 @@
 import { leadingVersion, withDefiniteLengths } from '../asn1/ber-reader.js';
-import { DER, type DerElement, derElements, dotted, firstElement } from '../asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted, elementsInside, firstElement } from '../asn1/der-reader.js';
 import {
   type DerivationBudget,
   DerivationTooCostly,
@@ -104,24 +104,24 @@ export function readPkcs12(bytes: Buffer, options: Pkcs12Options): Pkcs12Store {
 
 /** The octets of a ContentInfo of type `data`. */
 function dataOf(contentInfo: DerElement | undefined): Buffer {
-  const [, content] = inside(contentInfo);
-  return withDefiniteLengths(octets(inside(content)[0]));
+  const [, content] = elementsInside(contentInfo);
+  return withDefiniteLengths(octets(elementsInside(content)[0]));
 }
 
 /** The bags in a part; none when it stays closed. */
 function bagsOf(part: DerElement, store: Pkcs12Store, options: Pkcs12Options): DerElement[] {
-  const type = oidOf(inside(part)[0]);
+  const type = oidOf(elementsInside(part)[0]);
   if (type === DATA) return elementsIn(dataOf(part));
   if (type !== ENCRYPTED_DATA) {
     store.closed.push({ reason: 'recipient', scheme: type });
     return [];
   }
-  const [, info] = inside(inside(inside(part)[1])[0]);
-  const [, algorithm, content] = inside(info);
-  const { name: scheme, decrypt } = passwordEncryption(there(algorithm).raw, options.nameByOid);
+  const [, info] = elementsInside(elementsInside(elementsInside(part)[1])[0]);
+  const [, algorithm, content] = elementsInside(info);
+  const encryption = passwordEncryption(there(algorithm).raw, options.nameByOid);
+  const { name: scheme, decrypt, takesNoPassword = false } = encryption;
   store.schemes.push(scheme);
-  // PKCS #5 knows no difference between an empty password and none: it is tried once.
-  const passwords = scheme.startsWith('PBES2') ? options.passwords.filter((one) => one !== null) : options.passwords;
+  const passwords = takesNoPassword ? options.passwords : options.passwords.filter((one) => one !== null);
   const opened = decrypt === undefined ? 'cipher' : openedBags(octets(content), decrypt, { ...options, passwords });
   if (typeof opened !== 'string') return opened;
   store.closed.push({ reason: opened, scheme });
@@ -138,7 +138,7 @@ function openedBags(
   for (const password of passwords)
     try {
       const bags = elementsIn(withDefiniteLengths(decrypt(sealed, password, budget)));
-      if (bags.every((bag) => inside(bag)[0]?.tag === DER.oid)) return bags;
+      if (bags.every((bag) => elementsInside(bag)[0]?.tag === DER.oid)) return bags;
     } catch (error) {
       // Another password, unless it costs too much.
       if (error instanceof DerivationTooCostly) return 'cost';
@@ -147,15 +147,16 @@ function openedBags(
 }
 
 function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth = 0): void {
-  const [id, wrapped, attributes] = inside(bag);
-  const [value] = inside(wrapped);
+  const [id, wrapped, attributes] = elementsInside(bag);
+  const [value] = elementsInside(wrapped);
   if (value === undefined) throw new RangeError('a bag without value');
   const type = oidOf(id);
   if (type === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
-    for (const inner of inside(value)) take(inner, store, options, depth + 1);
+    for (const inner of elementsInside(value)) take(inner, store, options, depth + 1);
   const named = { name: friendlyName(attributes), keyId: attribute(attributes, LOCAL_KEY_ID)?.toString('hex') };
   const { raw: der } = value;
-  if (type === CERT_BAG) store.certificates.push({ ...named, der: octets(inside(inside(value)[1])[0]) });
+  if (type === CERT_BAG)
+    store.certificates.push({ ...named, der: octets(elementsInside(elementsInside(value)[1])[0]) });
   if (type === KEY_BAG) store.keys.push({ ...named, securedBy: undefined, der });
   if (type === SHROUDED_KEY_BAG) store.keys.push({ ...named, securedBy: shroud(der, options.nameByOid), der });
   if (type === SECRET_BAG) store.secrets.push({ ...named, ...secretIn(value, options) });
@@ -164,7 +165,7 @@ function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth
 /** A SecretBag: a type, and the secret, which keytool shrouds like a private key. */
 function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, 'securedBy' | 'key'> {
   try {
-    const shrouded = octets(inside(inside(bag)[1])[0]);
+    const shrouded = octets(elementsInside(elementsInside(bag)[1])[0]);
     return { securedBy: shroud(shrouded, options.nameByOid), key: secretKey(shrouded, options) };
   } catch {
     return { securedBy: 'PKCS #12', key: undefined };
@@ -181,7 +182,7 @@ function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Opt
     try {
       clear = decrypt(octets(content), password, budget);
       const [, identifier, key] = elementsIn(clear);
-      return { oid: oidOf(inside(identifier)[0]), octets: there(key).contents.length };
+      return { oid: oidOf(elementsInside(identifier)[0]), octets: there(key).contents.length };
     } catch {
       // Another password, or it costs too much.
     } finally {
@@ -196,12 +197,12 @@ function shroud(encryptedKey: Buffer, nameByOid: NameByOid): string {
 }
 
 function macOf(macData: DerElement | undefined): string | undefined {
-  const [mac] = inside(macData);
+  const [mac] = elementsInside(macData);
   if (mac === undefined) return undefined;
-  const [id, parameters] = inside(inside(mac)[0]);
+  const [id, parameters] = elementsInside(elementsInside(mac)[0]);
   const oid = oidOf(id);
-  const [, hmac] = oid === PBMAC1 ? inside(parameters) : [];
-  const name = hmac === undefined ? oid : oidOf(inside(hmac)[0]);
+  const [, hmac] = oid === PBMAC1 ? elementsInside(parameters) : [];
+  const name = hmac === undefined ? oid : oidOf(elementsInside(hmac)[0]);
   return MACS[name] ?? `HMAC-${name}`;
 }
 
@@ -216,8 +217,8 @@ function friendlyName(attributes: DerElement | undefined): string | undefined {
 
 /** The contents of the first value of an attribute, copied. */
 function attribute(attributes: DerElement | undefined, id: string): Buffer | undefined {
-  const found = inside(attributes).find((one) => oidOf(inside(one)[0]) === id);
-  const [value] = found === undefined ? [] : inside(inside(found)[1]);
+  const found = elementsInside(attributes).find((one) => oidOf(elementsInside(one)[0]) === id);
+  const [value] = found === undefined ? [] : elementsInside(elementsInside(found)[1]);
   return value && Buffer.from(value.contents);
 }
 
@@ -226,11 +227,6 @@ function elementsIn(bytes: Buffer): DerElement[] {
   const sequence = firstElement(bytes);
   if (sequence.tag !== DER.sequence) throw new RangeError('not a DER SEQUENCE');
   return derElements(sequence.contents);
-}
-
-/** The elements that an element is made of; none of one that is not there. */
-function inside(element: DerElement | undefined): DerElement[] {
-  return element === undefined ? [] : derElements(element.contents);
 }
 
 function octets(element: DerElement | undefined): Buffer {

@@ -1,18 +1,13 @@
 import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { DER, type DerElement, derElements, dotted, elementsInside } from '../../formats/asn1/der-reader.js';
+import type { BksEntry } from '../../formats/java/bks.js';
 import type { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import { closedByPassword } from './credential-reading.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS store, and what the service makes of one of BKS. */
-export interface KeyStoreEntry {
-  readonly alias: string;
-  readonly kind: 'private-key' | 'certificate' | 'secret-key';
-  /** DER, the entry's own certificate first. */
-  readonly certificates: readonly Buffer[];
-  /** The scheme that protects a key; undefined for one in the clear. */
-  readonly securedBy: string | undefined;
+export interface KeyStoreEntry extends Omit<BksEntry, 'secret'> {
   /** Present for a secret key that could be opened. */
   readonly secret: SecretKeyFacts | undefined;
 }
@@ -60,12 +55,12 @@ export function isBcfks(bytes: Buffer): boolean {
  * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError when it is damaged.
  */
 export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
-  const [data] = inside(derElements(bytes)[0]);
-  const parts = inside(data);
+  const [data] = elementsInside(derElements(bytes)[0]);
+  const parts = elementsInside(data);
   const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
   // Version, integrity algorithm, two times, then the entries.
   const entries = derElements(clear ?? Buffer.alloc(0)).find(({ tag }, index) => index >= 3 && tag === DER.sequence);
-  return inside(entries).map((entry) => entryOf(entry, password, budget));
+  return elementsInside(entries).map((entry) => entryOf(entry, password, budget));
 }
 
 function isEncrypted([algorithm, content, ...more]: readonly DerElement[]): boolean {
@@ -83,20 +78,20 @@ function openStore(parts: readonly DerElement[], password: string, budget: Deriv
 
 /** Type, alias, two times, data. */
 function entryOf(entry: DerElement, password: string, budget: DerivationBudget): KeyStoreEntry {
-  const [type, alias, , , data] = inside(entry);
+  const [type, alias, , , data] = elementsInside(entry);
   const kind = KINDS[type?.contents[0] ?? -1];
   if (kind === undefined || alias === undefined || data === undefined)
     throw new RangeError('no entry of a BCFKS store');
   const name = alias.contents.toString('utf8').replaceAll('\u0000', '');
   if (kind === 'certificate')
     return { alias: name, kind, certificates: [data.contents], securedBy: '', secret: undefined };
-  const [first, second] = inside(derElements(data.contents)[0]);
+  const [first, second] = elementsInside(derElements(data.contents)[0]);
   if (kind === 'private-key') {
-    const { name: scheme } = schemeOf(inside(first)[0], 'PRIVATE_KEY_ENCRYPTION');
+    const { name: scheme } = schemeOf(elementsInside(first)[0], 'PRIVATE_KEY_ENCRYPTION');
     return {
       alias: name,
       kind,
-      certificates: inside(second).map(({ raw }) => raw),
+      certificates: elementsInside(second).map(({ raw }) => raw),
       securedBy: scheme,
       secret: undefined,
     };
@@ -110,7 +105,7 @@ function entryOf(entry: DerElement, password: string, budget: DerivationBudget):
 
 function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
   try {
-    const [id, key] = inside(derElements(clear)[0]);
+    const [id, key] = elementsInside(derElements(clear)[0]);
     if (id === undefined || key === undefined) return undefined;
     return secretKeyOf(dotted(id.contents), key.contents.length);
   } catch {
@@ -126,12 +121,12 @@ interface Scheme {
 
 /** PBES2 (RFC 8018) as Bouncy Castle uses it: the purpose of a key is part of what it is derived from. */
 function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
-  const [id, parameters] = inside(algorithm);
+  const [id, parameters] = elementsInside(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
-  const [derivation, encryption] = inside(parameters);
+  const [derivation, encryption] = elementsInside(parameters);
   if (oid !== PBES2) return { name: `encrypted as ${oid}`, decrypt: undefined };
   const derive = derivationOf(derivation);
-  const [cipher, cipherParameters] = inside(encryption);
+  const [cipher, cipherParameters] = elementsInside(encryption);
   const cipherOid = cipher === undefined ? '' : dotted(cipher.contents);
   const open = cipherOf(cipherOid, cipherParameters);
   const name = open === undefined ? `encrypted as ${cipherOid}` : `PBES2-${derive?.name ?? 'unknown'}-${open.name}`;
@@ -150,12 +145,12 @@ function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
 }
 
 function derivationOf(algorithm: DerElement | undefined) {
-  const [id, parameters] = inside(algorithm);
-  const [salt, ...numbers] = inside(parameters);
+  const [id, parameters] = elementsInside(algorithm);
+  const [salt, ...numbers] = elementsInside(parameters);
   if (id === undefined || salt === undefined) return undefined;
   const values = numbers.filter(({ tag }) => tag === DER.integer).map(smallInteger);
   if (dotted(id.contents) === PBKDF2) {
-    const prf = inside(numbers.find(({ tag }) => tag === DER.sequence))[0];
+    const prf = elementsInside(numbers.find(({ tag }) => tag === DER.sequence))[0];
     const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
     const [rounds = 0] = values;
     if (digest === undefined) return undefined;
@@ -181,7 +176,7 @@ function cipherOf(oid: string, parameters: DerElement | undefined) {
     };
     return { name: 'AES-256-KWP', decrypt };
   }
-  const [nonce, tag] = inside(parameters);
+  const [nonce, tag] = elementsInside(parameters);
   if (oid !== AES256_CCM || nonce === undefined) return undefined;
   const authTagLength = tag === undefined ? DEFAULT_TAG_BYTES : smallInteger(tag);
   const decrypt = (bytes: Buffer, key: Buffer) => {
@@ -202,8 +197,4 @@ function pkcs12Bytes(text: string): Buffer {
 
 function smallInteger({ contents }: DerElement): number {
   return contents.length > 0 && contents.length <= 4 ? contents.readIntBE(0, contents.length) : 0;
-}
-
-function inside(element: DerElement | undefined): DerElement[] {
-  return element === undefined ? [] : derElements(element.contents);
 }

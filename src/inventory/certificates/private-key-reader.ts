@@ -2,7 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
-import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
+import { DER, derElements, elementsInside } from '../../formats/asn1/der-reader.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import type { FoundPrivateKey } from './credential-components.js';
 import { type DerivationBudget, passwordEncryption } from '../../formats/pkcs/password-encryption.js';
@@ -43,7 +43,7 @@ export function readPrivateKeyFacts(block: PemBlock, password: string, budget: D
 
 /** The same of DER: PKCS #8, plain or encrypted, PKCS #1 and SEC 1. @throws Error when it is none of them. */
 export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
-  const [first] = members(der);
+  const [first] = elementsInside(derElements(der)[0]);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
   for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const)
     try {
@@ -73,7 +73,7 @@ function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, secure
 
 /** An EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function readEncrypted(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
-  const [algorithm, content] = members(der);
+  const [algorithm, content] = elementsInside(derElements(der)[0]);
   if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
   const { name, decrypt } = passwordEncryption(algorithm.raw, nameByOid);
   if (password !== '' && decrypt !== undefined) {
@@ -110,11 +110,6 @@ const KEY_OID: Readonly<Record<string, string>> = {
   DSA: '1.2.840.10040.4.1',
   EC: '1.2.840.10045.2.1',
 };
-
-function members(der: Buffer): DerElement[] {
-  const [sequence] = derElements(der);
-  return sequence === undefined ? [] : derElements(sequence.contents);
-}
 
 /** OpenSSH's PROTOCOL.key: the public half stands before the encrypted part. */
 function readOpenSsh(bytes: Buffer): FoundPrivateKey {
