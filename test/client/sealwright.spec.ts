@@ -116,7 +116,9 @@ describe('sealwright login', () => {
     expect((await sealwright(['login', '--api-key'], { input: `${key}\n`, token: '' })).code).toBe(0);
     expect(statSync(join(home, CREDENTIALS)).mode & 0o777).toBe(0o600);
     const listed = await sealwright(['keys'], { token: '' });
-    expect(listed.out).toMatch(/^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36}$/m);
+    expect(listed.out).toMatch(
+      /^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36} +certificate until \d{4}-\d\d-\d\d$/m,
+    );
     const denied = await sealwright(['sign', file], { token: '' });
     expect(denied).toMatchObject({ code: 4, err: expect.stringContaining('sign:digest') });
     expect(`${listed.out}${denied.err}`).not.toContain(key);
