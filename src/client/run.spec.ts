@@ -14,7 +14,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     request: ['a.bin', '--request', 'x'],
   },
   verify: { verify: ['a.bin'] },
-  attest: { attest: ['a.bin', '--predicate', 'p.json'] },
+  attest: { predicate: ['a.bin', '--predicate', 'p.json'], provenance: ['a.bin', '--provenance'] },
   exec: { exec: ['--key', 'x', '--', 'true'] },
   agent: {
     pkcs11: [],
@@ -47,6 +47,7 @@ const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   login: ['api-key'],
   sign: ['request', 'format', 'collect'],
   policy: ['key', 'request', 'certificate'],
+  attest: ['provenance'],
   bom: ['key'],
   sensor: ['stay'],
 };

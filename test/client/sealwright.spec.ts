@@ -70,6 +70,21 @@ describe('sealwright sign and verify', () => {
     expect(JSON.parse(wrong.out)).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
   });
 
+  it('verifies all signatures beside a file, and one that is named by --format', async () => {
+    const copy = join(home, 'several.bin');
+    writeFileSync(copy, 'content');
+    for (const format of ['raw', 'cms']) await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format]);
+    const both = await sealwright(['verify', copy, '-k', 'ec-p256']);
+    expect(both).toMatchObject({ code: 0, out: expect.stringContaining(`valid: ${copy}.sig\n`) });
+    expect(both.out).toContain(`valid: ${copy}.p7s\n`);
+    writeFileSync(`${copy}.sig`, readFileSync(`${file}.sig`));
+    const one = await sealwright(['verify', copy, '-k', 'ec-p256']);
+    expect(one).toMatchObject({ code: 1, out: expect.stringContaining(`NOT VALID: ${copy}.sig\n`) });
+    expect((await sealwright(['verify', copy, '-f', 'cms'])).code).toBe(0);
+    writeFileSync(`${copy}.sig`, '-----BEGIN SSH SIGNATURE-----\n');
+    expect((await sealwright(['verify', copy])).err).toContain('ssh-keygen -Y verify');
+  });
+
   it('sends the name and the hash of the file, and nothing else of it', async () => {
     await sealwright(['sign', file, '--key', 'ec-p256', '--reference', 'build-7']);
     const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
