@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { sourceCommit } from './build-info.mjs';
 import { Failure } from './failure.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
@@ -73,6 +74,7 @@ function manifest({ version, license }) {
     description:
       'The command line of Sealwright: signs files, and lets other tools sign, with keys that never leave the HSM.',
     license,
+    gitHead: sourceCommit(),
     type: 'module',
     bin: { sealwright: 'sealwright.js' },
     engines: { node: '>=20' },

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ApiClient } from './api/api-client.js';
 import type { ClientCommand, OptionValues } from './api/command.js';
+import { CLIENT_BUILD } from './api/client-version.js';
 import { readEnvironment, type ClientEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 import { bom } from './commands/bom.command.js';
@@ -52,6 +53,7 @@ const COMMON = {
 export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
+    if (['--version', '-V'].includes(name)) return version();
     const program = PROGRAMS[name];
     if (program !== undefined) return await program(args, readEnvironment());
     const command = COMMANDS.find((one) => one.name === name);
@@ -62,6 +64,11 @@ export async function run([name = 'help', ...args]: readonly string[]): Promise<
     process.stderr.write(`sealwright: ${error.message}\n`);
     return error.exitCode;
   }
+}
+
+function version(): number {
+  process.stdout.write(`${CLIENT_BUILD}\n`);
+  return EXIT.done;
 }
 
 async function runCommand(command: ClientCommand, args: string[]): Promise<number> {

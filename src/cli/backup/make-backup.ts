@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/pro
 import { basename, dirname, join, resolve } from 'node:path';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
-import { PRODUCT_VERSION, schemaFault } from '../../platform/instances/product-version.js';
+import { PRODUCT_BUILD, schemaFault } from '../../platform/instances/product-version.js';
 import { AdminError, ADMIN_EXIT } from '../command.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {
@@ -155,7 +155,7 @@ async function manifestOf(
     format: MANIFEST_FORMAT,
     name,
     madeAt: snapshot.takenAt.toISOString(),
-    version: PRODUCT_VERSION,
+    version: PRODUCT_BUILD,
     schema: snapshot.schema,
     database: { way, server: snapshot.serverVersion, program: programs.version },
     ...(snapshot.log && { log: log as BackupManifest['log'] }),

@@ -8,7 +8,7 @@ import { WORKER_ID } from '../jobs/claim.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 import { type DatabaseLook, InstanceRepository, type InstanceRow } from './instance.repository.js';
-import { PRODUCT_VERSION, epochFault, NEWEST_MIGRATION } from './product-version.js';
+import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION } from './product-version.js';
 
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */
@@ -50,7 +50,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
       role,
       host: hostname(),
       pid: process.pid,
-      version: PRODUCT_VERSION,
+      version: PRODUCT_BUILD,
       schema: NEWEST_MIGRATION,
       startedAt: new Date(),
       clockOffsetMs: 0,

@@ -1,11 +1,25 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS } from '../database/migrations/migrations.js';
 
-/** The version of the product, from the package.json above `src` and `dist`. */
+/** PRODUCT_VERSION is the version of the product, from the package.json above `src` and `dist`. */
 export const PRODUCT_VERSION = (
   JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string }
 ).version;
+
+/**
+ * PRODUCT_COMMIT names the sources of this build, for example `1f2e3d4c5b6a`. It ends in `.modified` if the work tree had changes, and is
+ * `unknown` for sources that run without a build.
+ */
+export const PRODUCT_COMMIT = readCommit(join(import.meta.dirname, '../../build.json'));
+
+/** PRODUCT_BUILD tells two builds of the same version apart, as Semantic Versioning 2.0.0 section 10 writes it: `1.4.0+1f2e3d4c5b6a`. */
+export const PRODUCT_BUILD = `${PRODUCT_VERSION}+${PRODUCT_COMMIT}`;
+
+function readCommit(file: string): string {
+  if (!existsSync(file)) return 'unknown';
+  return (JSON.parse(readFileSync(file, 'utf8')) as { commit: string }).commit;
+}
 
 /**
  * What this version requires of a schema, as a number. It is raised by one together with a migration that removes something, in the release

@@ -3,7 +3,7 @@ import { Gauge } from 'prom-client';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
+import { PRODUCT_COMMIT, PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type OperationsState, OperationsService } from './operations.service.js';
 import type { Pool } from 'pg';
@@ -52,8 +52,8 @@ export class OperationsMetrics {
   }
 
   private ofProcess(vault: KeyVault, pool: DatabasePool): void {
-    this.add('build_info', 'Version of this process', ['version', 'schema'], () => [
-      [1, PRODUCT_VERSION, NEWEST_MIGRATION],
+    this.add('build_info', 'Version and commit of this process', ['version', 'commit', 'schema'], () => [
+      [1, PRODUCT_VERSION, PRODUCT_COMMIT, NEWEST_MIGRATION],
     ]);
     this.add('db_pool', 'Connections of this process to the database, and calls that wait for one', ['state'], () => {
       const { used, idle, waiting } = pool.use();
