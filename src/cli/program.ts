@@ -1,6 +1,11 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../platform/config/config.js';
-import { isDatabaseTrouble, operatorsWords, sqlState } from '../platform/database/database-error.js';
+import {
+  isCertificateFault,
+  isDatabaseTrouble,
+  operatorsWords,
+  sqlState,
+} from '../platform/database/database-error.js';
 import { PRODUCT_BUILD, PRODUCT_COMMIT, PRODUCT_VERSION } from '../platform/instances/product-version.js';
 import { redacted } from '../platform/log/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
@@ -48,7 +53,7 @@ function failure(error: unknown): number {
     note(`${NAME}: ${redacted(error.message)}`);
     return error instanceof AdminError ? error.exitCode : ADMIN_EXIT.usage;
   }
-  const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error);
+  const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error) || isCertificateFault(error);
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   note(`${NAME}: ${redacted(isDatabase ? `the database: ${operatorsWords(error)}` : stack)}`);
   return ADMIN_EXIT.failed;

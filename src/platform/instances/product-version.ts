@@ -46,15 +46,26 @@ export interface Epoch {
   readonly minWriter: number;
 }
 
+const NO_SCHEMA = [
+  'The database has no schema yet. For a new installation run: sealwright-admin migrate.',
+  'If this database replaces one that was lost, restore the backup first: sealwright-admin restore run DIRECTORY (docs/restore.md)',
+].join(' ');
+
 /** Answers why this version cannot work on a schema, and what to do; undefined when it can. A schema that knows more than this version is right. */
 export function schemaFault({ applied, epoch }: SchemaState): string | undefined {
-  if (applied === undefined || applied.length === 0)
-    return 'The database has no schema yet. Run: sealwright-admin migrate';
+  if (applied === undefined || applied.length === 0) return NO_SCHEMA;
   const missing = MIGRATION_NAMES.filter((name) => !applied.includes(name));
   if (missing.length > 0) {
     return `The schema of the database is older than this version: ${missing.length} migrations are missing, the first is ${missing[0]}. Run: sealwright-admin migrate`;
   }
   return epochFault(epoch);
+}
+
+/** unappliedFault reports a schema that lost migrations while the service runs: the database was replaced or restored under it. */
+export function unappliedFault(applied: number): string | undefined {
+  const missing = MIGRATION_NAMES.length - applied;
+  if (missing <= 0) return undefined;
+  return `${missing} migrations of this version are not recorded as applied: the database was replaced, restored or changed by hand. Run: sealwright-admin doctor`;
 }
 
 /** The same, about the epoch alone: what can change while the service runs. */

@@ -4,6 +4,7 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { PRODUCT_COMMIT, PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
+import { BACKUP_JOB } from '../../platform/jobs/job-lease.repository.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type OperationsState, OperationsService } from './operations.service.js';
 import type { Pool } from 'pg';
@@ -104,6 +105,12 @@ export class OperationsMetrics {
     );
     this.fromState('job_failing', '1 when the last run of a job failed', ['job'], ({ jobs }) =>
       jobs.map(({ name, lastError }) => [lastError === null ? 0 : 1, name]),
+    );
+    this.fromState(
+      'backup_age_seconds',
+      'Seconds since the last good backup; +Inf if none was recorded',
+      [],
+      ({ jobs }) => [[jobs.find(({ name }) => name === BACKUP_JOB)?.ageSeconds ?? Infinity]],
     );
     this.fromState('log_checkpoint_age_seconds', 'Age of the newest checkpoint of the log', [], ({ checkpointAge }) =>
       checkpointAge === undefined ? [] : [[checkpointAge]],
