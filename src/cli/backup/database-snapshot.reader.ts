@@ -57,10 +57,9 @@ async function foreignSchema(config: Config): Promise<AdminError> {
       return new AdminError(
         `The database ${config.database.database} has no schema, so there is nothing to back up. Check SVC_DATABASE_URL.`,
       );
-    const running =
-      found.instances === true
-        ? await rows<{ version: string }>(client, 'SELECT DISTINCT version FROM service_instance')
-        : [];
+    const running = found.instances
+      ? await rows<{ version: string }>(client, 'SELECT DISTINCT version FROM service_instance')
+      : [];
     const named = running.length === 0 ? '' : ` (${running.map(({ version }) => version).join(', ')})`;
     return new AdminError(
       `The schema of ${config.database.database} is too old for this version to back up. Back up with the version that runs now${named}, then migrate.`,

@@ -130,6 +130,13 @@ export class OperationsMetrics {
       [],
       ({ oldestTransaction }) => [[oldestTransaction]],
     );
+    this.ofStreams();
+    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
+      (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
+    );
+  }
+
+  private ofStreams(): void {
     this.fromState(
       'stream_waiting',
       'Leaves of the audit log that a receiver has not acknowledged',
@@ -150,9 +157,6 @@ export class OperationsMetrics {
         streams.flatMap(({ name, successSeconds }): Sample[] =>
           successSeconds === null ? [] : [[successSeconds, name]],
         ),
-    );
-    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
-      (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
     );
   }
 
