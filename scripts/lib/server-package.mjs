@@ -16,31 +16,34 @@ const PACKAGED_NODE = `/${HOME}/bin/node`;
 
 /**
  * packServer builds the service and writes it as a .deb with Node.js 24 and all packages inside, for this machine's architecture.
+ * @param {string} [version] version of the package, by default that of package.json
  * @returns {Promise<string>} path of the file
  */
-export async function packServer() {
+export async function packServer(version = JSON.parse(readFileSync(inRoot('package.json'), 'utf8')).version) {
   await build();
   const architecture = ARCHITECTURES[process.arch];
   const tree = path.join(OUT, 'server');
   rmSync(tree, { recursive: true, force: true });
   writeRuntimeTree(path.join(tree, HOME));
+  setVersion(path.join(tree, HOME, 'package.json'), version);
   place(inRoot(`node_modules/node-linux-${process.arch}/bin/node`), path.join(tree, PACKAGED_NODE), 0o755);
   place(inRoot(`node_modules/node-linux-${process.arch}/LICENSE`), path.join(tree, `${HOME}/bin/LICENSE`), 0o644);
-  cpSync(inRoot('docs'), path.join(tree, HOME, 'docs'), { recursive: true });
+  for (const folder of ['docs', 'deploy']) cpSync(inRoot(folder), path.join(tree, HOME, folder), { recursive: true });
   for (const unit of UNITS)
     write(path.join(tree, 'usr/lib/systemd/system', unit), withPackagedNode(`deploy/systemd/${unit}`), 0o644);
   write(path.join(tree, 'usr/sbin/sealwright-admin'), withPackagedNode('deploy/systemd/sealwright-admin'), 0o755);
-  place(inRoot('deploy/debian/sealwright.env'), path.join(tree, 'etc/sealwright/sealwright.env'), 0o644);
   place(inRoot('LICENSE'), path.join(tree, `usr/share/doc/${NAME}/copyright`), 0o644);
   for (const script of ['postinst', 'prerm', 'postrm'])
     place(inRoot(`deploy/debian/${script}`), path.join(tree, 'DEBIAN', script), 0o755);
-  write(path.join(tree, 'DEBIAN/conffiles'), '/etc/sealwright/sealwright.env\n', 0o644);
-  const { version } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
   write(path.join(tree, 'DEBIAN/control'), control(version, architecture), 0o644);
   const file = path.join(OUT, `${NAME}_${version}_${architecture}.deb`);
   await buildDebianPackage(tree, file);
   rmSync(tree, { recursive: true });
   return file;
+}
+
+function setVersion(file, version) {
+  write(file, `${JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), version }, null, 2)}\n`, 0o644);
 }
 
 function control(version, architecture) {

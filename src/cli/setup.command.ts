@@ -105,7 +105,7 @@ async function createAdministrator(values: Options): Promise<void> {
     note('No administrator was created. Create one: sealwright-admin user create EMAIL --role admin');
     return;
   }
-  runAsService(['user', 'create', email, '--role', 'admin']);
+  runAsService(['user', 'create', email, '--role', 'admin', '--link']);
 }
 
 /** Runs another command of this program as the account of the units, with their settings. */
