@@ -1,6 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../scripts/lib/ports.mjs';
@@ -20,7 +19,8 @@ const PIN = '12345678';
 
 const findings = new Findings(true);
 const { say, check, conclude } = findings;
-const place = mkdtempSync(join(tmpdir(), 'sealwright-image-'));
+// podman refuses long paths, and overlays need a real file system.
+const place = mkdtempSync('/var/tmp/sealwright-image-');
 const podman = (...args: string[]) =>
   execFileSync('podman', ['--root', join(place, 'storage'), '--runroot', join(place, 'run'), ...args], {
     encoding: 'utf8',
