@@ -53,11 +53,7 @@ function importBase(): void {
 function useNetworkOfThisMachine(root: string): void {
   cpSync('/etc/ssl/certs/ca-certificates.crt', join(root, 'etc/ssl/certs/ca-certificates.crt'));
   const settings = ['registry', 'replace-registry-host'].map((name) => `${name}=${execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()}\n`); // prettier-ignore
-  mkdirSync(join(root, 'usr/local/etc'), { recursive: true });
-  writeFileSync(
-    join(root, 'usr/local/etc/npmrc'),
-    [...settings, 'cafile=/etc/ssl/certs/ca-certificates.crt\n'].join(''),
-  );
+  writeFileSync(join(root, 'root/.npmrc'), [...settings, 'cafile=/etc/ssl/certs/ca-certificates.crt\n'].join(''));
   for (const file of ['/etc/resolv.conf', '/etc/hosts'])
     if (existsSync(file)) cpSync(file, join(root, file), { dereference: true });
 }
