@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -60,6 +60,7 @@ export class TransitController {
   @Post('keys/:name')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   @ApiBody({ type: TransitNewKeyBody, required: false })
   postTransitKey(
     @TheCaller() caller: Caller,
@@ -72,6 +73,7 @@ export class TransitController {
   /** Makes a signing key, unless there is one of that name. */
   @Put('keys/:name')
   @Needs('signing-keys:write')
+  @Fresh()
   @ApiBody({ type: TransitNewKeyBody, required: false })
   putTransitKey(
     @TheCaller() caller: Caller,
