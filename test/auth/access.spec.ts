@@ -151,7 +151,8 @@ describe('every route of the application', () => {
   it('requires a recent sign-in if it changes something under an administrative scope, unless it is listed with a reason', () => {
     const isEveryday = (scope: string) => scope in EVERYDAY_SCOPES;
     const sensitive = routes.filter(
-      ({ method, access }) => method !== 'GET' && access?.kind !== 'public' && !(access?.scopes?.every(isEveryday) ?? false),
+      ({ method, access }) =>
+        method !== 'GET' && access?.kind !== 'public' && !(access?.scopes?.every(isEveryday) ?? false),
     );
     const without = sensitive.filter(({ isFresh }) => !isFresh).map(({ method, path }) => `${method} ${path}`);
     expect(sensitive.length - without.length).toBeGreaterThan(70);

@@ -39,13 +39,15 @@ export const WITHOUT_STEP_UP: Readonly<Record<string, string>> = {
   'POST /api/sensors/{id}/disable': ENDS,
   'DELETE /v1/hosts/{id}': ENDS,
   'POST /v1/hosts/{id}/host-keys/{keyId}/reject': ENDS,
-  'POST /v1/hosts/{id}/test-connection': 'logs in to a host as every task of the service does, and only where its key is trusted',
+  'POST /v1/hosts/{id}/test-connection':
+    'logs in to a host as every task of the service does, and only where its key is trusted',
   'DELETE /v1/rotation-policies/{id}': 'stops automatic rotations',
   'POST /v1/rotations/{id}/confirm': SMALLER,
   'POST /v1/rotations/{id}/retry': SMALLER,
   'POST /v1/rotations/{id}/rollback': SMALLER,
   'POST /v1/rotations/{id}/targets/{targetId}/skip': SMALLER,
-  'POST /api/settings/identity-providers/test/{name}': 'reads what a provider publishes, at addresses that were saved after a step-up',
+  'POST /api/settings/identity-providers/test/{name}':
+    'reads what a provider publishes, at addresses that were saved after a step-up',
   'POST /api/webhooks/{id}/test': 'sends a test event to an address that was saved after a step-up',
   'POST /api/webhooks/deliveries/{id}/redeliver': 'sends an event again to an address that was saved after a step-up',
   'DELETE /api/auth/sessions': ENDS,

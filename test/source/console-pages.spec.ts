@@ -33,8 +33,14 @@ function usesOf({ tree }: Source, names: ReadonlySet<string>): ts.Identifier[] {
   const imported = new Set<string>();
   const uses: ts.Identifier[] = [];
   walk(tree, (node) => {
-    if (ts.isImportSpecifier(node) && /generated\/sdk\.gen/.test(node.parent.parent.parent.getText())) imported.add(node.name.text);
-    else if (ts.isIdentifier(node) && !ts.isImportSpecifier(node.parent) && imported.has(node.text) && names.has(node.text))
+    if (ts.isImportSpecifier(node) && /generated\/sdk\.gen/.test(node.parent.parent.parent.getText()))
+      imported.add(node.name.text);
+    else if (
+      ts.isIdentifier(node) &&
+      !ts.isImportSpecifier(node.parent) &&
+      imported.has(node.text) &&
+      names.has(node.text)
+    )
       uses.push(node);
   });
   return uses;

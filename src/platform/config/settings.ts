@@ -34,7 +34,7 @@ export const SETTINGS = {
   ),
   SVC_TRUST_PROXY: setting(
     '',
-    'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
+    'Addresses of reverse proxies whose X-Forwarded-For is trusted, comma-separated. A CIDR block trusts every address in it: list proxies one by one where you can',
   ),
   SVC_CLIENT_CERT_HEADER: setting(
     '',
