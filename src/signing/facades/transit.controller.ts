@@ -24,7 +24,7 @@ import {
   TransitVerifyData,
   TransitVerifyView,
 } from './transit.dto.js';
-import { TransitService } from './transit.service.js';
+import { type TransitSigned, TransitService } from './transit.service.js';
 import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
@@ -230,12 +230,15 @@ export class TransitController {
   private async sign(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitSignView> {
     const body = WeakValues.of(given);
     const options = transitOptions(body, hash);
-    const one = async (item: WeakValues): Promise<TransitSignData> => {
-      const { signature, version } = await this.transit.sign(caller, name, item, options);
-      return { signature, key_version: version };
-    };
     const items = body.list('batch_input');
-    const data = items === undefined ? await one(body) : { batch_results: await eachOf(items, one) };
+    const data =
+      items === undefined
+        ? signData(await this.transit.sign(caller, name, body, options))
+        : {
+            batch_results: (await this.transit.signAll(caller, name, items, options)).map((one) =>
+              'error' in one ? one : signData(one),
+            ),
+          };
     return vaultAnswer(caller.origin.requestId, data);
   }
 
@@ -250,6 +253,9 @@ export class TransitController {
     return vaultAnswer(caller.origin.requestId, data);
   }
 }
+
+/** Vault's names of the fields. */
+const signData = ({ version, ...rest }: TransitSigned): TransitSignData => ({ ...rest, key_version: version });
 
 function notExportable(): Problem {
   return refusal('/type', 'private key material is not exportable');
