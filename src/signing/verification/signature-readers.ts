@@ -6,6 +6,7 @@ import { derElements } from '../../formats/asn1/der-reader.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
 /** The bytes are not a signature of the expected format; the message is for the caller. */
 export class BadSignature extends Error {}
@@ -153,10 +154,10 @@ function tokenIn(response: Buffer): Buffer | undefined {
 
 function json(text: string): Record<string, unknown> {
   try {
-    return record(JSON.parse(text));
+    return readJsonObject(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new BadSignature('it is not JSON where JSON belongs');
-    throw error;
+    if (!(error instanceof JsonRefused)) throw error;
+    throw new BadSignature(`it cannot be read as JSON: ${error.message}`);
   }
 }
 
