@@ -97,7 +97,7 @@ describe('an order is refused', () => {
 });
 
 describe('a body without content is an empty body', () => {
-  const send = (type: string, body?: BodyInit) =>
+  const send = (type: string, body?: ReadableStream) =>
     fetch(`${service.url}/api/v1/sign/digest`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': type },
