@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -38,11 +39,16 @@ export class PolicyStageBody {
   threshold: number;
 }
 
+const IsFact = (): PropertyDecorator =>
+  applyDecorators(
+    IsString(),
+    Length(1, 100),
+    Matches(/^(?:algorithm|scheme|format|caller|trust|metadata\..+|verified\..+)$/),
+  );
+
 export class PolicyConditionBody {
   /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
-  @IsString()
-  @Length(1, 100)
-  @Matches(/^(?:algorithm|scheme|format|caller|trust|metadata\..+|verified\..+)$/)
+  @IsFact()
   fact: string;
 
   @ApiProperty({ enum: ['in', 'not-in'] })
@@ -62,6 +68,7 @@ export class PolicyConditionBody {
 /** What excepts a use from a policy must not be a thing that the caller only says. */
 export class PolicyExceptionBody extends PolicyConditionBody {
   /** As of a condition, without `metadata.<name>`. @example verified.repository */
+  @IsFact()
   @Matches(/^(?!metadata\.)/, { message: 'must not be what the caller says of itself' })
   declare fact: string;
 }
