@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** Credentials that `login` keeps: address of the service and token. */
 export interface StoredCredentials {
@@ -25,7 +26,7 @@ export async function readStoredCredentials(file: string): Promise<StoredCredent
   if ((status.mode & OTHERS) !== 0)
     throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as StoredCredentials;
+    return readJson(await readFile(file)) as StoredCredentials;
   } catch {
     throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
   }

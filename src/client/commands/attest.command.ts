@@ -14,6 +14,7 @@ import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/a
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { fileHashOf } from '../api/files.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** The default: SLSA provenance (slsa.dev/spec/v1.0). */
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
@@ -38,7 +39,7 @@ export const attest: ClientCommand = {
     const payload = await payloadFor(positionals, text(options, 'type') ?? PROVENANCE, predicateFile);
     const request = await signed(invocation, payload, basename(first));
     if (request.signature === undefined) return pending(invocation, request);
-    const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseEnvelope['signatures'][number];
+    const signature = readJson(base64Bytes(request.signature)) as DsseEnvelope['signatures'][number];
     const bare = options['envelope'] === true;
     const out = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
     const envelope = inTotoEnvelope(payload, signature);
@@ -59,7 +60,7 @@ async function payloadFor(files: readonly string[], predicateType: string, predi
 
 async function predicateIn(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return readJson(await readFile(file));
   } catch (error) {
     throw new ClientError(
       EXIT.failed,

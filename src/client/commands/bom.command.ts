@@ -173,8 +173,7 @@ function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    // What the parser says quotes the document.
-    if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   }
 }

@@ -31,6 +31,18 @@ export interface Assertion {
   readonly authenticatedAt: Date | null;
 }
 
+/** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
+const MAX_IDENTIFIER_LENGTH = 500;
+
+/** @throws Problem for identifiers that cannot be stored */
+function bounded(assertion: Assertion): Assertion {
+  const { subject, externalSession } = assertion;
+  const longest = Math.max(subject.length, externalSession?.length ?? 0);
+  if (longest <= MAX_IDENTIFIER_LENGTH) return assertion;
+  const detail = `The identity provider sent an identifier of ${longest} characters; ${MAX_IDENTIFIER_LENGTH} is the maximum.`;
+  throw new Problem('unauthenticated', 'sso.refused', detail);
+}
+
 /** The person who returned from a provider. */
 export interface Returned {
   readonly person: SignedInPerson & { readonly authenticatedAt: Date };
@@ -86,7 +98,7 @@ export class SsoSignInService {
   async conclude(row: SsoTransaction, answer: Answer, origin: Origin): Promise<string> {
     const { forBrowser, returnTo } = row;
     try {
-      const ticket = await this.consume(row, await answer(), origin);
+      const ticket = await this.consume(row, bounded(await answer()), origin);
       return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (forBrowser && error instanceof Problem) return `${returnTo}#error=${error.code}`;
