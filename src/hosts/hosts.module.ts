@@ -11,6 +11,7 @@ import { HostAuthoritiesController } from './host-keys/host-authorities.controll
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority, HostKey } from './model/host-key.entity.js';
 import { HostKeysController } from './host-keys/host-keys.controller.js';
+import { HostKeyAlerts } from './host-keys/host-key-alerts.js';
 import { HostKeysService, OwnHostKeys } from './host-keys/host-keys.service.js';
 import { HostImport } from './import/host-import.service.js';
 import { ImportReading } from './import/import-reading.service.js';
@@ -36,6 +37,7 @@ import { HostsService } from './records/hosts.service.js';
     HostCredentials,
     HostFiles,
     HostImport,
+    HostKeyAlerts,
     HostKeysService,
     HostMoves,
     HostRemoval,
