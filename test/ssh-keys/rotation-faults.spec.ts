@@ -70,7 +70,8 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     const stats = files.map(([name]) => statSync(join(sshOf(user), name)));
     const id = await field.rotate(key.id, [], order(user));
     const next = await proven(id);
-    const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} sealwright:${id}`;
+    const comment = key.publicKey.split(' ')[2];
+    const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} ${comment} sealwright:${id}`;
     for (const [i, [name, text]] of files.entries()) {
       const file = join(sshOf(user), name);
       expect(readFileSync(file, 'latin1')).toBe(text.replaceAll(key.publicKey, line));

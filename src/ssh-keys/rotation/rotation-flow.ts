@@ -9,7 +9,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './model/rotation-claims.js';
-import { nextStep, secondsUntilAllowed } from './model/rotation-state.js';
+import { nextStep, secondsOfOverlap, secondsUntilAllowed } from './model/rotation-state.js';
 import type { Work } from './model/rotation-work.js';
 import { RotationRepository } from './model/rotation.repository.js';
 import { NewRotationWriter } from './planning/new-rotation.writer.js';
@@ -102,7 +102,7 @@ export class RotationRunner {
     for (let work = claimed; ; work = await this.claims.read(work.target.id)) {
       if (work.target.fence !== claimed.target.fence) return;
       const { status, settings } = work.rotation;
-      const step = nextStep(work.target.state, status === 'ROLLING_BACK');
+      const step = nextStep(work.target.state, status === 'ROLLING_BACK', secondsOfOverlap(work.target) > 0);
       const isSurveyed = status === 'SURVEYING' && step !== 'precheck';
       if (step === undefined || isSurveyed || this.targets.isStopping) return this.claims.release(work);
       const wait = secondsUntilAllowed(step, settings.window, new Date());

@@ -50,7 +50,7 @@ export class RotationNotices {
     const where = rows[0]?.hosts ?? undefined;
     const because = rows[0]?.because ?? why;
     const facts = {
-      why: because.includes(why) ? because : `${why} ${because}`,
+      why: why.includes(because) ? why : `${why} ${because}`,
       ...(where === undefined ? {} : { where }),
     };
     await this.alertEvents.record(tx, [
