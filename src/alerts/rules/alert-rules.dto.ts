@@ -20,7 +20,14 @@ import { IsDateTime } from '../../platform/http/field-rules.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../model/alert.entity.js';
-import { type AlertRule, isActive, type Grouping, GROUPINGS, SEVERITIES, type Severity } from '../model/alert-rule.entity.js';
+import {
+  type AlertRule,
+  isActive,
+  type Grouping,
+  GROUPINGS,
+  SEVERITIES,
+  type Severity,
+} from '../model/alert-rule.entity.js';
 import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
 
 const EMAILS = { type: String, isArray: true, example: ['crypto-team@corp.example'], required: false } as const;

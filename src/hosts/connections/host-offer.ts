@@ -22,7 +22,9 @@ interface Extension {
 }
 
 interface WithHandlers {
-  readonly _protocol?: { readonly _handlers?: Record<string, ((protocol: unknown, extensions: Extension[]) => void) | undefined> };
+  readonly _protocol?: {
+    readonly _handlers?: Record<string, ((protocol: unknown, extensions: Extension[]) => void) | undefined>;
+  };
 }
 
 /** What a host offers while a connection is set up, to explain why it failed. */

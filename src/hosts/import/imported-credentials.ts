@@ -76,10 +76,7 @@ export function withKnownCredentials(
   });
 }
 
-function credentialOf(
-  item: ImportItem | undefined,
-  given: readonly ImportCredential[],
-): ImportCredential | undefined {
+function credentialOf(item: ImportItem | undefined, given: readonly ImportCredential[]): ImportCredential | undefined {
   const wanted = item?.login?.credential ?? DEFAULT_NAME;
   const credential = given.find(({ name }) => name === wanted);
   return credential && { ...credential, user: item?.login?.user ?? credential.user };

@@ -217,7 +217,10 @@ describe('a limit that an earlier attempt has set', () => {
     const plan = replacing(`${old.line}\n`);
     const file = withOldLimited(Buffer.from(`${old.line}\n`), plan, present).bytes;
     const limited = withOldLimited(file, plan, wanted).bytes;
-    expect([limited.toString(), oldLimitIn(limited, plan)]).toEqual([`expiry-time="${expected}" ${old.line}\n`, expected]);
+    expect([limited.toString(), oldLimitIn(limited, plan)]).toEqual([
+      `expiry-time="${expected}" ${old.line}\n`,
+      expected,
+    ]);
   });
 });
 
@@ -231,7 +234,11 @@ describe('a line of the new key that something removed is written again', () => 
     ['behind the old one', file, `# people\n${options} ${old.line}\n${options} ${next.line}\n${other.line}`],
     ['at the end, where the old one is gone too', `${other.line}\n`, `${other.line}\n${options} ${next.line}\n`],
     ['in a file that is empty', '', `${options} ${next.line}\n`],
-    ['without its limit, where it is there', `expiry-time="${UNTIL}",${options} ${next.line}\n`, `${options} ${next.line}\n`],
+    [
+      'without its limit, where it is there',
+      `expiry-time="${UNTIL}",${options} ${next.line}\n`,
+      `${options} ${next.line}\n`,
+    ],
   ])('%s', (_case, text, expected) => {
     expect(restored(text)).toBe(expected);
   });

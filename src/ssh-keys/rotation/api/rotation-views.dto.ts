@@ -40,7 +40,10 @@ export class RotationView {
   approvalId?: string;
   failure?: RotationFailureView;
   /** Hosts that the last scan could not read, or not whole: the key may be accepted there too. */
-  @ApiProperty({ type: [String], example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'] })
+  @ApiProperty({
+    type: [String],
+    example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
+  })
   warnings: string[];
   /** From then on the new key is in force: its holder has it. @example 2026-11-20T14:00:00Z */
   promotedAt?: Date;

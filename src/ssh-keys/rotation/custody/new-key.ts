@@ -26,7 +26,11 @@ export class NewKey {
 
   /** Has a host make the key, and records it. Answers its id. */
   async make({ rotation, old }: Work): Promise<string> {
-    const key = this.custody.known(await this.resident.make(rotation, commentAfter(old, rotation.id)), old.owner, 'host');
+    const key = this.custody.known(
+      await this.resident.make(rotation, commentAfter(old, rotation.id)),
+      old.owner,
+      'host',
+    );
     return this.db.transaction(async (tx) => {
       const id = await this.custody.keep(tx, key);
       await tx.query(`UPDATE ssh_rotation SET next_key_id = $1 WHERE id = $2 AND next_key_id IS NULL`, [

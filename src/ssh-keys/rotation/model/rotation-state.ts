@@ -31,15 +31,19 @@ const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   PARTIAL: [],
   ROLLED_BACK: [],
   CANCELLED: [],
-  CRITICAL: [],
+  // A host that accepts neither key may get the new one again.
+  CRITICAL: ['RUNNING'],
 };
+
+/** Statuses in which a rotation has ended; only a person can resume one that is CRITICAL. */
+const ENDS: readonly RotationStatus[] = ['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL'];
 
 export function rotationStatusesBefore(next: RotationStatus): RotationStatus[] {
   return ROTATION_STATUSES.filter((status) => MOVES[status].includes(next));
 }
 
 export function isOver(status: RotationStatus): boolean {
-  return MOVES[status].length === 0;
+  return ENDS.includes(status);
 }
 
 /** The last step that was completed on a target, in the order in which they happen. */

@@ -1,4 +1,5 @@
 import type { Caller } from '../../../access/caller.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
@@ -99,4 +100,12 @@ export function rotationTag(rotationId: string): string {
 export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
   const kind = requestedBy.kind === 'system' || requestedBy.kind === 'anonymous' ? 'api-key' : requestedBy.kind;
   return { ...requestedBy, kind, ownerId, scopes: new Set(), origin: { requestId: correlation, address: '' } };
+}
+
+export function rotationUnderWay(): Problem {
+  return new Problem(
+    'conflict',
+    'rotation.under-way',
+    'A rotation of this key is under way. Wait for its end; retry it if it is halted, or roll it back before its hand-over.',
+  );
 }

@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import type { Caller } from '../../../access/caller.js';
+import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
+import { rotationUnderWay } from '../model/rotation-work.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
 /** Actions of people on a rotation that is under way. */
@@ -31,7 +33,10 @@ export class RotationActions {
     });
   }
 
-  /** Resumes a halted rotation: the targets that failed are retried. After the hand-over, a missing line of the new key is written again. */
+  /**
+   * Resumes a halted rotation, or one that locked a host out: the targets that failed are retried. After the hand-over, a missing line of the new key is
+   * written again. Throws Problem `rotation.under-way` when another rotation of the key was begun since.
+   */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
       // A rotation that was not shown to its approvers yet goes back to the survey, after which they are asked.
@@ -39,17 +44,17 @@ export class RotationActions {
         `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
         [id],
       );
-      await this.move(tx, id, row?.unasked === true ? 'SURVEYING' : 'RUNNING', `status = 'HALTED'`);
+      await this.move(tx, id, row?.unasked === true ? 'SURVEYING' : 'RUNNING', `status IN ('HALTED', 'CRITICAL')`);
       await tx.query(
         `UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'FAILED_PRECHECK'`,
         [id],
       );
       await tx.query(
         `UPDATE ssh_rotation_target SET restore_next = true
-         WHERE rotation_id = $1 AND outcome = 'BLOCKED' AND state IN ('RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED')`,
+         WHERE rotation_id = $1 AND outcome IN ('BLOCKED', 'CRITICAL') AND state IN ('RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED')`,
         [id],
       );
-      await this.reopen(tx, id, `outcome IN ('BLOCKED', 'FAILED_PRECHECK')`);
+      await this.reopen(tx, id, `outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK')`);
     });
   }
 
@@ -85,19 +90,20 @@ export class RotationActions {
     action: string,
     change: (tx: EntityManager) => Promise<void>,
   ): Promise<void> {
-    await this.db.transaction(async (tx) => {
+    const work = async (tx: EntityManager) => {
       const found: unknown[] = await tx.query(`SELECT 1 FROM ssh_rotation WHERE id = $1 FOR UPDATE`, [id]);
       if (found.length === 0) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
       await change(tx);
       await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
-    });
+    };
+    await writeUnique(this.db, work, rotationUnderWay);
     await this.rollout.look(id);
     this.outbox.committed(ROTATION_QUEUE);
   }
 
   private async move(tx: EntityManager, id: string, to: RotationStatus, condition: string): Promise<void> {
     const [, moved]: [unknown, number] = await tx.query(
-      `UPDATE ssh_rotation SET status = $2, failure_code = NULL, failure_detail = NULL WHERE id = $1 AND status = ANY($3) AND ${condition}`,
+      `UPDATE ssh_rotation SET status = $2, failure_code = NULL, failure_detail = NULL, finished_at = NULL WHERE id = $1 AND status = ANY($3) AND ${condition}`,
       [id, to, rotationStatusesBefore(to)],
     );
     if (moved !== 1) throw await refusalIn(tx, id);
@@ -121,8 +127,14 @@ export class RotationActions {
 async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const { status, promotedAt } = await tx.findOneByOrFail(Rotation, { id });
   const handedOver =
-    promotedAt === null ? '' : ' Its new key was handed over: retry a halted rotation, or rotate the new key after its end.';
-  return new Problem('conflict', 'rotation.too-late', `The rotation is ${status}, which does not allow this.${handedOver}`);
+    promotedAt === null
+      ? ''
+      : ' Its new key was handed over: retry a halted rotation, or rotate the new key after its end.';
+  return new Problem(
+    'conflict',
+    'rotation.too-late',
+    `The rotation is ${status}, which does not allow this.${handedOver}`,
+  );
 }
 
 function pendingApproval({ approvalId }: Rotation): Problem {
