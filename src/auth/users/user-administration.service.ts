@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -7,6 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
 import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
+import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
 import { User } from '../model/user.entity.js';
 
@@ -48,9 +49,7 @@ export class UserAdministrationService {
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
-      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) {
-        throw new Problem('conflict', 'user.last-administrator', 'Somebody must stay who can administer the service.');
-      }
+      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) throw lastAdministrator();
       await tx.update(User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
@@ -64,16 +63,13 @@ export class UserAdministrationService {
   }
 }
 
-function missing(): Problem {
-  return new Problem('missing', 'user.missing', 'There is no such user.');
+function lastAdministrator(): Problem {
+  const detail = 'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
+  return new Problem('conflict', 'user.last-administrator', detail);
 }
 
-/** Locks the administrators and answers their ids. Changes run one after the other, so that two administrators cannot remove each other. */
-export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
-  const rows: { id: string }[] = await tx.query(
-    `SELECT id FROM user_account WHERE 'admin' = ANY(roles) AND NOT disabled ORDER BY id FOR UPDATE`,
-  );
-  return rows.map(({ id }) => id);
+function missing(): Problem {
+  return new Problem('missing', 'user.missing', 'There is no such user.');
 }
 
 /** Callers grant only scopes that they have, and change only people who have no more. */
