@@ -21,7 +21,7 @@ import { AccountNotices } from './model/account-notices.js';
 import { Passwords } from './model/passwords.js';
 import { RefreshToken, Session } from './model/session.entity.js';
 import { PasswordReset, User } from './model/user.entity.js';
-import { FirstAdministrator, UsersService } from './model/users.service.js';
+import { UsersService } from './model/users.service.js';
 import { AssertionAuthentication } from './oauth/assertion-authentication.js';
 import { CertificateAuthentication } from './oauth/certificate-authentication.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
@@ -80,10 +80,13 @@ import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
 import { TokenGrants } from './tokens/token-grants.js';
 import { AccountService } from './users/account.service.js';
+import { AdministratorWatch } from './users/administrator-watch.js';
+import { FirstAdministrator } from './users/first-administrator.js';
 import { InvitationRights } from './users/invitation-rights.js';
 import { Invitation } from './users/invitation.entity.js';
 import { InvitationsController } from './users/invitations.controller.js';
 import { InvitationsService } from './users/invitations.service.js';
+import { OperatorAccounts } from './users/operator-accounts.service.js';
 import { PasswordChanges } from './users/password-changes.js';
 import { PasswordResetsService } from './users/password-resets.service.js';
 import { RegistrationService } from './users/registration.service.js';
@@ -176,9 +179,11 @@ const TOKENS = [
 const PEOPLE = [
   AccountNotices,
   AccountService,
+  AdministratorWatch,
   FirstAdministrator,
   InvitationRights,
   InvitationsService,
+  OperatorAccounts,
   PasswordChanges,
   PasswordResetsService,
   RecoveryCodes,

@@ -70,7 +70,11 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     const { key, ...who } = refusedOf(request, caller);
     if (!this.counts.count(key, who)) return;
     const operation = `${request.method} ${request.routeOptions.url ?? 'none'}`;
-    const { action, target, detail: more } = problem.audit ?? { ...PLAIN, target: { kind: 'operation', id: operation } };
+    const {
+      action,
+      target,
+      detail: more,
+    } = problem.audit ?? { ...PLAIN, target: { kind: 'operation', id: operation } };
     await this.group.add({
       action,
       outcome: 'refused',

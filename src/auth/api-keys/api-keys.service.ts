@@ -138,7 +138,12 @@ export class ApiKeysService implements OnApplicationShutdown {
    * Revokes the keys that a person created, in the caller's transaction. Keys of sensors stay: they belong to the sensor, and have no rights
    * without those of the person.
    */
-  async revokeAllIn(tx: EntityManager, by: Actor & { origin: Origin }, ownerId: string, because: string): Promise<void> {
+  async revokeAllIn(
+    tx: EntityManager,
+    by: Actor & { origin: Origin },
+    ownerId: string,
+    because: string,
+  ): Promise<void> {
     const [rows]: [{ id: string; name: string }[], number] = await tx.query(
       `UPDATE api_key k SET revoked_at = now() WHERE owner_id = $1 AND revoked_at IS NULL
          AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) RETURNING id, name`,

@@ -23,10 +23,16 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
   const { way, provider, subject, contexts, isStepUp } = attempt;
   const account = attempt.account === undefined ? undefined : auditableAccount(attempt.account);
   const detail = { way, account, provider: provider?.name, subject, contexts, stepUp: isStepUp };
-  const target = provider === undefined ? { kind: 'account', id: account ?? '' } : { kind: 'identity-provider', id: provider.id };
+  const target =
+    provider === undefined ? { kind: 'account', id: account ?? '' } : { kind: 'identity-provider', id: provider.id };
   const audit = { action: 'auth.sign-in-failed', target, detail: { ...detail, reason: message } };
   const extras = { errors, retryAfter, instance, scope, cause, audit };
-  return new Problem(kind, code, message, Object.fromEntries(Object.entries(extras).filter(([, value]) => value !== undefined)));
+  return new Problem(
+    kind,
+    code,
+    message,
+    Object.fromEntries(Object.entries(extras).filter(([, value]) => value !== undefined)),
+  );
 }
 
 /** People type their password into the wrong field: text that is no address is not recorded. */

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { lockAdministrators } from './administrators.js';
@@ -15,6 +15,9 @@ export interface UserChange {
   readonly roles?: readonly RoleName[];
   readonly disabled?: boolean;
 }
+
+/** RightsHolder is who administers accounts: a caller, or the operator of the machine. */
+type RightsHolder = Actor & Pick<Caller, 'scopes' | 'origin'>;
 
 /** Administration of other people's accounts. Administrators never see or choose a password. */
 @Injectable()
@@ -38,7 +41,7 @@ export class UserAdministrationService {
   }
 
   /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
-  async change(caller: Caller, id: string, change: UserChange): Promise<User> {
+  async change(caller: RightsHolder, id: string, change: UserChange): Promise<User> {
     return this.db.transaction(async (tx) => {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
@@ -64,7 +67,8 @@ export class UserAdministrationService {
 }
 
 function lastAdministrator(): Problem {
-  const detail = 'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
+  const detail =
+    'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 
@@ -73,7 +77,7 @@ function missing(): Problem {
 }
 
 /** Callers grant only scopes that they have, and change only people who have no more. */
-export function assertMayGrant(caller: Caller, roles: readonly RoleName[]): void {
+export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;
   throw new Problem('forbidden', 'user.beyond-caller', `This takes what you do not hold: ${beyond.join(', ')}.`);

@@ -50,7 +50,19 @@ export class IdentityProviderView {
     const redirectUri =
       kind === 'oidc' ? oidcRedirectUri(publicUrl, name, redirect) : `${publicUrl}/api/auth/saml/callback`;
     const hasSecret = kind === 'oidc' && !hasOurKey(settings) && provider.secret !== null;
-    return { name, kind, label, enabled, settings, rules: shown, defaultRoles, hasSecret, redirectUri, redirect, version };
+    return {
+      name,
+      kind,
+      label,
+      enabled,
+      settings,
+      rules: shown,
+      defaultRoles,
+      hasSecret,
+      redirectUri,
+      redirect,
+      version,
+    };
   }
 }
 
@@ -140,7 +152,11 @@ export class SignInTrialView {
   /** The provider's identifier of the person; null if the response was refused. @example 248289761001 */
   subject: string | null;
   /** Verified claims or attributes. */
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { email: 'ada@example.com', groups: ['release'] } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { email: 'ada@example.com', groups: ['release'] },
+  })
   claims: Record<string, unknown>;
   /** Authentication contexts: `acr`, or the AuthnContextClassRefs. @example ["phr"] */
   contexts: string[];

@@ -4,7 +4,12 @@ import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { Config } from '../../../platform/config/config.js';
 import { ExpectedVersion, ExpectedVersionIfSent, VersionInterceptor } from '../../../platform/http/versions.js';
-import { ConfirmQuery, IdentityProviderList, IdentityProviderView, ProviderNameParam } from './identity-provider-views.dto.js';
+import {
+  ConfirmQuery,
+  IdentityProviderList,
+  IdentityProviderView,
+  ProviderNameParam,
+} from './identity-provider-views.dto.js';
 import {
   ChangeOidcProviderBody,
   ChangeSamlProviderBody,

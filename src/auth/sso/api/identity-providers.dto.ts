@@ -278,9 +278,7 @@ export class SamlProviderBody extends IdentityProviderBody {
     const { nameIdFormat, requestedAuthnContext: context } = this;
     return {
       ...(nameIdFormat === undefined ? {} : { nameIdFormat }),
-      ...(context == null
-        ? {}
-        : { requestedAuthnContext: requestedContext(context) }),
+      ...(context == null ? {} : { requestedAuthnContext: requestedContext(context) }),
     };
   }
 }
@@ -289,9 +287,14 @@ export class SamlProviderBody extends IdentityProviderBody {
 function requestedContext({ classes, comparison = 'exact', accepted = [] }: RequestedAuthnContextBody) {
   if (comparison === 'better' && accepted.length === 0) {
     const detail = 'comparison "better" needs the classes that satisfy it, since the requested ones do not';
-    throw new Problem('refused', 'identity-provider.authentication-context', `/requestedAuthnContext/accepted: ${detail}.`, {
-      errors: [{ pointer: '/requestedAuthnContext/accepted', detail }],
-    });
+    throw new Problem(
+      'refused',
+      'identity-provider.authentication-context',
+      `/requestedAuthnContext/accepted: ${detail}.`,
+      {
+        errors: [{ pointer: '/requestedAuthnContext/accepted', detail }],
+      },
+    );
   }
   return { classes, comparison, ...(accepted.length === 0 ? {} : { accepted }) };
 }

@@ -96,11 +96,17 @@ export class OidcService {
    */
   private async assertOwnResponse(
     provider: IdentityProvider,
-    { query, address, redirect = 'shared' }: { query: string; address: string | undefined; redirect: string | undefined },
+    {
+      query,
+      address,
+      redirect = 'shared',
+    }: { query: string; address: string | undefined; redirect: string | undefined },
   ): Promise<void> {
     const expected = redirect === 'own' ? provider.name : undefined;
     if (address !== expected) {
-      this.logger.warn(`a response to an attempt at ${provider.name} arrived at the address of ${address ?? 'all providers'}`);
+      this.logger.warn(
+        `a response to an attempt at ${provider.name} arrived at the address of ${address ?? 'all providers'}`,
+      );
       throw refused(new Error('the response arrived at the redirect address of another provider'));
     }
     if (expected !== undefined || new URLSearchParams(query).has('iss')) return;

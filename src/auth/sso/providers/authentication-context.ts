@@ -26,7 +26,8 @@ export function assertStrongEnough(provider: Pick<IdentityProvider, 'settings'>,
   const required = requiredContexts(provider);
   if (required === undefined) return;
   if (contexts.length > 0 && contexts.every((context) => required.includes(context))) return;
-  const came = contexts.length === 0 ? 'did not say how it authenticated you' : `authenticated you with ${quoted(contexts)}`;
+  const came =
+    contexts.length === 0 ? 'did not say how it authenticated you' : `authenticated you with ${quoted(contexts)}`;
   const detail = `The identity provider ${came}; required is ${required.length === 0 ? 'a class in `accepted`' : quoted(required, ' or ')}.`;
   throw new Problem('forbidden', 'sso.weak-sign-in', detail);
 }

@@ -64,7 +64,11 @@ export class IdentityProviderChanges {
   }
 
   /** Creates or changes the provider of this name; its identity cannot change. Rules give only roles whose scopes the caller has. */
-  async put(caller: Caller, order: IdentityProviderOrder, conditions: ChangeConditions = {}): Promise<IdentityProvider> {
+  async put(
+    caller: Caller,
+    order: IdentityProviderOrder,
+    conditions: ChangeConditions = {},
+  ): Promise<IdentityProvider> {
     assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
     if ('issuer' in order.settings) {
       assertSecretFits(order.settings, order.clientSecret);

@@ -29,7 +29,8 @@ export function differenceOf(before: ProviderRow, now: ProviderRow): Record<stri
 
 /** A secret is never shown: only whether there was one and is another. */
 function secretDifference(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
-  const isSame = before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);
+  const isSame =
+    before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);
   if (isSame) return {};
   const name = hasOurKey(now.settings) ? 'privateKey' : 'clientSecret';
   const stateOf = (secret: Buffer | null, word: string) => (secret === null ? null : word);

@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../../platform/errors/problem.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
-import { IdentityProvider, type IdentityProviderKind, oidcRedirectOf, type SamlSettings } from './identity-provider.entity.js';
+import {
+  IdentityProvider,
+  type IdentityProviderKind,
+  oidcRedirectOf,
+  type SamlSettings,
+} from './identity-provider.entity.js';
 
 /** Purpose of the seal of client secrets and private keys. */
 export const PROVIDER_SECRET_SEAL = 'identity provider secret';

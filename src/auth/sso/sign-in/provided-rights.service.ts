@@ -45,7 +45,11 @@ export class ProvidedRights {
   ): Promise<void> {
     await this.storeGroups(tx, identity);
     const isLast = await isLastAdministrator(tx, user, roles);
-    await this.setRoles(tx, user, identity, { roles: isLast ? [...roles, 'admin'] : roles, isLast, by: byOf(user, origin) });
+    await this.setRoles(tx, user, identity, {
+      roles: isLast ? [...roles, 'admin'] : roles,
+      isLast,
+      by: byOf(user, origin),
+    });
   }
 
   /**

@@ -4,7 +4,14 @@ import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { User } from '../../model/user.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
-import { addressOf, assertNothingLeftOut, type ClaimRule, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
+import {
+  addressOf,
+  assertNothingLeftOut,
+  type ClaimRule,
+  groupsOf,
+  matchingRules,
+  rolesOf,
+} from '../providers/claim-rules.js';
 import { ExternalIdentity } from './sso.entity.js';
 import type { Assertion } from './sso-sign-in.service.js';
 
@@ -48,7 +55,16 @@ export async function trialOf(db: EntityManager, assertion: Assertion): Promise<
 
 /** Returns the result of a test whose response was refused. */
 export function refusedTrial(provider: string, error: unknown): SignInTrial {
-  const nothing = { subject: null, claims: {}, contexts: [], methods: [], matched: [], roles: [], groups: [], account: null };
+  const nothing = {
+    subject: null,
+    claims: {},
+    contexts: [],
+    methods: [],
+    matched: [],
+    roles: [],
+    groups: [],
+    account: null,
+  };
   return { provider, ...nothing, problem: problemIn(error) };
 }
 

@@ -149,7 +149,8 @@ export class SsoSignInService {
   /** Redeems a ticket in the browser that began. */
   async personWith(ticket: string, browser: string | undefined): Promise<Returned> {
     const redeemed = await this.transactions.redeem(ticket, browser);
-    const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } = redeemed;
+    const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } =
+      redeemed;
     const user = await this.db.manager.findOneBy(User, { id: userId, disabled: false });
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
     if (user === null || provider === null) {
