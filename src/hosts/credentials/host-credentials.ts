@@ -61,8 +61,8 @@ export class HostCredentials {
   }
 
   /** Opens the private key of a credential once, for a credential that many hosts get. Throws as `close`. */
-  async normalized(given: NewCredential): Promise<NewCredential> {
-    const { login } = await this.loginOf(given);
+  async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
+    const { login } = await this.loginOf(caller, given);
     return login;
   }
 

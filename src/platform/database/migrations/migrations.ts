@@ -73,6 +73,8 @@ import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity
 import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
 import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
+import { FoundByPerson1798000043301 } from './1798000043301-found-by-person.js';
+import { IdentityProviderVersion1798000043300 } from './1798000043300-identity-provider-version.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
 import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.js';
 import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
@@ -177,4 +179,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ChangedHostKeys1798000043700,
   RotationOverlapChecks1798000043701,
   HostsThatScansMiss1798000043702,
+  IdentityProviderVersion1798000043300,
+  FoundByPerson1798000043301,
 ];
