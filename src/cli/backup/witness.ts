@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Witnessed } from '../../audit/log/witness.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** A line is some 400 bytes, so this is the last month of a log that grows all day. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
@@ -13,7 +14,7 @@ export async function readWitness(file: string): Promise<Witnessed[]> {
   });
   return text.split('\n').flatMap((line) => {
     try {
-      const { at, backup, manifestSha256, checkpoint } = JSON.parse(line) as Partial<Witnessed>;
+      const { at, backup, manifestSha256, checkpoint } = readJson(line) as Partial<Witnessed>;
       if (
         typeof at !== 'string' ||
         [backup, manifestSha256].some((one) => !['string', 'undefined'].includes(typeof one))
