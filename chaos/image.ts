@@ -71,7 +71,7 @@ function run(
     'mount --bind "$2" "$1/var/lib/sealwright" && mount -t tmpfs tmpfs "$1/tmp" && mount -t proc proc "$1/proc"',
     'mount -t tmpfs tmpfs "$1/dev" && for d in null random urandom zero; do touch "$1/dev/$d"; mount --bind "/dev/$d" "$1/dev/$d"; done',
     'root=$1; shift 2',
-    'exec setpriv --bounding-set=-all --no-new-privs chroot --userspec=1000:1000 "$root" /usr/bin/env -C /app "$@"',
+    'exec chroot "$root" setpriv --reuid=1000 --regid=1000 --clear-groups --bounding-set=-all --no-new-privs env -C /app "$@"',
   ].join('\n');
   const inside = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
