@@ -301,8 +301,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       await until('the overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
       writeFileSync(keysOf(host), `no-pty ${key.publicKey}\n`);
       await stage.sql(`UPDATE ssh_rotation_target SET check_at = now() WHERE rotation_id = $1`, [id]);
-      await sleep(6000); console.log(JSON.stringify(await field.targets(id)), JSON.stringify(await stage.sql('SELECT state,outcome,due_at,check_at,overlap_ends_at,now(),lease_until FROM ssh_rotation_target')));
-    expect(await field.ended(id, 40, ['HALTED'])).toMatchObject({ failure: { code: 'rotation.blocked' } });
+      expect(await field.ended(id, 40, ['HALTED'])).toMatchObject({ failure: { code: 'rotation.blocked' } });
       const [blocked] = await field.targets(id);
       expect(blocked.failure).toMatchObject({
         code: 'rotation.new-line-removed',

@@ -187,6 +187,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotations.targets': 'Konten',
   'rotations.wave': 'Welle',
 
+  'sshFinding.cert-authority': 'Zertifizierungsstelle',
   'sshFinding.no-passphrase': 'Ohne Passphrase',
   'sshFinding.old': 'Alt',
   'sshFinding.orphan': 'Keine verantwortliche Stelle',

@@ -180,6 +180,7 @@ export const ssh = {
   'rotations.targets': 'Accounts',
   'rotations.wave': 'Wave',
 
+  'sshFinding.cert-authority': 'Certificate authority',
   'sshFinding.no-passphrase': 'No passphrase',
   'sshFinding.old': 'Old',
   'sshFinding.orphan': 'No owner',
