@@ -2,6 +2,8 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { IdentityProvidersService } from '../../auth/sso/providers/identity-providers.service.js';
+import { AdministratorWatch } from '../../auth/users/administrator-watch.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -122,6 +124,8 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
       return [bad(name, indication.detail, `runbook: ${name}`)];
     });
   },
+  administrators: examineAdministrators,
+  'redirect addresses': examineRedirects,
   search: examineSearch,
   webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
   disk: examineDisk,
@@ -255,6 +259,26 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
     if (oldestSeconds > LATE_STREAM_SECONDS) return bad(what, detail, 'runbook: streams');
     return lastError === null ? ok(what, detail) : warn(what, detail, 'runbook: streams');
   });
+}
+
+/** An installation to which nobody can sign in is healthy otherwise. */
+async function examineAdministrators(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const { status, detail } = await app.get(AdministratorWatch).read();
+  if (status === 'UP') return [ok('administrators', detail)];
+  return [bad('administrators', detail, 'runbook: administrators')];
+}
+
+/** OpenID Connect providers that use the redirect address of earlier versions. Several at one address can only be told apart by the issuer in the response. */
+async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const what = 'redirect addresses';
+  const sharing = await app.get(IdentityProvidersService).sharingRedirect();
+  if (sharing.length === 0) return [ok(what, 'each OpenID Connect provider has its own')];
+  const names = sharing.map(({ name }) => name).join(', ');
+  const next =
+    'docs/access.md, "Redirect addresses": register the own address at the provider, then set `redirect` to `own`';
+  if (sharing.length === 1) return [warn(what, `${names} uses the address of earlier versions`, next)];
+  const detail = `${names} share the address of earlier versions; responses without an issuer (RFC 9207) are refused`;
+  return [bad(what, detail, next)];
 }
 
 /** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */

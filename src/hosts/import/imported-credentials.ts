@@ -51,7 +51,7 @@ export class ImportedCredentials {
     opened: Map<string, NewCredential>,
   ): Promise<ItemFault[]> {
     try {
-      const ready = opened.get(name) ?? (await this.credentials.normalized(credential));
+      const ready = opened.get(name) ?? (await this.credentials.normalized(caller, credential));
       opened.set(name, ready);
       const change = { credential: { ...ready, user: credential.user } };
       await this.hosts.update(caller, hostId ?? '', FIRST_VERSION, change);

@@ -41,7 +41,7 @@ export class ManyHosts {
       );
     const hosts = items.toSorted((one, other) => (one.name < other.name ? -1 : 1));
     if (dryRun) return hosts.map(({ id, name }) => ({ id, name }));
-    const opened = change.credential ? await this.credentials.normalized(change.credential) : change.credential;
+    const opened = change.credential ? await this.credentials.normalized(caller, change.credential) : change.credential;
     const done: ManyHostsItem[] = [];
     for (const host of hosts) done.push(await this.changeOne(caller, host, { ...change, credential: opened }));
     return done;
