@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/instance.repository.js';
-import { examineBackup, examineInstances, examineReplication, examineStreams } from './examinations.js';
+import {
+  examineBackup,
+  examineInstances,
+  examineReplication,
+  examineStreams,
+  examineWebhooks,
+} from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -97,5 +103,22 @@ describe('replication', () => {
     expect(state('', 2, 'any')).toBe('warn');
     expect(state('', 2, 'required')).toBe('bad');
     expect(state('', 0, 'required')).toBe('bad');
+  });
+});
+
+describe('webhook endpoints', () => {
+  it('are named with subscriptions that no event matches', () => {
+    const endpoints = [
+      { name: 'desk', events: ['alert.*'] },
+      { name: 'siem', events: ['*', 'rotation.*', 'hosts.rebooted'] },
+    ];
+    expect(examineWebhooks(endpoints)).toMatchObject([
+      {
+        what: 'webhook siem',
+        state: 'warn',
+        detail: 'subscribes to rotation.*, hosts.rebooted, which no event matches',
+      },
+    ]);
+    expect(examineWebhooks(endpoints.slice(0, 1))).toMatchObject([{ what: 'webhooks', state: 'ok' }]);
   });
 });
