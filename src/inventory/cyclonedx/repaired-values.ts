@@ -1,4 +1,5 @@
 import type { Fault } from '../../platform/errors/problem.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 
 /** What stands in place of a value that does not fit the schema, and what is said of it. */
@@ -9,13 +10,17 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
+/** What the schema has for values that its lists do not know. */
+const OTHER = 'other';
+const otherThan = (value: string) =>
+  `was ${JSON.stringify(truncate(value, 100))}, which the schema does not list, and is read as other`;
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
 /** `1.2`, as YAML and scripts write the version of a protocol. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
  * The value that a generator meant which writes numbers as texts or texts as numbers, one text where a list of them belongs, or a word of the schema
- * in other letters (`GCM`, `privateKey`). Undefined for anything else: nothing is guessed.
+ * in other letters (`GCM`, `privateKey`). A word that the schema does not list is `other` where the schema has that. Undefined for anything else: nothing is guessed.
  *
  * @param detail of the fault
  * @param member that has the value
@@ -24,11 +29,11 @@ export function repairedValue(value: unknown, detail: string, member: string): R
   const [, type] = /^must be of type (string|integer|number|array)$/.exec(detail) ?? [];
   if (type !== undefined) return ofType(value, type, member);
   if (typeof value !== 'string' || !detail.startsWith(LISTED)) return undefined;
-  const fitting = detail
-    .slice(LISTED.length)
-    .split(', ')
-    .filter((word) => bare(word) === bare(value));
+  const words = detail.slice(LISTED.length).split(', ');
+  const fitting = words.filter((word) => bare(word) === bare(value));
   const [word] = fitting;
+  if (word === undefined && words.includes(OTHER))
+    return { value: OTHER, code: 'word.other', detail: otherThan(value) };
   if (word === undefined || fitting.length > 1) return undefined;
   return { value: word, code: 'word.repaired', detail: `was in other letters and is read as ${word}` };
 }

@@ -74,6 +74,8 @@ import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
 import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
+import { NamesBySource1798000043500 } from './1798000043500-names-by-source.js';
+import { DeadlinesByAuthority1798000043501 } from './1798000043501-deadlines-by-authority.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -167,4 +169,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FoundByWhoseTheyAre1798000042600,
   BeginningsOfPlacesWhenLarge1798000042700,
   RoomForMarks1798000042800,
+  NamesBySource1798000043500,
+  DeadlinesByAuthority1798000043501,
 ];
