@@ -56,7 +56,8 @@ function readMembers(document: JsonMembers, text: string, options: BodyOptions):
 /** JSON of another format: the certificates and keys in it are read where it holds them as PEM. */
 function readUnknown(text: string, options: BodyOptions, detail: string | undefined): readonly CheckedDocument[] {
   const tool = scannerOf(text);
-  if (text.includes('-----BEGIN ')) return [whole(readCredentialFile(Buffer.from(text), options))];
+  if (detail === undefined && text.includes('-----BEGIN ') && text.includes('-----END '))
+    return [whole(readCredentialFile(Buffer.from(text), options))];
   throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
 }
 

@@ -152,7 +152,9 @@ function text(column: string): CompareOne {
 function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Context): string {
   onlyEquals(operator, value);
   if (value.text === '') return `${alias}.name IS ${operator === '=' ? '' : 'NOT '}NULL`;
-  const found = anyNameMeets(alias, (column) => matches(column, value.text, bind));
+  let parameter: string | undefined;
+  const once: Bind = (bound) => (parameter ??= bind(bound));
+  const found = anyNameMeets(alias, (column) => matches(column, value.text, once));
   return operator === '=' ? found : `NOT ${found}`;
 }
 
