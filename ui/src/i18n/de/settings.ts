@@ -144,33 +144,6 @@ export const settings: Record<keyof typeof english, string> = {
   'settings.lead':
     'Einstellungen, mit denen der Dienst gestartet wurde. Der Betreiber ändert sie über Umgebungsvariablen.',
 
-  'sso.add.oidc': 'OpenID Connect hinzufügen',
-  'sso.add.saml': 'SAML hinzufügen',
-  'sso.certificate': 'Signaturzertifikate (PEM)',
-  'sso.check': 'Einstellungen prüfen',
-  'sso.check.failed': 'Die Einstellungen enthalten Fehler',
-  'sso.check.ok': 'Die Einstellungen sind gültig',
-  'sso.check.right': 'gültig',
-  'sso.check.wrong': 'ungültig',
-  'sso.clientId': 'Client-ID',
-  'sso.clientSecret': 'Client-Geheimnis',
-  'sso.clientSecret.keep': 'Leer lassen, um das aktuelle Geheimnis zu behalten.',
-  'sso.enabled': 'Bei der Anmeldung angeboten',
-  'sso.entityId': 'Entity-ID',
-  'sso.entryPoint': 'Single-Sign-on-URL (HTTP-Redirect)',
-  'sso.issuer': 'Issuer',
-  'sso.label': 'Beschriftung der Schaltfläche',
-  'sso.lead': 'Identitätsanbieter für die Anmeldung, und die Rollen, die sie vergeben.',
-  'sso.name': 'Name in URLs',
-  'sso.name.hint': 'Kleinbuchstaben, Ziffern und Bindestriche. Später nicht änderbar.',
-  'sso.none': 'Noch keine Identitätsanbieter',
-  'sso.none.body': 'Benutzer melden sich mit einem Passwort dieses Dienstes an.',
-  'sso.oidc': 'OpenID Connect',
-  'sso.remove.lead': 'Danach kann sich niemand mehr mit „{name}“ anmelden.',
-  'sso.rules': 'Rollenzuordnung nach Claim',
-  'sso.rules.hint': 'Eine pro Zeile: groups = admins -> admin, operator. Mit ^= muss der Wert mit dem Text beginnen.',
-  'sso.saml': 'SAML 2.0',
-  'sso.test': 'Anmeldung testen',
 
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'Der Claim aud der Token. Leer: die Adresse dieses Dienstes.',
@@ -193,6 +166,8 @@ export const settings: Record<keyof typeof english, string> = {
   'trusts.pullRequests.yes': 'auch Pull-Requests',
   'trusts.remove.lead':
     'Token werden nach „{name}“ nicht mehr angenommen, und bereits erteilte binnen Sekunden abgewiesen.',
+  'trusts.tenantNotNamed':
+    'Keine Bedingung nennt eine Organisation oder ein Subjekt. Stellt dieser Aussteller auch für andere Tokens aus, werden auch deren Läufe akzeptiert. Ergänzen Sie eine Bedingung für sub oder für Ihre Organisation.',
   'trusts.try.lead': 'Zeigt, welche Vertrauensregeln ein Token annähmen und warum andere nicht. Nichts wird gewährt.',
 
   'webhook.slack': 'Slack',

@@ -192,9 +192,9 @@ function useFields(rule: RuleView | RuleBody): Field[] {
           label: t('rules.deadline.weight'),
           options: WEIGHTS.map((value) => ({ value, label: named('weight', value) })),
         },
-        { name: 'appliesTo', label: t('rules.deadline.appliesTo') },
-        { name: 'provision', label: t('rules.deadline.provision') },
-        { name: 'url', label: t('rules.deadline.url') },
+        { name: 'appliesTo', label: t('rules.deadline.appliesTo'), isOptional: true },
+        { name: 'provision', label: t('rules.deadline.provision'), isOptional: true },
+        { name: 'url', label: t('rules.deadline.url'), isOptional: true },
         {
           name: 'verified',
           label: t('rules.deadline.verified'),
