@@ -14,6 +14,7 @@ export const evidence: ClientCommand = {
   meaning:
     'checks the evidence of a signature without the service, and with --content that the signature is of that file',
   options: { key: { type: 'string' }, content: { type: 'string' } },
+  forms: { verify: { uses: ['key', 'content'], when: 'when evidence is verified', isOffline: true } },
   async run({ options, positionals, print, note }) {
     const [what, file, ...more] = positionals;
     if (what !== 'verify' || file === undefined || more.length > 0) throw usageError('evidence takes: verify FILE.');

@@ -12,6 +12,7 @@ import { Host } from '../model/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';
 import type { ImportFormat, ImportItem, ItemFault } from './import-result.js';
+import { type ImportCredential, ImportedCredentials, withKnownCredentials } from './imported-credentials.js';
 import { cancelled, ImportReading } from './import-reading.service.js';
 
 export interface ImportOrder {
@@ -22,6 +23,7 @@ export interface ImportOrder {
   /** `abort`: one item that is refused, and nothing is stored. */
   readonly onRefusal: 'abort' | 'skip';
   readonly dryRun: boolean;
+  readonly credentials: readonly ImportCredential[];
 }
 
 export const IMPORT_OUTCOMES = ['created', 'keys-added', 'unchanged', 'refused'] as const;
@@ -56,11 +58,12 @@ export class HostImport {
     private readonly hosts: HostsService,
     private readonly keys: HostKeysService,
     private readonly reading: ImportReading,
+    private readonly credentials: ImportedCredentials,
   ) {}
 
   /** Throws the Problems of ImportReading when the file is not of the format, or when `signal` says that the client is gone. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
-    const items = await this.reading.read(order, caller.id, signal);
+    const items = withKnownCredentials(await this.reading.read(order, caller.id, signal), order.credentials);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {
@@ -70,7 +73,7 @@ export class HostImport {
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
       });
-      return { stored: true, items: taken };
+      return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
     } catch (error) {
       if (isUniqueViolation(error))
         throw new Problem(

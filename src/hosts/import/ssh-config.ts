@@ -7,7 +7,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const DEFAULT_PORT = 22;
 const MAX_JUMPS = 3;
 const MAX_IGNORED = 30;
-const TAKEN = ['hostname', 'port', 'proxyjump'];
+const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
  * Reads ssh_config(5): a host for each name of a `Host` line that is no pattern, with `HostName`, `Port` and `ProxyJump` as ssh itself would take
@@ -79,7 +79,8 @@ class ConfigReading {
     const name = inventoryNameOf(alias);
     const fields = { name, address: place.address, ...(port === undefined ? {} : { port: Number(port) }) };
     const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, MAX_IGNORED);
-    return { pointer, name, fields, jumpHost: way?.name, keys: [], faults: [], ignored };
+    const login = { user: settings.get('user') };
+    return { pointer, name, fields, login, jumpHost: way?.name, keys: [], faults: [], ignored };
   }
 
   /** Returns the last of the hosts that a connection goes through; each is reached through the one before it. */
