@@ -11,7 +11,9 @@ import { SigningBatchesController } from './batches/signing-batches.controller.j
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { ApprovalCheck } from './requests/approval-check.js';
 import { ClaimCheck } from './requests/claim-check.js';
-import { ApprovalRenewal, HeldRequestsSchedule } from './requests/approval-renewal.js';
+import { ApprovalRenewal } from './requests/approval-renewal.js';
+import { HeldRequestsSchedule } from './requests/held-requests.schedule.js';
+import { StoppedKeyRequests } from './requests/stopped-key-requests.js';
 import { HeldBatches } from './batches/held-batches.js';
 import { HeldRequests } from './requests/held-requests.js';
 import { ApprovalGate } from './requests/approval-gate.js';
@@ -29,6 +31,7 @@ import { EvidenceService } from './evidence/evidence.service.js';
 import { FacadeCredentials } from './facades/facade-credentials.js';
 import { SignServerController } from './facades/sign-server.controller.js';
 import { SignServerService } from './facades/sign-server.service.js';
+import { EarlierRequests } from './facades/earlier-requests.js';
 import { FacadeSigning } from './facades/facade-signing.js';
 import { VaultSystemController } from './facades/vault-system.controller.js';
 import { VaultSystemService } from './facades/vault-system.service.js';
@@ -160,6 +163,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     TimestampingHealth,
     TimestampingHttp,
     FacadeCredentials,
+    EarlierRequests,
     FacadeSigning,
     SignServerService,
     TransitService,
@@ -170,6 +174,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   ],
   exports: [
     ApprovalRenewal,
+    HeldRequests,
     JsonSignaturesService,
     TimestampRepository,
     SigningExecutor,
@@ -185,13 +190,14 @@ export class SigningModule {}
 
 /** The background half: signs the requests of job signals, and finds those that were left behind. */
 @Module({
-  imports: [SigningModule],
+  imports: [ApprovalsModule, SigningModule],
   providers: [
     CertificateEndings,
     HeldRequestsSchedule,
     SigningKeyDestructionSchedule,
     SigningProcessor,
     SigningSchedule,
+    StoppedKeyRequests,
   ],
 })
 export class SigningWorkerModule {}

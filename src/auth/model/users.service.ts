@@ -53,6 +53,17 @@ export class UsersService {
     return this.db.manager.findOneBy(User, { email: canonical(email) });
   }
 
+  /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */
+  async replaceHash(user: User, password: string): Promise<void> {
+    const passwordHash = await this.passwords.hash(password);
+    const { affected } = await this.db.manager.update(
+      User,
+      { id: user.id, passwordHash: user.passwordHash ?? '' },
+      { passwordHash },
+    );
+    if (affected === 1) user.passwordHash = passwordHash;
+  }
+
   async isEmpty(): Promise<boolean> {
     return !(await this.db.manager.exists(User));
   }

@@ -21,6 +21,8 @@ import {
   synchronousDetail,
 } from '../../platform/replication/replication.reader.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
+import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity.js';
+import { withoutEffect } from '../../platform/outbound/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
 /** What was looked at and how it is. `bad`: something does not work now; `warn`: it will not for long, or nobody would notice when it stops. */
@@ -125,6 +127,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   administrators: examineAdministrators,
   'redirect addresses': examineRedirects,
   search: examineSearch,
+  webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
   disk: examineDisk,
 };
 
@@ -290,6 +293,17 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
       'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator; migrate again, or wait an hour',
     ),
   ];
+}
+
+/** Subscriptions that earlier versions accepted although no such event exists. */
+export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name' | 'events'>[]): readonly Finding[] {
+  const found = endpoints.flatMap(({ name, events }): Finding[] => {
+    const unknown = withoutEffect(events);
+    if (unknown.length === 0) return [];
+    const detail = `subscribes to ${unknown.join(', ')}, which no event matches`;
+    return [warn(`webhook ${name}`, detail, 'docs/alerts.md: replace the subscription')];
+  });
+  return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }
 
 /** The disk of this machine; that of the database is for who runs the database. */

@@ -34,6 +34,18 @@ export interface Assertion {
   readonly authenticatedAt: Date | null;
 }
 
+/** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
+const MAX_IDENTIFIER_LENGTH = 500;
+
+/** @throws Problem for identifiers that cannot be stored */
+function bounded(assertion: Assertion): Assertion {
+  const { subject, externalSession } = assertion;
+  const longest = Math.max(subject.length, externalSession?.length ?? 0);
+  if (longest <= MAX_IDENTIFIER_LENGTH) return assertion;
+  const detail = `The identity provider sent an identifier of ${longest} characters; ${MAX_IDENTIFIER_LENGTH} is the maximum.`;
+  throw new Problem('unauthenticated', 'sso.refused', detail);
+}
+
 /** The person who returned from a provider. */
 export interface Returned {
   readonly person: SignedInPerson & { readonly authenticatedAt: Date };
@@ -89,7 +101,7 @@ export class SsoSignInService {
     const { forBrowser, returnTo } = row;
     let assertion: Assertion | undefined;
     try {
-      assertion = await verify();
+      assertion = bounded(await verify());
       const ticket = await this.consume(row, assertion, origin);
       return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
