@@ -2,6 +2,7 @@ import { mkdir, readFile, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
+import { readJson } from '../../platform/json/strict-json.js';
 import { OutputFile, writing } from './output-file.js';
 
 /** Credentials that `login` keeps: address of the service and token. */
@@ -26,7 +27,7 @@ export async function readStoredCredentials(file: string): Promise<StoredCredent
   if ((status.mode & OTHERS) !== 0)
     throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as StoredCredentials;
+    return readJson(await readFile(file)) as StoredCredentials;
   } catch {
     throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
   }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { ClientError, EXIT } from './exit-codes.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 import { OutputFile } from './output-file.js';
 
 /** The newest checkpoint of a log that was found to be right, and the key that signed it. */
@@ -49,7 +50,7 @@ export async function readKey(file: string): Promise<Buffer> {
 async function readState(file: string): Promise<LogState> {
   const text = await contentOf(file);
   try {
-    const { log, publicKey, checkpoint } = JSON.parse(text) as Record<string, unknown>;
+    const { log, publicKey, checkpoint } = readJsonObject(text);
     if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
       return { log, publicKey, checkpoint };
   } catch {

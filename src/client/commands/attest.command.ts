@@ -19,6 +19,7 @@ import { fileHashOf, type HashProgress } from '../api/files.js';
 import { requestName } from '../api/request-name.js';
 import { reportedProgress } from '../api/hash-progress.js';
 import { OutputFile } from '../api/output-file.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** The default: SLSA provenance (slsa.dev/spec/v1.0). */
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
@@ -57,7 +58,7 @@ export const attest: ClientCommand = {
     const payload = statementAbout(attested, type, await predicateIn(predicateFile));
     const request = await signed(invocation, payload, basename(first));
     if (request.signature === undefined) return pending(invocation, request);
-    const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseEnvelope['signatures'][number];
+    const signature = readJson(base64Bytes(request.signature)) as DsseEnvelope['signatures'][number];
     const envelope = inTotoEnvelope(payload, signature);
     const { requestId, status, key } = request;
     await assertUnchanged(attested, requestId);
@@ -82,7 +83,7 @@ async function sha256Of(file: string, progress?: HashProgress): Promise<string> 
 
 async function predicateIn(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return readJson(await readFile(file));
   } catch (error) {
     throw new ClientError(
       EXIT.failed,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientCommand, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 interface Judged {
   readonly fact: string;
@@ -92,10 +93,8 @@ function lineOf({ fact, op, values, given, holds }: Judged): string {
 async function objectIn(file: string | undefined): Promise<object | undefined> {
   if (file === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    return readJsonObject(await readFile(file));
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
   }
-  throw new ClientError(EXIT.failed, `${file} is no JSON object.`);
 }

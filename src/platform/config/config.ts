@@ -8,6 +8,7 @@ import { settingsCopy } from './settings-copy.js';
 import { SETTINGS } from './settings.js';
 import { readStreamDestinations, type StreamDestination } from './stream-destinations.js';
 import { tracesUrl, TRACE_SAMPLERS, type TracingSettings } from './tracing-settings.js';
+import { witnessAddressFault } from './witness-address.js';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -69,6 +70,7 @@ export class Config extends SettingReader {
   readonly adminEmail = this.text('SVC_ADMIN_EMAIL');
   readonly adminPassword = this.text('SVC_ADMIN_PASSWORD');
   readonly rateLimitPerMinute = this.whole('SVC_RATE_LIMIT_PER_MINUTE', 1, 100_000_000);
+  readonly approvalsOpenPerCaller = this.whole('SVC_APPROVALS_OPEN_PER_CALLER', 1, 100_000);
   readonly smtpHost = this.text('SVC_SMTP_HOST');
   readonly smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
   readonly smtpUsername = this.text('SVC_SMTP_USERNAME');
@@ -82,6 +84,8 @@ export class Config extends SettingReader {
   /** Undefined: nothing is traced. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
+  /** File or https address that receives checkpoints of the audit log; undefined for none. */
+  readonly logWitness = this.witness();
   /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
   readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.certificateFile('SVC_REDIS_CA_FILE');
@@ -107,6 +111,7 @@ export class Config extends SettingReader {
   /** At most half of `stopSeconds`. */
   readonly drainSeconds = this.drain();
   readonly ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
+  readonly derivationRoundsPerMinute = this.whole('SVC_DERIVATION_ROUNDS_PER_MINUTE', 1, 1_000_000_000);
   readonly sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
   readonly defaultKey = this.text('SVC_DEFAULT_KEY');
   readonly signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
@@ -236,6 +241,14 @@ export class Config extends SettingReader {
     }
     this.faults.push(`SVC_REDIS_URL ${address}`);
     return readRedisUrl(SETTINGS.SVC_REDIS_URL.default) as RedisAddress;
+  }
+
+  private witness(): string | undefined {
+    const witness = this.text('SVC_LOG_WITNESS');
+    if (witness === '') return undefined;
+    const fault = witnessAddressFault(witness);
+    if (fault !== undefined) this.faults.push(`SVC_LOG_WITNESS ${fault}`);
+    return witness;
   }
 
   private streamDestinations(): StreamDestination[] {
