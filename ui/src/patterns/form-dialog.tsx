@@ -25,7 +25,8 @@ const WIDE = ['choices', 'rows'];
 /** Maximum number of cells per row in a dialog of medium size. */
 const FEW_CELLS = 4;
 
-const isWide = (columns: readonly RowColumn[]) => columns.length > FEW_CELLS || columns.some(({ kind }) => kind === 'choices');
+const isWide = (columns: readonly RowColumn[]) =>
+  columns.length > FEW_CELLS || columns.some(({ kind }) => kind === 'choices');
 
 function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
   if (fields.some((field) => field.kind === 'rows' && isWide(field.columns))) return 'large';

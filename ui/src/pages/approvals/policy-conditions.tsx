@@ -144,9 +144,11 @@ interface ConditionRow {
 
 /** The conditions of the rows of a form. A row without values is sent as it is, so that the service says what is missing. */
 export const conditionsFrom = (value: FieldValue): Condition[] =>
-  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(({ fact = '', name = '', op = 'in', values = [], ...others }) => ({
-    ...others,
-    fact: fact === VERIFIED || fact === METADATA ? fact + name : fact,
-    op,
-    values: [...values],
-  }));
+  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(
+    ({ fact = '', name = '', op = 'in', values = [], ...others }) => ({
+      ...others,
+      fact: fact === VERIFIED || fact === METADATA ? fact + name : fact,
+      op,
+      values: [...values],
+    }),
+  );
