@@ -4,8 +4,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 import type { Remark } from '../model/document.js';
 
-/** Parts of a component, and of its evidence, of which nothing is read. */
-const UNREAD = new Set('author authors modelCard pedigree publisher releaseNotes signature supplier swid'.split(' '));
+/** Parts of the evidence of a component of which nothing is read. */
 const UNREAD_EVIDENCE = new Set('callstack copyright identity licenses'.split(' '));
 const MISSING = / is missing$/;
 
@@ -16,7 +15,7 @@ interface Part {
 }
 
 /**
- * Takes the parts of a component out that do not fit the schema and are not read, and places without a location. Answers whether there were any.
+ * Takes the parts of a component's evidence out that do not fit the schema and are not read, and places without a location. Answers whether there were any.
  *
  * @param depth steps of the pointers that lead to the component itself.
  */
@@ -43,7 +42,6 @@ function partOf(item: unknown, depth: number, { pointer, detail }: Fault): Part 
   const [first = '', second = '', third = ''] = all.slice(depth);
   if (!isMembers(item)) return undefined;
   const upTo = (steps: number) => `/${all.slice(0, depth + steps).join('/')}`;
-  if (UNREAD.has(first) && item[first] !== undefined) return { holder: item, member: first, pointer: upTo(1) };
   const { evidence } = item;
   if (first !== 'evidence' || !isMembers(evidence)) return undefined;
   if (UNREAD_EVIDENCE.has(second) && evidence[second] !== undefined)
