@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { AuditEntriesByCall1798000043600 } from './1798000043600-audit-entries-by-call.js';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 import { People1795178678364 } from './1795178678364-people.js';
@@ -185,4 +186,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   HostsThatScansMiss1798000043702,
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
+  AuditEntriesByCall1798000043600,
 ];
