@@ -121,15 +121,17 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
 });
 
+/** The body of a policy that asks for votes of ada and ben. */
+const policy = async (change: object = {}) => ({
+  name: unique('policy'),
+  keys: ['*'],
+  stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
+  // It holds nothing that other tests ask for.
+  conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
+  ...change,
+});
+
 describe('a policy that could not work is refused', () => {
-  const policy = async (change: object = {}) => ({
-    name: unique('policy'),
-    keys: ['*'],
-    stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
-    // It holds nothing that other tests ask for.
-    conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
-    ...change,
-  });
   const noKey = { status: 422, code: 'approval-policy.key', pointer: '/keys/1' };
   const tooMany = { status: 422, code: 'approval-policy.stage', pointer: '/stages/0/threshold' };
   const group = (id: string) => `${GROUPS}/${id}`;
@@ -194,15 +196,44 @@ describe('which requests a policy holds', () => {
   const guarded = async (conditions: object[]) =>
     (await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { conditions })).key.name;
 
-  it('by format and algorithm', async () => {
+  it('by format and algorithm, and every signature over the digest of the caller, which can be moved into any format', async () => {
     const key = await guarded([
-      { fact: 'format', op: 'in', values: ['jws'] },
+      { fact: 'format', op: 'in', values: ['cms', 'authenticode'] },
       { fact: 'algorithm', op: 'not-in', values: ['sha3-*'] },
     ]);
-    expect(await statusOf(key)).toBe('SIGNED');
-    expect(await statusOf(key, { format: 'jws' })).toBe('PENDING_APPROVAL');
+    expect(await statusOf(key, { format: 'jws' })).toBe('SIGNED');
+    for (const format of ['raw', 'sigstore-bundle', 'dsse'])
+      expect({ format, status: await statusOf(key, { format }) }).toEqual({ format, status: 'PENDING_APPROVAL' });
     const sha3 = { digest: digestOf('x', 'sha3-256'), algorithm: 'sha3-256' };
-    expect(await statusOf(key, sha3)).toBe('SIGNED');
+    expect(await statusOf(key, sha3)).toBe('PENDING_APPROVAL');
+    const jws = await guarded([{ fact: 'format', op: 'in', values: ['jws'] }]);
+    expect(await statusOf(jws, { format: 'jws' })).toBe('PENDING_APPROVAL');
+  });
+
+  it.each(['format', 'scheme', 'algorithm', 'metadata.branch', 'verifed.ref', `verified.${'x'.repeat(100)}`])(
+    'an exception on %s is refused: it must be a verified fact',
+    async (fact) => {
+      const body = { ...(await policy({ keys: ['default'] })), unless: [{ fact, op: 'in', values: ['raw'] }] };
+      assertProblem(await call('POST', POLICIES, body), {
+        status: 400,
+        code: 'request.invalid',
+        pointer: '/unless/0/fact',
+      });
+    },
+  );
+
+  it('and says how callers avoid it, where it is shown and where it is tried', async () => {
+    const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
+    const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
+    const body = { ...(await policy({ keys: ['default'] })), conditions, unless };
+    const warnings = [
+      { code: 'metadata-condition', fact: 'metadata.branch', detail: expect.stringContaining('avoids this policy') },
+    ];
+    expect((await call('POST', `${POLICIES}/test`, { policy: body })).body).toEqual({ results: [], warnings });
+    const { body: made } = await call('POST', POLICIES, body);
+    expect(made).toMatchObject({ warnings, coveredKeys: ['default'] });
+    expect((await call('GET', `${POLICIES}/${made.id}`)).body.warnings).toEqual(warnings);
+    await call('DELETE', `${POLICIES}/${made.id}`);
   });
 
   it('by metadata; leaving it out does not help', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/instance.repository.js';
-import { examineInstances, examineReplication, examineStreams } from './examinations.js';
+import { examineInstances, examinePolicies, examineReplication, examineStreams } from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -73,5 +73,22 @@ describe('replication', () => {
     expect(state('', 2, 'any')).toBe('warn');
     expect(state('', 2, 'required')).toBe('bad');
     expect(state('', 0, 'required')).toBe('bad');
+  });
+});
+
+describe('approval policies', () => {
+  const policy = (fact: string) => ({
+    name: 'Releases',
+    subject: 'signing-request' as const,
+    keys: ['*'],
+    conditions: [],
+    unless: [{ fact, op: 'in' as const, values: ['raw'] }],
+  });
+
+  it('are reported when an exception of an earlier version never holds', () => {
+    expect(examinePolicies([policy('verified.ref')])).toMatchObject([{ state: 'ok' }]);
+    expect(examinePolicies([policy('verified.ref'), policy('format')])).toMatchObject([
+      { what: 'approval policies', state: 'warn', detail: expect.stringContaining('"Releases" (format)') },
+    ]);
   });
 });
