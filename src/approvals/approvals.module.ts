@@ -6,6 +6,7 @@ import { ApprovalSubjectsService } from './subjects/approval-subject.port.js';
 import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
+import { ApprovalRequesters } from './decisions/approval-requesters.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
 import { ApprovalItem, Approval, ApprovalVote, ApprovalNotice } from './model/approval.entity.js';
@@ -45,6 +46,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
     ApprovalExtension,
     ApprovalMoves,
     ApprovalPoliciesService,
+    ApprovalRequesters,
     ApprovalSubjectsService,
     ApprovalWatch,
     ApprovalsReader,

@@ -6,7 +6,6 @@ import type { Actor, Caller } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import { Problem } from '../platform/errors/problem.js';
-import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import {
@@ -15,6 +14,7 @@ import {
   type PolicySubject,
   policySubjectOf,
 } from './subjects/approval-subject.port.js';
+import { ApprovalRequesters } from './decisions/approval-requesters.js';
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
@@ -75,7 +75,7 @@ export class ApprovalsService {
     private readonly audit: AuditService,
     private readonly evaluation: PolicyEvaluation,
     private readonly vouched: VouchedEntries,
-    private readonly disclosures: SecretDisclosures,
+    private readonly requesters: ApprovalRequesters,
     private readonly extension: ApprovalExtension,
   ) {}
 
@@ -124,12 +124,19 @@ export class ApprovalsService {
     );
   }
 
-  /** Asks for approval, in the transaction that writes what waits for it. */
+  /** Verifies that the caller may open another approval. Problem `approval.too-many-open`. */
+  assertRoom(tx: EntityManager, caller: Pick<Caller, 'id'>): Promise<void> {
+    return this.requesters.assertRoom(tx, caller);
+  }
+
+  /** Requests approval, in the transaction that writes what waits for it. Problem `approval.too-many-open`. */
   async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
     const { id, kind, subjectId, demand } = order;
+    // A rotation requests its approval when its hosts are surveyed; whether there is room was verified when it was ordered.
+    if (kind !== 'ssh-rotation') await this.assertRoom(tx, caller);
     const requester = {
       ownerId: caller.ownerId,
-      requesters: await this.disclosures.peopleBehind(tx, caller),
+      requesters: await this.requesters.peopleBehind(tx, caller),
       requestedBy: caller.id,
       requesterName: caller.name,
       correlation: caller.origin.requestId,

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -40,11 +41,16 @@ export class PolicyStageBody {
   threshold: number;
 }
 
+const IsFact = (): PropertyDecorator =>
+  applyDecorators(
+    IsString(),
+    Length(1, 100),
+    Matches(/^(?:algorithm|scheme|format|caller|trust|metadata\..+|verified\..+)$/),
+  );
+
 export class PolicyConditionBody {
   /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
-  @IsString()
-  @Length(1, 100)
-  @Matches(/^(?:algorithm|scheme|format|caller|trust|metadata\..+|verified\..+)$/)
+  @IsFact()
   fact: string;
 
   @ApiProperty({ enum: ['in', 'not-in'] })
@@ -64,10 +70,8 @@ export class PolicyConditionBody {
 /** What exempts a use from a policy must be verified: callers choose everything else. */
 export class PolicyExceptionBody extends PolicyConditionBody {
   /** `verified.<claim>`, `trust` or `caller`: what an issuer proved, or whom the service authenticated. @example verified.repository */
-  // class-validator drops inherited rules of a member that is declared again, so all of them are repeated.
-  @IsString()
-  @Length(1, 100)
-  @Matches(/^(?:caller|trust|verified\..+)$/, {
+  @IsFact()
+  @Matches(/^(?:caller|trust|verified\.)/, {
     message: 'must be caller, trust or verified.<claim>: callers choose everything else',
   })
   declare fact: string;

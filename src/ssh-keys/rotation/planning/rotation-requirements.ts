@@ -21,9 +21,13 @@ export class RotationRequirements {
     return this.approvals.judgeAll('ssh-rotation', uses);
   }
 
-  /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
-    return this.approvals.assertCurrent(tx, revision);
+  /**
+   * Verifies, in the transaction that acts on a judgement, that the policies are unchanged and that the caller may open the approval they
+   * require. Problem `approval.policies-changed`, `approval.too-many-open`.
+   */
+  async assertCurrent(tx: EntityManager, caller: Caller, { revision, demand }: PolicyJudgement): Promise<void> {
+    await this.approvals.assertCurrent(tx, revision);
+    if (demand !== undefined) await this.approvals.assertRoom(tx, caller);
   }
 }
 
