@@ -122,7 +122,7 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
 });
 
 /** The body of a policy that asks for votes of ada and ben. */
-const policy = async (change: object = {}) => ({
+const draftPolicy = async (change: object = {}) => ({
   name: unique('policy'),
   keys: ['*'],
   stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
@@ -138,11 +138,11 @@ describe('a policy that could not work is refused', () => {
 
   it('about keys that are not there, of any kind', async () => {
     const misspelt = unique('relaese');
-    assertProblem(await call('POST', POLICIES, await policy({ keys: ['default', misspelt] })), noKey);
-    const rotation = await policy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
+    assertProblem(await call('POST', POLICIES, await draftPolicy({ keys: ['default', misspelt] })), noKey);
+    const rotation = await draftPolicy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
     assertProblem(await call('POST', POLICIES, rotation), noKey);
-    const { body: made } = await call('POST', POLICIES, await policy({ keys: ['default'] }));
-    const changed = { ...(await policy()), name: made.name, keys: ['default', misspelt] };
+    const { body: made } = await call('POST', POLICIES, await draftPolicy({ keys: ['default'] }));
+    const changed = { ...(await draftPolicy()), name: made.name, keys: ['default', misspelt] };
     assertProblem(await call('PUT', `${POLICIES}/${made.id}`, changed, { 'if-match': '"1"' }), noKey);
     await call('DELETE', `${POLICIES}/${made.id}`);
   });
@@ -150,16 +150,16 @@ describe('a policy that could not work is refused', () => {
   it('with more votes than people', async () => {
     const { body: small } = await newGroup(place, [ada, ben]);
     const stages = [{ group: small.id as string, threshold: 3 }];
-    assertProblem(await call('POST', POLICIES, await policy({ stages })), tooMany);
+    assertProblem(await call('POST', POLICIES, await draftPolicy({ stages })), tooMany);
     const empty = await call('POST', GROUPS, { name: unique('empty'), members: [] });
     assertProblem(
-      await call('POST', POLICIES, await policy({ stages: [{ group: empty.body.id, threshold: 1 }] })),
+      await call('POST', POLICIES, await draftPolicy({ stages: [{ group: empty.body.id, threshold: 1 }] })),
       tooMany,
     );
   });
 
   it('by a member who leaves the group: change the policy first', async () => {
-    const body = await policy();
+    const body = await draftPolicy();
     const { body: made } = await call('POST', POLICIES, body);
     const id = body.stages[0]?.group ?? '';
     const { body: before } = await call('GET', group(id));
@@ -177,7 +177,7 @@ describe('a policy that could not work is refused', () => {
   });
 
   it('but one that was there before can still be changed', async () => {
-    const body = await policy({ keys: ['default'] });
+    const body = await draftPolicy({ keys: ['default'] });
     const { body: made } = await call('POST', POLICIES, body);
     const [id] = body.stages.map(({ group: one }) => one);
     await place.stage.sql(
@@ -213,7 +213,7 @@ describe('which requests a policy holds', () => {
   it.each(['format', 'scheme', 'algorithm', 'metadata.branch', 'verifed.ref', `verified.${'x'.repeat(100)}`])(
     'an exception on %s is refused: it must be a verified fact',
     async (fact) => {
-      const body = { ...(await policy({ keys: ['default'] })), unless: [{ fact, op: 'in', values: ['raw'] }] };
+      const body = { ...(await draftPolicy({ keys: ['default'] })), unless: [{ fact, op: 'in', values: ['raw'] }] };
       assertProblem(await call('POST', POLICIES, body), {
         status: 400,
         code: 'request.invalid',
@@ -225,7 +225,7 @@ describe('which requests a policy holds', () => {
   it('and says how callers avoid it, where it is shown and where it is tried', async () => {
     const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
     const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
-    const body = { ...(await policy({ keys: ['default'] })), conditions, unless };
+    const body = { ...(await draftPolicy({ keys: ['default'] })), conditions, unless };
     const warnings = [
       { code: 'metadata-condition', fact: 'metadata.branch', detail: expect.stringContaining('avoids this policy') },
     ];

@@ -77,17 +77,9 @@ describe('replication', () => {
 });
 
 describe('approval policies', () => {
-  const policy = (fact: string) => ({
-    name: 'Releases',
-    subject: 'signing-request' as const,
-    keys: ['*'],
-    conditions: [],
-    unless: [{ fact, op: 'in' as const, values: ['raw'] }],
-  });
-
   it('are reported when an exception of an earlier version never holds', () => {
-    expect(examinePolicies([policy('verified.ref')])).toMatchObject([{ state: 'ok' }]);
-    expect(examinePolicies([policy('verified.ref'), policy('format')])).toMatchObject([
+    expect(examinePolicies([])).toMatchObject([{ state: 'ok' }]);
+    expect(examinePolicies([{ policy: 'Releases', fact: 'format' }])).toMatchObject([
       { what: 'approval policies', state: 'warn', detail: expect.stringContaining('"Releases" (format)') },
     ]);
   });

@@ -2,9 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { ApprovalPolicy } from '../../approvals/policies/approval-policy.entity.js';
-import type { PolicyRules } from '../../approvals/policies/policy-judgement.js';
-import { policyWarningsOf } from '../../approvals/policies/policy-warnings.js';
+import { ApprovalPoliciesService, type IgnoredException } from '../../approvals/policies/approval-policies.service.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -123,7 +121,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
       return [bad(name, indication.detail, `runbook: ${name}`)];
     });
   },
-  policies: async (app) => examinePolicies(await app.get(DataSource).manager.find(ApprovalPolicy)),
+  policies: async (app) => examinePolicies(await app.get(ApprovalPoliciesService).ignoredExceptions()),
   search: examineSearch,
   disk: examineDisk,
 };
@@ -259,18 +257,12 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
 }
 
 /** Exceptions that earlier versions stored and that never hold now: a request that such an exception exempted needs approval again. */
-export function examinePolicies(policies: readonly PolicyRulesWithName[]): readonly Finding[] {
-  const ignored = policies.flatMap((policy) =>
-    policyWarningsOf(policy)
-      .filter(({ code }) => code === 'ignored-exception')
-      .map(({ fact }) => `"${policy.name}" (${fact})`),
-  );
+export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
+  const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
   if (ignored.length === 0) return [ok('approval policies', 'every exception is on a verified fact')];
   const detail = `exceptions that never hold, because callers choose their fact: ${ignored.join(', ')}`;
   return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
-
-type PolicyRulesWithName = PolicyRules & Pick<ApprovalPolicy, 'name'>;
 
 /** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {

@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { readPublicKeyBlob, readHostKeyLine } from '../../hosts/host-keys/public-key-blob.js';
-import { readKnownHosts } from '../../hosts/import/known-hosts.js';
-import { ImportBudget } from '../../hosts/import/import-result.js';
-import { readSshPublicKey, sshKeyLine } from '../../inventory/certificates/ssh-public-key.js';
-import { readLines } from '../../platform/ssh/authorized-keys-file.js';
-import { factsOfBlob } from '../../client/sensor/model/ssh-blob.js';
-import { certifiedKeyTypeOf, isSshCertificateType } from './certificate-type.js';
-import { readCertificateLine } from './certificate-reader.js';
-import { newEd25519Pair } from './key-pair.js';
-import { publicKeyFault, publicKeyOfBlob, readPublicKeyLine, sshFingerprintOf } from './public-key.js';
-import { wireString } from './wire.js';
+import { readPublicKeyBlob, readHostKeyLine } from '../../src/hosts/host-keys/public-key-blob.js';
+import { readKnownHosts } from '../../src/hosts/import/known-hosts.js';
+import { ImportBudget } from '../../src/hosts/import/import-result.js';
+import { readSshPublicKey, sshKeyLine } from '../../src/inventory/certificates/ssh-public-key.js';
+import { readLines } from '../../src/platform/ssh/authorized-keys-file.js';
+import { factsOfBlob } from '../../src/client/sensor/model/ssh-blob.js';
+import { certifiedKeyTypeOf, isSshCertificateType } from '../../src/formats/ssh/certificate-type.js';
+import { readCertificateLine } from '../../src/formats/ssh/certificate-reader.js';
+import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
+import {
+  publicKeyFault,
+  publicKeyOfBlob,
+  readPublicKeyLine,
+  sshFingerprintOf,
+} from '../../src/formats/ssh/public-key.js';
+import { wireString } from '../../src/formats/ssh/wire.js';
 
 /** Types of certificates that this version cannot read. */
 const UNKNOWN = [
