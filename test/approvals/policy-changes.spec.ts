@@ -202,11 +202,14 @@ describe('a request that was approved but not signed when the policies become st
     for (const id of [single.approvalId, old]) expect(await voted(id, ada)).toMatchObject({ status: 'APPROVED' });
     for (const { key } of [one, many]) await addPolicy(key.name);
     worker = await place.stage.start({ role: 'worker' });
-    const waiting = async (id: string) =>
-      until('the request to wait again', 30, async () => {
+    const waiting = async (id: string): Promise<string> => {
+      const claimed = await until('the claim', 30, async () => {
         const { body } = await read(place.service, place.apiKey, id, 0);
-        return body.status === 'PENDING_APPROVAL' && (body.approvalId as string);
+        return !['QUEUED', 'PROCESSING'].includes(body.status) && body;
       });
+      expect(claimed.status).toBe('PENDING_APPROVAL');
+      return claimed.approvalId;
+    };
     expect(await waiting(single.requestId)).toBe(single.approvalId);
     expect((await approval(place, single.approvalId)).body).toMatchObject({ status: 'PENDING', votes: [{ stage: 0 }] });
     expect(await voted(single.approvalId, eve)).toMatchObject({ status: 'APPROVED' });
