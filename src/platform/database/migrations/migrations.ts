@@ -90,6 +90,7 @@ import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
+import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
 
 /** Every migration, oldest first. */
@@ -179,6 +180,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RoomForMarks1798000042800,
   NamesBySource1798000043500,
   DeadlinesByAuthority1798000043501,
+  ReplacedSshKeys1798000043100,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
   ChangedHostKeys1798000043700,
