@@ -1,3 +1,4 @@
+import { sealedRow, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -38,12 +39,7 @@ export class UsersService {
     return this.db.transaction(async (tx) => {
       const id = newId();
       const roles = (await rolesInstead?.(tx)) ?? order.roles;
-      const added: unknown[] = await tx.query(
-        `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING RETURNING id`,
-        [id, email, passwordHash, roles],
-      );
-      if (added.length === 0) return undefined;
+      if (!(await insertUser(tx, { id, email, passwordHash, roles }))) return undefined;
       const target = { kind: 'user', id };
       await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
       return tx.findOneByOrFail(User, { id });
@@ -51,12 +47,25 @@ export class UsersService {
   }
 
   async findByEmail(email: string): Promise<User | null> {
-    return this.db.manager.findOneBy(User, { email: canonical(email) });
+    return trusted(this.db.manager, User, await this.db.manager.findOneBy(User, { email: canonical(email) }));
   }
 
   async isEmpty(): Promise<boolean> {
     return !(await this.db.manager.exists(User));
   }
+}
+
+/** Inserts an account without second factors. Returns false if the address is taken. */
+export async function insertUser(
+  tx: EntityManager,
+  account: Pick<User, 'id' | 'email' | 'passwordHash' | 'roles'>,
+): Promise<boolean> {
+  const { id, email, passwordHash, roles, factors, seal } = sealedRow(tx, User, { ...account, factors: [] });
+  const added: unknown[] = await tx.query(
+    `INSERT INTO user_account (id, email, password_hash, roles, factors, seal) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id`,
+    [id, email, passwordHash, roles, factors, seal],
+  );
+  return added.length === 1;
 }
 
 /** The canonical form of an address, so that one person cannot be two users. */

@@ -1,3 +1,4 @@
+import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -51,7 +52,7 @@ export class UserAdministrationService {
       if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) {
         throw new Problem('conflict', 'user.last-administrator', 'Somebody must stay who can administer the service.');
       }
-      await tx.update(User, { id }, { roles, disabled });
+      await changeSealed(tx, User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
       }

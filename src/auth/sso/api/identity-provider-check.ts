@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { importJWK, type JWK } from 'jose';
-import type { IdentityProvider, OidcSettings, SamlSettings } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider, OidcSettings, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor } from '../oidc/oidc-client-authentication.js';
 import { OidcProviders, oidcReasonOf } from '../oidc/oidc-providers.js';

@@ -24,7 +24,7 @@ import {
   type IdentityProviderKind,
   type OidcSettings,
   type SamlSettings,
-} from '../providers/identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import type { IdentityProviderOrder } from '../providers/identity-providers.service.js';
 import { storedCertificates } from '../providers/saml-certificates.js';
 

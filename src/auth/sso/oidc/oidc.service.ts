@@ -4,7 +4,7 @@ import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
-import type { IdentityProvider, OidcSettings } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider, OidcSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { assertNothingLeftOut } from '../providers/claim-rules.js';
 import { ourKeySet } from './oidc-client-authentication.js';

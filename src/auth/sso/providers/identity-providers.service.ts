@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed, trusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -9,7 +10,7 @@ import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { assertMayGrant } from '../../users/user-administration.service.js';
-import type { ClaimRule } from './claim-rules.js';
+import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import {
   hasOurKey,
   IdentityProvider,
@@ -17,7 +18,7 @@ import {
   type OidcSettings,
   type SamlSettings,
   issuerKey,
-} from './identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import { usableCertificates } from './saml-certificates.js';
 import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
@@ -86,31 +87,40 @@ export class IdentityProvidersService {
   /** The enabled provider of this kind: the named one, or the only one. */
   async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
-    const [found, ...others] = await this.db.manager.find(IdentityProvider, { where, take: 2 });
+    const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });
+    const [found, ...others] = trustedRows(this.db.manager, IdentityProvider, rows);
     if (found === undefined) throw missing();
     if (others.length > 0) throw new Problem('malformed', 'identity-provider.which', 'Name one: ?provider=…');
     return found;
   }
 
   async named(name: string): Promise<IdentityProvider> {
-    const found = await this.db.manager.findOneBy(IdentityProvider, { name });
+    const found = trusted(
+      this.db.manager,
+      IdentityProvider,
+      await this.db.manager.findOneBy(IdentityProvider, { name }),
+    );
     if (found === null) throw missing();
     return found;
   }
 
   async enabledById(id: string): Promise<IdentityProvider> {
-    const found = await this.db.manager.findOneBy(IdentityProvider, { id, enabled: true });
+    const row = await this.db.manager.findOneBy(IdentityProvider, { id, enabled: true });
+    const found = trusted(this.db.manager, IdentityProvider, row);
     if (found === null) throw missing();
     return found;
   }
 
   async enabledOidc(): Promise<IdentityProvider[]> {
-    return this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
+    const all = await this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
+    return trustedRows(this.db.manager, IdentityProvider, all);
   }
 
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
-    return all.find(({ settings }) => (settings as SamlSettings).entityId === entityId);
+    return trustedRows(this.db.manager, IdentityProvider, all).find(
+      ({ settings }) => (settings as SamlSettings).entityId === entityId,
+    );
   }
 
   /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */
@@ -165,8 +175,8 @@ export class IdentityProvidersService {
       defaultRoles: defaultRoles === null ? null : [...defaultRoles],
       updatedAt: new Date(),
     };
-    if (known === null) await tx.insert(IdentityProvider, row);
-    else await tx.update(IdentityProvider, { id }, row);
+    if (known === null) await insertSealed(tx, IdentityProvider, row);
+    else await changeSealed(tx, IdentityProvider, { id }, row);
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
     await this.record(tx, caller, action, id, auditDetailOf(row));
     return tx.findOneByOrFail(IdentityProvider, { id });

@@ -7,7 +7,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import { assertNothingLeftOut } from '../providers/claim-rules.js';
-import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import type { Redirect } from '../../browser/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';

@@ -1,3 +1,4 @@
+import { assertSealed, changeSealed, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -8,12 +9,14 @@ import type { SignedInPerson } from '../../tokens/token-grants.js';
 import { lockAdministrators } from '../../users/user-administration.service.js';
 import { InvitationRights } from '../../users/invitation-rights.js';
 import { User } from '../../model/user.entity.js';
+import { insertUser } from '../../model/users.service.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import { addressOf, groupsOf, rolesOf } from '../providers/claim-rules.js';
-import { ExternalIdentity, type SsoTransaction } from './sso.entity.js';
-import { IdentityProvider } from '../providers/identity-provider.entity.js';
+import { ExternalIdentity } from '../../model/external-identity.entity.js';
+import type { SsoTransaction } from './sso.entity.js';
+import { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { beganAt, SsoTransactions } from './sso-transactions.js';
 
 /** A verified assertion of a provider about a person. */
@@ -75,7 +78,8 @@ export class SsoSignInService {
       await this.setRoles(tx, user, { provider: provider.name, roles }, origin);
       const { methods, externalSession, subject, logoutHint } = assertion;
       const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
-      await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: groupsOf(claims) });
+      const identity = { providerId: provider.id, subject };
+      await changeSealed(tx, ExternalIdentity, identity, { groups: groupsOf(claims) });
       const arrived = { userId: user.id, methods, externalSession, logoutHint, authenticatedAt };
       await this.transactions.storePerson(tx, assertion.transactionId, arrived);
       return ticket;
@@ -98,8 +102,10 @@ export class SsoSignInService {
   async personWith(ticket: string, browser: string | undefined): Promise<Returned> {
     const redeemed = await this.transactions.redeem(ticket, browser);
     const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId } = redeemed;
-    const user = await this.db.manager.findOneBy(User, { id: userId, disabled: false });
-    const provider = await this.db.manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
+    const { manager } = this.db;
+    const user = trusted(manager, User, await manager.findOneBy(User, { id: userId, disabled: false }));
+    const row = await manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
+    const provider = trusted(manager, IdentityProvider, row);
     if (user === null || provider === null) {
       throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
     }
@@ -120,7 +126,7 @@ export class SsoSignInService {
     const isLast = administrators.length === 1 && administrators[0] === user.id;
     const roles: RoleName[] = isLast ? [...claimed, 'admin'] : [...claimed];
     if ([...roles].sort().join() === [...user.roles].sort().join()) return;
-    await tx.update(User, { id: user.id }, { roles });
+    await changeSealed(tx, User, { id: user.id }, { roles });
     const kept = isLast ? { kept: 'last-administrator' } : {};
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.roles-from-provider', user.id, { provider, roles, ...kept });
@@ -128,23 +134,20 @@ export class SsoSignInService {
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
-    const identity = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
-    return identity === null ? null : tx.findOneBy(User, { id: identity.userId });
+    const found = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
+    const identity = assertSealed(tx, ExternalIdentity, found);
+    return identity && assertSealed(tx, User, await tx.findOneBy(User, { id: identity.userId }));
   }
 
   /** Makes an account. The e-mail address never identifies a person: an existing account with it is another person's. */
   private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
     const address = addressOf(claims);
     const id = newId();
-    const added: unknown[] = await tx.query(
-      `INSERT INTO user_account (id, email, roles) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING RETURNING id`,
-      [id, address],
-    );
-    if (added.length === 0) {
+    if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) {
       const detail = 'There is an account with your e-mail address that does not belong to this identity provider.';
       throw new Problem('forbidden', 'sso.address-taken', detail);
     }
-    await tx.insert(ExternalIdentity, { providerId: provider.id, subject, userId: id });
+    await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await tx.findOneByOrFail(User, { id });
     const by = { kind: 'user', id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.created', id, { provider: provider.name });
@@ -162,7 +165,8 @@ async function assertSteppedUp(
   known: User | null,
   { authenticatedAt }: Assertion,
 ): Promise<void> {
-  const session = await tx.findOneBy(Session, { id: row.sessionId ?? '', endedAt: IsNull() });
+  const found = await tx.findOneBy(Session, { id: row.sessionId ?? '', endedAt: IsNull() });
+  const session = trusted(tx, Session, found);
   if (known === null || session?.userId !== known.id) {
     throw new Problem('forbidden', 'sso.another-person', 'Somebody else signed in at the identity provider.');
   }

@@ -73,6 +73,7 @@ import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity
 import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
 import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
+import { RowSeals1798000043000 } from './1798000043000-row-seals.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
@@ -167,4 +168,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FoundByWhoseTheyAre1798000042600,
   BeginningsOfPlacesWhenLarge1798000042700,
   RoomForMarks1798000042800,
+  RowSeals1798000043000,
 ];
