@@ -67,6 +67,7 @@ export class SensorsController {
   /** Changes a sensor, its configuration above all. */
   @Patch(':id')
   @Needs('sensors:write')
+  @Fresh()
   async changeSensor(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -29,6 +29,7 @@ import { EvidenceService } from './evidence/evidence.service.js';
 import { FacadeCredentials } from './facades/facade-credentials.js';
 import { SignServerController } from './facades/sign-server.controller.js';
 import { SignServerService } from './facades/sign-server.service.js';
+import { EarlierRequests } from './facades/earlier-requests.js';
 import { FacadeSigning } from './facades/facade-signing.js';
 import { VaultSystemController } from './facades/vault-system.controller.js';
 import { VaultSystemService } from './facades/vault-system.service.js';
@@ -160,6 +161,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     TimestampingHealth,
     TimestampingHttp,
     FacadeCredentials,
+    EarlierRequests,
     FacadeSigning,
     SignServerService,
     TransitService,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
+import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, until, verifies } from '../support/signing.js';
@@ -210,4 +211,84 @@ it('items that no policy asks about are signed at once; the others share one app
   const statuses = (body.items as Item[]).map(({ status }) => status);
   expect(statuses).toEqual(['PENDING_APPROVAL', 'SIGNED', 'PENDING_APPROVAL', 'REFUSED', 'SIGNED']);
   expect(body.items[0].approvalId).toBe(body.items[2].approvalId);
+});
+
+describe('a batch of a Vault client', () => {
+  const signAll = (messages: readonly string[], service = place.service, by = place.apiKey) => {
+    const items = messages.map((message) => ({ input: digestOf(message), reference: message }));
+    const body = { batch_input: [...items, { input: 'no base64!', reference: 'bad' }], prehashed: true };
+    return service.call('POST', `/v1/transit/sign/${key.name}`, { key: by, body });
+  };
+  const errorsOf = (results: { error?: string }[]) =>
+    new Set(results.map(({ error = '' }) => error.replace(/\/approvals\/\S+/, '')));
+  const placesOf = (results: { error?: string }[]) =>
+    new Set(results.map(({ error = '' }) => /\/approvals\/([\w-]+)/.exec(error)?.[1] ?? ''));
+
+  it('waits for one approval, and the same call gets the signatures once it is given', async () => {
+    const messages = Array.from({ length: 30 }, () => randomUUID());
+    const first = (await signAll(messages)).body.data.batch_results;
+    expect(errorsOf(first.slice(-1))).toEqual(
+      new Set([
+        'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)',
+      ]),
+    );
+    const [approvalId = '', ...others] = placesOf(first.slice(0, -1));
+    expect(others).toEqual([]);
+    expect((await approval(place, approvalId)).body.shown.items).toHaveLength(30);
+    expect(placesOf((await signAll(messages)).body.data.batch_results.slice(0, -1))).toEqual(new Set([approvalId]));
+    await approve(approvalId);
+    const results = (await signAll(messages)).body.data.batch_results as { signature: string; reference: string }[];
+    const isRight = ({ signature = '', reference }: { signature?: string; reference: string }) =>
+      verifies(reference, key, Buffer.from(signature.replace('vault:v1:', ''), 'base64'));
+    expect(results.slice(0, -1).map(isRight)).toEqual(messages.map(() => true));
+    expect(results.map(({ reference }) => reference)).toEqual([...messages, 'bad']);
+  });
+});
+
+describe('a caller with as many pending approvals as it may have', () => {
+  const LIMIT = 3;
+  let small: Service;
+  let caller: string;
+  const opened: string[] = [];
+
+  const sign = (
+    by = caller,
+    path = '/api/v1/sign/digest',
+    body: object = { digest: digestOf(randomUUID()), key: key.name },
+  ) => small.call('POST', path, { key: by, body });
+  const TOO_MANY = { status: 429, code: 'approval.too-many-open' };
+
+  beforeAll(async () => {
+    small = await place.stage.start({ role: 'api', settings: { SVC_APPROVALS_OPEN_PER_CALLER: String(LIMIT) } });
+    caller = (await newApiKey(place.service, place.apiKey, ['sign:digest', 'sign:read', 'approvals:read'])).key;
+  });
+
+  it('opens no more, however many calls come at once, and is told what to do', async () => {
+    const answers = await Promise.all(Array.from({ length: 9 }, () => sign()));
+    opened.push(...answers.filter(({ status }) => status === 202).map(({ body }) => body.approvalId as string));
+    const refused = answers.filter(({ status }) => status !== 202);
+    expect(refused).toHaveLength(9 - LIMIT);
+    for (const answer of refused) {
+      assertProblem(answer, TOO_MANY);
+      expect(answer.headers.get('retry-after')).toBe('60');
+      expect(answer.body.detail).toMatch(/^3 approvals .* withdraw approvals/);
+    }
+  });
+
+  it('is refused in a batch as a whole, and by the facade of Vault', async () => {
+    const items = [1, 2].map(() => ({ digest: digestOf(randomUUID()) }));
+    assertProblem(await sign(caller, '/api/v1/sign/batch', { items, key: key.name }), TOO_MANY);
+    const batch = { batch_input: items.map(({ digest }) => ({ input: digest })), prehashed: true };
+    const { status, body } = await sign(caller, `/v1/transit/sign/${key.name}`, batch);
+    expect([status, body.errors[0]]).toEqual([429, expect.stringMatching(/^3 approvals /)]);
+  });
+
+  it('leaves others undisturbed, and may ask again once an approval has ended', async () => {
+    const other = (await newApiKey(place.service, place.apiKey, ['sign:digest'])).key;
+    expect((await sign(other)).status).toBe(202);
+    const [first] = opened;
+    expect((await small.call('POST', `/api/v1/approvals/${first}/withdraw`, { key: caller })).status).toBe(200);
+    expect((await sign()).status).toBe(202);
+    assertProblem(await sign(), TOO_MANY);
+  });
 });

@@ -8,6 +8,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { newPassword } from './people.js';
+import { EVERYDAY_SCOPES, WITHOUT_STEP_UP } from './step-up-exceptions.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 /** What everyone may call. A new one is put here on purpose or not at all. */
@@ -145,6 +146,23 @@ describe('every route of the application', () => {
       .map(({ method, path, access }) => [`${method} ${path}`, access?.scopes ?? []]);
     const published = OPERATIONS.map(({ method, path, scopes = [] }) => [`${method} ${path}`, scopes]);
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(published));
+  });
+
+  it('requires a recent sign-in if it changes something under an administrative scope, unless it is listed with a reason', () => {
+    const isEveryday = (scope: string) => scope in EVERYDAY_SCOPES;
+    const sensitive = routes.filter(
+      ({ method, access }) =>
+        method !== 'GET' && access?.kind !== 'public' && !(access?.scopes?.every(isEveryday) ?? false),
+    );
+    const without = sensitive.filter(({ isFresh }) => !isFresh).map(({ method, path }) => `${method} ${path}`);
+    expect(sensitive.length - without.length).toBeGreaterThan(70);
+    expect(without.toSorted()).toEqual(Object.keys(WITHOUT_STEP_UP).toSorted());
+  });
+
+  it('requires a recent sign-in where the description of the API says so', () => {
+    const fresh = routes.filter(({ isFresh }) => isFresh).map(({ method, path }) => `${method} ${path}`);
+    const published = OPERATIONS.filter(({ raw }) => raw['x-step-up'] === true);
+    expect(fresh.toSorted()).toEqual(published.map(({ method, path }) => `${method} ${path}`).toSorted());
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
 import { watchEventLoop } from '../support/event-loop.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -34,11 +35,18 @@ async function during<Found>(work: () => Promise<Found>): Promise<Found> {
   return found as Found;
 }
 
+interface IngestCall {
+  readonly type?: string;
+  readonly to?: Service;
+  readonly later?: boolean;
+  readonly key?: string;
+}
+
 const ingest = (
   body: unknown,
-  { type = 'application/json', to = service, later = false }: { type?: string; to?: Service; later?: boolean } = {},
+  { type = 'application/json', to = service, later = false, key = apiKey }: IngestCall = {},
 ): Promise<Answer> =>
-  to.call('POST', `/api/ingest${later ? '?async=true' : ''}`, { key: apiKey, body, headers: { 'content-type': type } });
+  to.call('POST', `/api/ingest${later ? '?async=true' : ''}`, { key, body, headers: { 'content-type': type } });
 
 const described = (description: string) =>
   bom([{ ...algorithm({ name: 'RSA-2048' }), description }], about(description.slice(0, 3)));
@@ -118,5 +126,81 @@ describe('a document that keeps its reader busy for too long', () => {
     do ended = (await hasty.call('GET', `${headers.get('location')}?wait=10`, { key: apiKey })).body;
     while (ended.endedAt === null);
     expect(ended).toMatchObject({ status: 'REFUSED', attempts: 1, problem: { code: 'document.too-costly' } });
+  });
+});
+
+describe('a reporter who sends costly documents', () => {
+  const type = 'application/x-pkcs12';
+  const COUNT = 24;
+  let hostile: string;
+  let hostileId: string;
+  let other: string;
+
+  beforeAll(async () => {
+    ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
+    other = (await newApiKey(service, apiKey, ['inventory:report'])).key;
+  });
+  const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
+
+  it('delays another reporter by no more than the documents that are being read', async () => {
+    const order: string[] = [];
+    const ended = (name: string) => () => void order.push(name);
+    const costly = Array.from({ length: COUNT }, () =>
+      ingest(costlyStore(1, 'PBES2', 250_000), { type, key: hostile }).then(ended('costly')),
+    );
+    await Promise.race(costly);
+    const sentAfter = order.length;
+    await ingest(small('fair'), { key: other }).then(ended('small'));
+    await Promise.all(costly);
+    expect(order.indexOf('small') - sentAfter).toBeLessThan(COUNT / 3);
+  });
+
+  it('delays the later imports of another reporter no more either', async () => {
+    for (let sent = 0; sent < 10; sent += 1)
+      expect((await ingest(costlyStore(1, 'PBES2', 250_000), { type, key: hostile, later: true })).status).toBe(202);
+    const { body } = await ingest(small('fair later'), { key: other, later: true });
+    const { body: done } = await service.call('GET', `/api/imports/${body.id}?wait=30`, { key: other });
+    expect(done.status).toBe('DONE');
+    const [before] = await stage.sql<{ count: number }>(
+      `SELECT count(*)::int FROM inventory_import h, inventory_import o WHERE o.id = $1
+         AND h.order -> 'caller' ->> 'id' <> o.order -> 'caller' ->> 'id' AND h.started_at BETWEEN o.created_at AND o.started_at`,
+      [body.id],
+    );
+    expect(before?.count).toBeLessThan(4);
+  });
+
+  it('takes a part of the import queue, which leaves room for others', async () => {
+    await stage.sql(
+      `INSERT INTO inventory_import (id, bytes, "order", owner_id, lease_until)
+       SELECT gen_random_uuid(), 0, jsonb_build_object('caller', jsonb_build_object('id', $1::text)), 'nobody', now() + interval '1 hour'
+       FROM generate_series(1, 50)`,
+      [hostileId],
+    );
+    const answers = await Promise.all([hostile, other].map((key) => ingest(small('queue'), { key, later: true })));
+    await stage.sql(`DELETE FROM inventory_import WHERE owner_id = 'nobody'`);
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+      [429, 'ingest.busy'],
+      [202, undefined],
+    ]);
+    expect(answers[0]?.headers.get('retry-after')).toBe('30');
+  });
+
+  it('may make the service derive keys for so long a minute, which is no matter to plain documents and to others', async () => {
+    const thrifty = await stage.start({ role: 'api', settings: { SVC_DERIVATION_ROUNDS_PER_MINUTE: '60000' } });
+    const store = () => costlyStore(1, 'PBES2', 40_000);
+    const answers: Answer[] = [];
+    // Three, since a minute may begin between two of them.
+    for (let sent = 0; sent < 3; sent += 1) answers.push(await ingest(store(), { type, to: thrifty, key: hostile }));
+    expect(answers[0]?.body.code).toBe('key-store.password');
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { body, headers } of refused) {
+      expect(body.code).toBe('ingest.derivations');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    }
+    expect((await ingest(small('thrifty'), { to: thrifty, key: hostile })).status).toBe(200);
+    expect((await ingest(store(), { type, to: thrifty, key: other })).body.code).toBe('key-store.password');
+    await thrifty.kill();
   });
 });

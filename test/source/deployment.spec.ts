@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
@@ -65,6 +66,15 @@ describe('every SVC_… name in deploy/ and docker/', () => {
     );
     expect(unknown).toEqual([]);
   });
+});
+
+it('every proxy that deploy/ and docker/ trust is named by its own address, not by a network', () => {
+  const trusted = files.flatMap((file) =>
+    [...read(file).matchAll(/SVC_TRUST_PROXY[=:]\s*["']?([\d.:a-f/,]+)/g)].map(([, value = '']) => value),
+  );
+  expect(trusted.length).toBeGreaterThan(0);
+  const networks = trusted.flatMap((value) => value.split(',')).filter((one) => isIP(one) === 0);
+  expect(networks).toEqual([]);
 });
 
 describe('the manifests for Kubernetes', () => {

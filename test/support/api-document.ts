@@ -49,6 +49,8 @@ export interface Route {
   /** Class and method. */
   readonly handler: string;
   readonly access?: { readonly kind: string; readonly scopes?: readonly string[] };
+  /** Whether a person must have authenticated recently (`@Fresh`). */
+  readonly isFresh: boolean;
 }
 
 /** Every route that the built application registers, described or not. */

@@ -5,7 +5,7 @@ import { RequestMethod } from '@nestjs/common';
 import { pathToFileURL } from 'node:url';
 
 const built = (file) => import(pathToFileURL(`dist/${file}`).href);
-const [{ AppModule }, { ACCESS }, { httpAdapter }, { Config }] = await Promise.all(
+const [{ AppModule }, { ACCESS, FRESH }, { httpAdapter }, { Config }] = await Promise.all(
   ['app/app.module.js', 'access/access.js', 'platform/http/server/configure.js', 'platform/config/config.js'].map(
     built,
   ),
@@ -25,6 +25,7 @@ const routes = controllers.flatMap(({ metatype }) =>
         path: `/${path.split('/').filter(Boolean).join('/')}`.replaceAll(/:(\w+)/g, '{$1}'),
         handler: `${metatype.name}.${handler.name}`,
         access: Reflect.getMetadata(ACCESS, handler),
+        isFresh: Reflect.getMetadata(FRESH, handler) === true,
       };
     }),
 );

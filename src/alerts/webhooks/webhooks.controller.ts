@@ -73,6 +73,7 @@ export class WebhooksController {
   @Delete(':id')
   @HttpCode(204)
   @Needs('webhooks:write')
+  @Fresh()
   async removeWebhook(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
     await this.endpoints.remove(caller, id);
   }

@@ -15,8 +15,10 @@ import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
  * @throws Problem `approval.mismatch` if row and entry differ
  */
 export async function votersOf(tx: EntityManager, vouched: VouchedEntries, approval: Approval): Promise<VotersOf> {
-  const [asked] = await vouched.about(tx, [approval.id], ['approval.requested']);
-  const stages = (asked?.detail['stages'] ?? []) as ApprovalRequirement['stages'];
+  const entries = await vouched.about(tx, [approval.id], ['approval.requested', 'approval.extended']);
+  const asked = entries.find(({ action }) => action === 'approval.requested');
+  // The stages of an extension replace those of the entry before.
+  const stages = (entries.at(-1)?.detail['stages'] ?? []) as ApprovalRequirement['stages'];
   const requesters = (asked?.detail['requesters'] ?? approval.requesters) as readonly string[];
   const groupId = stages[approval.stage]?.groupId;
   const isSame = asked?.detail['hash'] === approval.hash.toString('base64') && groupId === approval.groupId;

@@ -40,7 +40,7 @@ export class AccessGuard implements CanActivate {
     const again = await this.credentials.callerAgain(caller, request);
     if (isFresh(again)) return again;
     const detail =
-      'Show once more who you are: POST /api/auth/step-up (or step-up/sso), then repeat this call within five minutes.';
+      'This operation requires a recent sign-in. Confirm your identity with POST /api/auth/step-up (or step-up/sso), then repeat the call within five minutes.';
     throw new Problem('forbidden', 'auth.step-up', detail);
   }
 }

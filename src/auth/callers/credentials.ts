@@ -103,9 +103,10 @@ export class CredentialUploadAuthorizer extends UploadAuthorizer {
     super();
   }
 
-  async authorize(request: CalledRequest, scope: string): Promise<void> {
+  async authorize(request: CalledRequest, scope: string): Promise<string> {
     request.caller = await this.credentials.callerOfRequest(request);
     assertScope(request.caller.scopes, scope as Scope);
+    return request.caller.id;
   }
 }
 

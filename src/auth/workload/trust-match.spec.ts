@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assertTenant } from './trust-rules.js';
+import { assertTenant, trustWarningsOf } from './trust-rules.js';
 import { isForPullRequest, trustRefusalOf, trustFor } from './trust-match.js';
 
 const RULES = {
@@ -102,6 +102,15 @@ describe('an issuer whose tokens anybody can get', () => {
     ['https://gitlab.com', 'ref_path', ['refs/heads/main']],
     ['https://agent.buildkite.com', 'organization_slug', ['octo*']],
     ['https://agent.buildkite.com', 'build_branch', ['main']],
+    ['https://app.terraform.io', 'terraform_run_phase', ['apply']],
+    ['https://app.terraform.io', 'terraform_workspace_name', ['production']],
+    ['https://app.terraform.io', 'sub', ['organization:*:project:x:workspace:y:run_phase:apply']],
+    ['https://api.pulumi.com/oidc', 'sub', ['pulumi:deploy:org:*:project:x']],
+    ['https://api.pulumi.com/oidc/v2', 'https://pulumi.com/current_env', ['app/prod']],
+    ['https://oidc.codefresh.io', 'sub', ['account:*']],
+    ['https://login.app.env0.com/', 'environmentName', ['production']],
+    ['https://oidc.vercel.com', 'environment', ['production']],
+    ['https://oauth2.sigstore.dev/auth', 'email_verified', ['true']],
   ])('%s needs a condition that says whose run is meant: %s %j is none', (issuer, claim, values) => {
     expect(() => assertTenant(issuer, [{ claim, values }])).toThrow(/anybody/);
   });
@@ -112,7 +121,42 @@ describe('an issuer whose tokens anybody can get', () => {
     [github, 'sub', 'repo:octo-org@*/octo-repo@*:ref:refs/tags/v*'],
     ['https://gitlab.com', 'project_path', 'my-group/**'],
     ['https://gitlab.example.com', 'ref', 'v1'],
+    ['https://app.terraform.io', 'terraform_organization_name', 'acme'],
+    ['https://api.pulumi.com/oidc', 'sub', 'pulumi:deploy:org:acme:project:*'],
+    ['https://oidc.vercel.com', 'sub', 'owner:acme:project:*:environment:production'],
+    ['https://oidc.codefresh.io', 'account_id', '628a80b693a15c0f9c13ab75'],
+    ['https://login.app.env0.com/', 'https://env0.com/organization', '3aa5b5f1-6f4a-4f3e-9b3a-7a1f1b8c2d4e'],
   ])('%s: %s %s is one, or none is needed', (issuer, claim, value) => {
     expect(() => assertTenant(issuer, [{ claim, values: [value] }])).not.toThrow();
+  });
+});
+
+describe('a trust of any issuer is warned about', () => {
+  it.each<[string, string[]]>([
+    ['environment', ['production']],
+    ['ref', ['refs/heads/main']],
+    ['run_phase', ['apply']],
+    ['organization', ['acme*']],
+    ['sub', ['*']],
+    ['sub', ['org:*:job:release']],
+    ['substitute', ['acme']],
+  ])('if no condition names an organisation or a subject: %s %j', (claim, values) => {
+    expect(trustWarningsOf([{ claim, values }])).toEqual(['tenant-not-named']);
+  });
+
+  it.each<[string, string]>([
+    ['sub', 'org:acme:job:*'],
+    ['organizationId', '17'],
+    ['https://ci.example/org', 'acme'],
+    ['/kubernetes.io/namespace', 'release'],
+    ['repository_owner', 'acme'],
+    ['email', 'release@acme.example'],
+  ])('but not if one does: %s %s', (claim, value) => {
+    expect(
+      trustWarningsOf([
+        { claim: 'ref', values: ['*'] },
+        { claim, values: [value] },
+      ]),
+    ).toEqual([]);
   });
 });

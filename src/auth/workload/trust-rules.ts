@@ -11,8 +11,22 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** Issuers whose tokens anybody can get, and the claims of which one must name whose run it is. */
-const SHARED_ISSUERS: readonly { readonly issuer: string; readonly tenants: readonly string[] }[] = [
+/** SharedIssuer is an issuer of tokens for many organisations, so that a trust must name the one it means. */
+interface SharedIssuer {
+  /** The claim `iss`, exactly. */
+  readonly issuer: string;
+  /** Claims that name an organisation or a subject. */
+  readonly tenants: readonly string[];
+  /** Number of leading segments of `sub` that name the organisation; DEFAULT_SUBJECT_SEGMENTS when absent. */
+  readonly subjectSegments?: number;
+}
+
+/** `repo:octo-org/…`, `organization:acme:…`, `owner:acme:…`, `account:ID:…` */
+const DEFAULT_SUBJECT_SEGMENTS = 2;
+/** `pulumi:deploy:org:acme:…` */
+const PULUMI = { tenants: ['sub', 'https://pulumi.com/org', 'https://pulumi.com/org_id'], subjectSegments: 4 };
+
+const SHARED_ISSUERS: readonly SharedIssuer[] = [
   {
     issuer: 'https://token.actions.githubusercontent.com',
     tenants: ['sub', 'repository', 'repository_id', 'repository_owner', 'repository_owner_id'],
@@ -29,26 +43,73 @@ const SHARED_ISSUERS: readonly { readonly issuer: string; readonly tenants: read
     issuer: 'https://accounts.google.com',
     tenants: ['sub', 'email'],
   },
+  {
+    issuer: 'https://app.terraform.io',
+    tenants: [
+      'sub',
+      'terraform_organization_id',
+      'terraform_organization_name',
+      'terraform_project_id',
+      'terraform_workspace_id',
+    ],
+  },
+  { issuer: 'https://api.pulumi.com/oidc', ...PULUMI },
+  { issuer: 'https://api.pulumi.com/oidc/v2', ...PULUMI },
+  {
+    issuer: 'https://oidc.codefresh.io',
+    tenants: ['sub', 'account_id', 'account_name', 'pipeline_id'],
+  },
+  {
+    issuer: 'https://login.app.env0.com/',
+    tenants: ['sub', 'organizationId', 'https://env0.com/organization', 'https://env0.com/organizationId'],
+  },
+  {
+    issuer: 'https://oidc.vercel.com',
+    tenants: ['sub', 'owner', 'owner_id', 'project_id'],
+  },
+  {
+    issuer: 'https://oauth2.sigstore.dev/auth',
+    tenants: ['sub', 'email'],
+  },
 ];
 
-/** Refuses conditions under which anybody's runs would be accepted. Problem `workload-trust.tenant`. */
+/** Names of claims that usually name an organisation or a subject, in whatever spelling an issuer gives them. */
+const TENANT_CLAIM =
+  /(?:^|[^a-z])(?:sub|subject|email|org|organi[sz]ation|owner|account|tenant|project|namespace|repository|group|team)(?:$|[^a-z])/;
+
+/** Warnings about a trust that is accepted. `tenant-not-named`: no condition names an organisation or a subject. */
+export const TRUST_WARNINGS = ['tenant-not-named'] as const;
+export type TrustWarning = (typeof TRUST_WARNINGS)[number];
+
+/** Verifies that the conditions name an organisation where the issuer is known to serve many. Problem `workload-trust.tenant`. */
 export function assertTenant(issuer: string, conditions: readonly ClaimCondition[]): void {
   const shared = SHARED_ISSUERS.find((one) => one.issuer === issuer);
-  if (shared === undefined || conditions.some((one) => namesTenant(one, shared.tenants))) return;
-  const detail = `anybody can get a token of this issuer; say whose runs are meant, by one of ${shared.tenants.join(', ')}`;
+  if (shared === undefined) return;
+  const { tenants, subjectSegments } = shared;
+  if (conditions.some((one) => tenants.includes(one.claim) && isLiteral(one, subjectSegments))) return;
+  const detail = `anybody can get a token of the issuer ${issuer}; name the organisation or subject that you mean, by one of ${tenants.join(', ')}`;
   const errors = [{ pointer: '/conditions', detail }];
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
 }
 
+/** Returns what to reconsider about a trust, whatever its issuer: an issuer that is not known to be shared may be. */
+export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWarning[] {
+  const named = conditions.some((one) => TENANT_CLAIM.test(plainName(one.claim)) && isLiteral(one));
+  return named ? [] : ['tenant-not-named'];
+}
+
+/** `organizationId` as `organization_id`. */
+const plainName = (claim: string): string => claim.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+
 /**
- * Whether a condition says whose runs are meant, in each of its values: the segment with the owner has no wildcard, since anybody can take a
- * name that begins alike (`octo-*`). That is the first one, and in subjects the second; there GitHub puts an id behind names
- * (`octo-org@123456`), and `@` is in no name, so a wildcard may stand behind it.
+ * Returns whether each value of a condition is literal in the segments that name the organisation: anybody can take a name that begins
+ * alike (`octo-*`). This is the first segment; in subjects the second or a later one, and all segments before it. There GitHub puts an id behind names
+ * (`octo-org@123456`), and no name contains `@`, so a wildcard may follow it.
  */
-function namesTenant({ claim, values }: ClaimCondition, tenants: readonly string[]): boolean {
-  if (!tenants.includes(claim)) return false;
+function isLiteral({ claim, values }: ClaimCondition, subjectSegments = DEFAULT_SUBJECT_SEGMENTS): boolean {
+  const count = claim === 'sub' ? subjectSegments : 1;
   return values.every((value) => {
-    const [kind = '', owner = ''] = value.split(/[/:]/);
-    return !kind.includes('*') && (claim !== 'sub' || !owner.split('@')[0]?.includes('*'));
+    const segments = value.split(/[/:]/).slice(0, count);
+    return segments.every((segment, i) => !(i === 0 ? segment : (segment.split('@')[0] ?? '')).includes('*'));
   });
 }

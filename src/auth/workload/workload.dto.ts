@@ -23,7 +23,7 @@ import type { Scope } from '../../access/scopes.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
-import { WORKLOAD_SCOPES } from './trust-rules.js';
+import { TRUST_WARNINGS, type TrustWarning, trustWarningsOf, WORKLOAD_SCOPES } from './trust-rules.js';
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
@@ -216,6 +216,9 @@ export class WorkloadTrustView {
   /** Whether they are bound to a client certificate. */
   certificateBound: boolean;
   enabled: boolean;
+  /** Warnings about its conditions. `tenant-not-named`: no condition names an organisation or a subject, so if the issuer serves others too, their runs are accepted. */
+  @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] })
+  warnings: TrustWarning[];
   /** The person who last changed it; its tokens do nothing that they may not do. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
@@ -225,7 +228,8 @@ export class WorkloadTrustView {
 
   static of(row: WorkloadTrust): WorkloadTrustView {
     const { revision: version, conditions, ...rest } = row;
-    return { ...rest, conditions: conditions.map(({ claim, values }) => ({ claim, values: [...values] })), version };
+    const shown = conditions.map(({ claim, values }) => ({ claim, values: [...values] }));
+    return { ...rest, conditions: shown, warnings: trustWarningsOf(conditions), version };
   }
 }
 

@@ -105,26 +105,37 @@ async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: n
   return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
-async function verify(
-  { options, api, print, note }: Invocation,
-  file: string,
-  document: JsonObjectText,
-): Promise<ExitCode> {
-  const name = text(options, 'key');
-  if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
-  const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
-  let faults = [`${name} has no key yet`];
-  for (const key of trusted) {
-    faults = reading(file, () => faultsOfJsonSignature(document, key));
-    if (faults.length === 0) break;
-  }
-  const valid = faults.length === 0;
+async function verify({ options, api, print }: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
   const { keyId, algorithm } = (document.members['signature'] ?? {}) as Partial<JsonSignature>;
+  const named = text(options, 'key');
+  const faults = await faultsBy(await api(), { file, document, name: named ?? keyId, mustExist: named !== undefined });
+  const valid = faults.length === 0;
   print({ valid, keyId, algorithm, faults }, [
     ...faults.map((fault) => `BAD ${fault}`),
     valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
   ]);
   return valid ? EXIT.done : EXIT.failed;
+}
+
+interface Verification {
+  readonly file: string;
+  readonly document: JsonObjectText;
+  /** Name of a signing key: the caller's choice, or what the document says. */
+  readonly name: unknown;
+  readonly mustExist: boolean;
+}
+
+/** Faults by the versions of a signing key of the service. The document may name that key, but its own public key is never trusted. */
+async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
+  if (typeof name !== 'string') return ['the document names no signing key; name one by --key NAME'];
+  const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
+  if (!isKnown) return [`the service has no signing key named "${name}"; name one by --key NAME`];
+  let faults = [`the signing key "${name}" has no version yet`];
+  for (const key of await versionsOf(api, name)) {
+    faults = reading(file, () => faultsOfJsonSignature(document, key));
+    if (faults.length === 0) break;
+  }
+  return faults;
 }
 
 /** Signatures of earlier versions are still valid. */

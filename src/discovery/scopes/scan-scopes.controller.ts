@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -17,6 +17,7 @@ export class ScanScopesController {
   /** Says what may be scanned. Loopback, metadata and the like stay closed whatever a scope says. */
   @Post()
   @Needs('admin:*')
+  @Fresh()
   async createScanScope(
     @TheCaller() caller: Caller,
     @Body() body: CreateScanScopeBody,
@@ -44,6 +45,7 @@ export class ScanScopesController {
   @Delete(':id')
   @HttpCode(204)
   @Needs('admin:*')
+  @Fresh()
   async deleteScanScope(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
     await this.scopes.remove(caller, id);
   }

@@ -14,6 +14,16 @@ export class DerivationTooCostly extends RangeError {}
  */
 export class DerivationBudget {
   private left = MAX_ROUNDS;
+  /** Whether a derivation was refused that the document may make, but its sender may not at this time. */
+  isShort = false;
+
+  /** @param allowance rounds that the sender of the document may use now. */
+  constructor(private readonly allowance = MAX_ROUNDS) {}
+
+  /** Rounds that were taken. */
+  get spent(): number {
+    return MAX_ROUNDS - this.left;
+  }
 
   /**
    * Takes the rounds of one derivation before it is made. False when fewer are left, or the number is invalid: the part is then read
@@ -24,6 +34,10 @@ export class DerivationBudget {
   take(rounds: number, blocks = 1): boolean {
     const cost = rounds * blocks;
     if (!Number.isSafeInteger(cost) || cost < 1 || cost > this.left) return false;
+    if (this.spent + cost > this.allowance) {
+      this.isShort = true;
+      return false;
+    }
     this.left -= cost;
     return true;
   }

@@ -14,7 +14,7 @@ import {
 } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -57,6 +57,7 @@ export class HostsController {
   /** Adds a host. Its credential is sealed and never shown again. */
   @Post()
   @Needs('hosts:write')
+  @Fresh()
   async createHost(
     @TheCaller() caller: Caller,
     @Body() body: CreateHostBody,
@@ -84,6 +85,7 @@ export class HostsController {
    */
   @Patch(':id')
   @Needs('hosts:write')
+  @Fresh()
   async updateHost(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -124,6 +126,7 @@ export class HostImportsController {
   @Post()
   @HttpCode(200)
   @Needs('hosts:write')
+  @Fresh()
   @TakesJson(IMPORT_LIMITS)
   async importHosts(
     @TheCaller() caller: Caller,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { PasswordLogin, PrivateKeyLogin } from '../model/ssh-session.port.js';
@@ -27,6 +28,9 @@ export const NO_CREDENTIAL: KeptCredential = {
   credentialFingerprint: null,
 };
 
+/** The service itself, when it reads a key without being asked. */
+const SERVICE = 'service';
+
 /** Bound to the destination. */
 const PURPOSE = 'host credential for a destination';
 /** The seal of earlier versions, which is bound to the id of the host alone. */
@@ -46,8 +50,8 @@ export class HostCredentials {
   ) {}
 
   /** Throws Problem `host.credential`, or one of those of PrivateKeys, when it cannot be used to log in. */
-  async close(destination: Destination, given: NewCredential): Promise<KeptCredential> {
-    const { login, fingerprint } = await this.loginOf(given);
+  async close(caller: Caller, destination: Destination, given: NewCredential): Promise<KeptCredential> {
+    const { login, fingerprint } = await this.loginOf(caller, given);
     return {
       loginUser: given.user,
       credentialKind: login.kind,
@@ -72,7 +76,8 @@ export class HostCredentials {
   private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
     if (login.kind !== 'private-key' || login.passphrase === undefined) return login;
     const { user, privateKey, passphrase } = login;
-    const key = await this.privateKeys.read(privateKey, passphrase, '/credential').catch(() => undefined);
+    const order = { text: privateKey, passphrase, pointer: '/credential', caller: SERVICE };
+    const key = await this.privateKeys.read(order).catch(() => undefined);
     return key === undefined ? login : { kind: 'private-key', user, privateKey: key.privateKey };
   }
 
@@ -91,11 +96,14 @@ export class HostCredentials {
     }
   }
 
-  private async loginOf(given: NewCredential): Promise<{ login: StoredLogin; fingerprint: string | null }> {
+  private async loginOf(
+    { id: caller }: Caller,
+    given: NewCredential,
+  ): Promise<{ login: StoredLogin; fingerprint: string | null }> {
     const { user, privateKey, passphrase, password } = given;
     if (privateKey !== undefined && password === undefined) {
       // Kept without its passphrase: one seal protects both, and no login has to derive a key again.
-      const key = await this.privateKeys.read(privateKey, passphrase, '/credential');
+      const key = await this.privateKeys.read({ text: privateKey, passphrase, pointer: '/credential', caller });
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
       return { login, fingerprint: sshFingerprintOf(key.publicKey.blob) };
     }

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -23,6 +23,7 @@ export class HostAuthoritiesController {
   /** Trusts an authority: what it certifies is believed of hosts with the policy `ca`. */
   @Post()
   @Needs('hosts:write')
+  @Fresh()
   async addHostAuthority(
     @TheCaller() caller: Caller,
     @Body() body: AddHostAuthorityBody,
@@ -35,6 +36,7 @@ export class HostAuthoritiesController {
   @Delete(':id')
   @HttpCode(204)
   @Needs('hosts:write')
+  @Fresh()
   async removeHostAuthority(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
     await this.authorities.remove(caller, id);
   }

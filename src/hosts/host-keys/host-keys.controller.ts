@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { HostKeyList, HostKeyParam, HostKeyView, PinHostKeyBody } from './host-keys.dto.js';
@@ -21,6 +21,7 @@ export class HostKeysController {
   /** Pins a key that you have from a safe place, or keeps the certificate of one for the policy `ca`. Repeating the call changes nothing. */
   @Post()
   @Needs('hosts:write')
+  @Fresh()
   async pinHostKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -33,6 +34,7 @@ export class HostKeysController {
   @Post(':keyId/accept')
   @HttpCode(200)
   @Needs('hosts:write')
+  @Fresh()
   async acceptHostKey(@TheCaller() caller: Caller, @Param() { id, keyId }: HostKeyParam): Promise<HostKeyView> {
     return HostKeyView.of(await this.keys.decide(caller, id, keyId, 'pinned'));
   }

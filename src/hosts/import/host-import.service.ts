@@ -60,7 +60,7 @@ export class HostImport {
 
   /** Throws the Problems of ImportReading when the file is not of the format, or when `signal` says that the client is gone. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
-    const items = await this.reading.read(order.format, order.text, signal);
+    const items = await this.reading.read(order, caller.id, signal);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {

@@ -21,11 +21,15 @@ export class ImportReading {
 
   constructor(private readonly db: DataSource) {}
 
-  /** @param signal ends the thread when the client is gone. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
-  async read(format: ImportFormat, text: string, signal?: AbortSignal): Promise<ImportItem[]> {
+  /** @param caller id; callers are served in turn. @param signal ends the thread when the client is gone. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
+  async read(
+    { format, text }: { readonly format: ImportFormat; readonly text: string },
+    caller: string,
+    signal?: AbortSignal,
+  ): Promise<ImportItem[]> {
     const hasHashes = format === 'known-hosts' && text.includes('|1|');
     const known = hasHashes ? await this.knownPlaces() : [];
-    const reply = await this.replyTo({ format, text, known }, signal);
+    const reply = await this.replyTo({ format, text, known }, caller, signal);
     if ('items' in reply) return reply.items.map(withBuffers);
     throw refused(reply.refusal.code, reply.refusal.detail);
   }
@@ -41,11 +45,11 @@ export class ImportReading {
     return known;
   }
 
-  private async replyTo(input: ImportThreadOrder, signal?: AbortSignal): Promise<ImportThreadReply> {
+  private async replyTo(input: ImportThreadOrder, caller: string, signal?: AbortSignal): Promise<ImportThreadReply> {
     const file = new URL('./host-import-thread.js', import.meta.url);
     const limits = { deadlineMs: DEADLINE_MS, heapMb: HEAP_MB, signal };
     try {
-      return await this.threads.run({ file, name: 'host-import', input, ...limits });
+      return await this.threads.run({ file, name: 'host-import', caller, input, ...limits });
     } catch (error) {
       if (!(error instanceof ThreadEnded) || error.why === 'failed') throw error;
       if (error.why === 'cancelled') throw cancelled();

@@ -71,11 +71,15 @@ export class HostMoves {
   }
 
   /** Seals the credential before the transaction: the HSM may be slow. */
-  async seal(place: HostPlaceChange, credential: NewCredential | null | undefined): Promise<SealedCredential> {
+  async seal(
+    caller: Caller,
+    place: HostPlaceChange,
+    credential: NewCredential | null | undefined,
+  ): Promise<SealedCredential> {
     if (credential === undefined) return { kept: {} };
     if (credential === null) return { kept: NO_CREDENTIAL };
     const destination = await destinationOf(this.db.manager, place);
-    return { kept: await this.credentials.close(destination, credential), destination };
+    return { kept: await this.credentials.close(caller, destination, credential), destination };
   }
 
   /** Whether the route to the host is the one that its credential was sealed for, and locks it until the transaction ends. */

@@ -52,7 +52,7 @@ export class HostsService {
     const id = use?.resource ?? newId();
     this.guard.assertWritten(canonicalAddress(order.address));
     const place = { id, port: 22, jumpHostId: null, ...defined(order), address: canonicalAddress(order.address) };
-    const sealed = await this.moves.seal(place, credential);
+    const sealed = await this.moves.seal(caller, place, credential);
     const row = { ...place, ...sealed.kept };
     return await this.written(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
@@ -98,7 +98,7 @@ export class HostsService {
     const address = change.address === undefined ? {} : { address: canonicalAddress(change.address) };
     const row = { ...defined(change), ...address };
     const place = { ...(await this.moves.placeOf(id)), ...row };
-    const sealed = await this.moves.seal(place, credential);
+    const sealed = await this.moves.seal(caller, place, credential);
     return await this.written(change.name, async (tx) => {
       if (!(await this.moves.isStill(tx, place, sealed))) throw staleProblem(`/v1/hosts/${id}`);
       if (row.jumpHostId) await assertJumpHost(tx, id, row.jumpHostId);

@@ -6,8 +6,9 @@ import type { Draft } from '../model/document.js';
 import { isKeybox, isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
 import { isBks } from '../../formats/java/bks.js';
-import { CredentialReading } from './credential-reading.js';
+import { CredentialReading, derivationsUsedUp } from './credential-reading.js';
 import { isJavaKeyStore } from '../../formats/java/key-store.js';
+import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import { readDerInto, readKeyboxInto, readKeyringInto, readTextInto } from './key-file-reading.js';
 import { readBcfksInto, readBksInto, readJavaStoreInto, readPkcs12Into } from './key-store-reading.js';
 import { isPkcs12 } from '../../formats/pkcs/pkcs12.js';
@@ -17,6 +18,8 @@ export interface CredentialOptions {
   readonly source: string | undefined;
   /** Opens a key store, or encrypted private keys. */
   readonly password: string | undefined;
+  /** Rounds of key derivation that reading may cost; that of one document when absent. */
+  readonly derivations?: DerivationBudget;
 }
 
 /**
@@ -26,16 +29,20 @@ export interface CredentialOptions {
  *
  * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
  */
-export function readCredentialFile(body: Buffer, { source, password = '' }: CredentialOptions): Draft {
+export function readCredentialFile(body: Buffer, options: CredentialOptions): Draft {
+  const { source, password = '', derivations = new DerivationBudget() } = options;
   const file = unwrapped(body);
   if (isMangled(file)) throw damaged(MANGLED);
   const bytes = withDefiniteLengths(file);
-  const reading = new CredentialReading(source);
+  const reading = new CredentialReading(source, derivations);
   try {
     readInto(reading, bytes, password);
+    // Without the rounds it would be read without its secrets: another result than at another time.
+    if (derivations.isShort) throw derivationsUsedUp();
     const draft = reading.draft();
     return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
   } catch (error) {
+    if (derivations.isShort) throw derivationsUsedUp();
     if (error instanceof Problem && error.code === 'document.format') throw orDamaged(file, error);
     throw error;
   }

@@ -5,7 +5,7 @@ import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
 import { firstElement } from '../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
-import { DerivationBudget, MAX_ROUNDS } from '../../formats/pkcs/password-encryption.js';
+import { type DerivationBudget, MAX_ROUNDS } from '../../formats/pkcs/password-encryption.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
@@ -19,15 +19,17 @@ interface Issued {
 /** Collects what is found in one body of certificates and keys. */
 export class CredentialReading {
   readonly found = new CredentialComponents();
-  readonly budget = new DerivationBudget();
   format = '';
   private readonly issued: Issued[] = [];
   private readonly rejected: Rejection[] = [];
   private readonly warnings: Remark[] = [];
   private items = 0;
 
-  /** @param source where it was found; undefined when the sender does not say. */
-  constructor(readonly source: string | undefined) {}
+  /** @param source where it was found; undefined when the sender does not say. @param budget rounds of key derivation that it may cost. */
+  constructor(
+    readonly source: string | undefined,
+    readonly budget: DerivationBudget,
+  ) {}
 
   /** Adds a certificate; OpenSSL may have appended its trust settings. */
   certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
@@ -153,6 +155,12 @@ export function tooManyRounds(): Problem {
   return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it anew with fewer.`, {
     errors: [{ pointer: '', detail }],
   });
+}
+
+/** The sender has used its rounds of key derivation for this minute. */
+export function derivationsUsedUp(): Problem {
+  const detail = 'You have used your rounds of password hashing for this minute. Send the key store again later.';
+  return new Problem('overloaded', 'ingest.derivations', detail);
 }
 
 /** The first DER element; the bytes themselves when they begin with none, for the reader to refuse. */

@@ -19,10 +19,11 @@ const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
-type End = { outcome: IngestOutcome } | { problem: Problem } | { again: true };
+/** `again`: seconds after which the import is tried again at the earliest. */
+type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * Runs imports one after the other. The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
+ * Runs imports one after the other, those of different callers in turn. The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
  * when whoever ran it is gone, somebody else runs it again. A document is one transaction, so half of one is never there; one that was
  * committed is known by its idempotency key.
  */
@@ -61,7 +62,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     return claimDue(this.db, {
       table: 'inventory_import',
       where: 'ended_at IS NULL AND lease_until <= now()',
-      order: 'id',
+      order: 'turn, id',
       limit: 1,
       set: `status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
         started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
@@ -85,7 +86,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
       this.logger.warn(
         `an import failed at attempt ${claimed.attempts}: ${error instanceof Error ? error.message : ''}`,
       );
-      return { again: true };
+      return { again: error instanceof Problem ? (error.retryAfter ?? 0) : 0 };
     }
   }
 
@@ -105,7 +106,8 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     // A quick one ends before its lease is renewed for the first time.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
-    const pause = backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS);
+    const wait = 'again' in end ? end.again : 0;
+    const pause = Math.max(wait, backOff(attempts, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS));
     await this.db.transaction(async (tx) => {
       const [, changed] = (await tx.query(
         `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5,

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -18,6 +18,8 @@ import { InventoryImport } from './inventory-import.entity.js';
 
 /** Documents that wait or run, over all callers: their bodies lie in the database. */
 const MAX_OPEN = 200;
+/** Of these, how many one caller may have. */
+const MAX_OPEN_PER_CALLER = 50;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
@@ -59,7 +61,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      await this.assertQueueNotFull();
+      const turn = await this.nextTurn(tx, callerId);
       const order = {
         kind: bodyKindOf(body),
         mode,
@@ -70,11 +72,12 @@ export class ImportsService implements BeforeApplicationShutdown {
         // A run that committed and died before it recorded its outcome is recognized by this.
         idempotencyKey: id,
       };
-      await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id) VALUES ($1, $2, $3, $4)', [
+      await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [
         id,
         body.bytes.length,
         JSON.stringify(order),
         ownerId,
+        turn,
       ]);
       await this.bodies.keep(tx, id, body.bytes);
       return id;
@@ -114,15 +117,35 @@ export class ImportsService implements BeforeApplicationShutdown {
     return row;
   }
 
-  private async assertQueueNotFull(): Promise<void> {
-    const [row] = (await this.db.query(
-      'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
-    )) as { count: number }[];
-    if ((row?.count ?? 0) >= MAX_OPEN)
-      throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
-        retryAfter: 30,
-      });
+  /**
+   * Returns the turn of another import of this caller: after their last one, and not before the imports whose turn it is now, so that callers
+   * take turns (start-time fair queueing). Throws Problem 429 `ingest.busy` when the queue, or their part of it, is full.
+   */
+  private async nextTurn(tx: EntityManager, callerId: string): Promise<number> {
+    const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
+      `SELECT count(*)::int AS count, count(*) FILTER (WHERE "order" -> 'caller' ->> 'id' = $1)::int AS own,
+         min(turn) AS present, max(turn) FILTER (WHERE "order" -> 'caller' ->> 'id' = $1) AS last
+       FROM inventory_import WHERE ended_at IS NULL`,
+      [callerId],
+    );
+    if (count >= MAX_OPEN) throw busy('The import queue is full.');
+    if (own >= MAX_OPEN_PER_CALLER) throw busy(`You have ${own} imports in the queue, which is the limit.`);
+    return Math.max(present ?? 0, (last ?? -1) + 1);
   }
+}
+
+/** Imports that have not ended: all of them and those of one caller, the smallest turn, and the caller's largest. */
+interface Queue {
+  readonly count: number;
+  readonly own: number;
+  readonly present: number | null;
+  readonly last: number | null;
+}
+
+const NO_QUEUE: Queue = { count: 0, own: 0, present: null, last: null };
+
+function busy(why: string): Problem {
+  return new Problem('overloaded', 'ingest.busy', `${why} Retry after 30 seconds.`, { retryAfter: 30 });
 }
 
 /** The mark of a row, as in the query of the watch. */

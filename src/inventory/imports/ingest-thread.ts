@@ -12,7 +12,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { DocumentIngest } from '../ingest/ingest-document.js';
-import type { IngestMessage, IngestReply } from '../ingest/ingest-order.js';
+import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
+import type { CredentialOptions } from '../certificates/credential-reader.js';
+import type { IngestMessage, IngestOrder, IngestReply } from '../ingest/ingest-order.js';
 
 /** A document of some hundred thousand components takes longer than any other statement of the service may. */
 const LIMITS = {
@@ -42,12 +44,22 @@ const documents = new DocumentIngest(
   workerData as string,
 );
 
-async function reply({ job, order, confirmedUntil }: IngestMessage): Promise<IngestReply> {
+async function reply({ job, order, confirmedUntil, derivations }: IngestMessage): Promise<IngestReply> {
+  const budget = new DerivationBudget(derivations);
+  const result = await resultOf(job, { ...order, derivations: budget }, confirmedUntil);
+  return { job, derivations: budget.spent, ...result };
+}
+
+async function resultOf(
+  job: number,
+  order: IngestOrder & CredentialOptions,
+  confirmedUntil: Date | undefined,
+): Promise<Omit<IngestReply, 'job'>> {
   try {
     if (!db.isInitialized) await db.initialize();
-    return { job, outcome: await documents.ingest(order, confirmedUntil, (progress) => send({ job, progress })) };
+    return { outcome: await documents.ingest(order, confirmedUntil, (progress) => send({ job, progress })) };
   } catch (error) {
-    return { job, ...explain(error) };
+    return explain(error);
   }
 }
 

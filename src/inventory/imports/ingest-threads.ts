@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, type ProblemKind } from '../../platform/errors/problem.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
+import { MAX_ROUNDS } from '../../formats/pkcs/password-encryption.js';
 import type { IngestMessage, IngestOrder, IngestReply, OnProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/document.js';
+import { RateLimits } from '../../platform/http/rate-limits.js';
+import { FairQueue } from '../../platform/threads/fair-queue.js';
 import { StallWatch } from './stall-watch.js';
 
 /** One reads while the database works for the other. Three were slower than two: each has a heap to fill. */
@@ -20,18 +23,42 @@ const THREADS_OF_WORKER = 1;
  */
 @Injectable()
 export class IngestThreads implements OnApplicationShutdown {
+  private readonly waiting = new FairQueue<Job>();
   private readonly threads: readonly IngestThread[];
+  private last = 0;
 
-  constructor({ role, ingestStallSeconds }: Config, heartbeat: InstanceHeartbeat) {
+  constructor(
+    private readonly config: Config,
+    heartbeat: InstanceHeartbeat,
+    private readonly rates: RateLimits,
+  ) {
     const mergeLock = randomUUID();
-    const count = role === 'worker' ? THREADS_OF_WORKER : THREADS;
-    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, ingestStallSeconds, heartbeat));
+    const count = config.role === 'worker' ? THREADS_OF_WORKER : THREADS;
+    const work: IngestWork = {
+      waiting: this.waiting,
+      messageOf: (job) => this.messageOf(job, heartbeat),
+      spent: ({ order }, rounds) => this.rates.spend(DERIVATIONS, order.caller.id, rounds),
+      retryAfter: (kind) => (kind === 'overloaded' ? this.rates.secondsLeft : kind === 'unavailable' ? 2 : undefined),
+    };
+    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, work));
   }
 
-  /** Has the least busy thread ingest a document. How many may wait is limited where bodies are read. @throws Problem why it was refused. */
+  /**
+   * Ingests a document in the next free thread. Callers are served in turn: a document waits for at most one of each other caller, beside
+   * those that run. The number of waiting documents is limited where bodies are read. Throws Problem why the document was refused.
+   */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
-    const thread = this.threads.reduce((least, other) => (other.length < least.length ? other : least));
-    return thread.take(order, onProgress);
+    const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
+    return new Promise<IngestOutcome>((resolve, reject) => {
+      this.waiting.push(order.caller.id, { number: (this.last += 1), order, stallMs, onProgress, resolve, reject });
+      const free = this.threads.filter(({ isFree }) => isFree);
+      (free.find(({ isWarm }) => isWarm) ?? free[0])?.startNext();
+    });
+  }
+
+  private messageOf({ number: job, order }: Job, { confirmedUntil }: InstanceHeartbeat): IngestMessage {
+    const left = this.rates.left(DERIVATIONS, order.caller.id, this.config.derivationRoundsPerMinute);
+    return { job, order, confirmedUntil, derivations: Math.min(left, MAX_ROUNDS) };
   }
 
   /** Finishes what was accepted within the time that a shutdown has. */
@@ -40,6 +67,8 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 }
 
+/** Amount of RateLimits. */
+const DERIVATIONS = 'derivations';
 const STOP_MS = 10_000;
 /** After so long without a document the thread ends: the heap of all readers is memory that others can use. */
 const IDLE_MS = 30_000;
@@ -65,41 +94,42 @@ interface Job {
   reject(error: Error): void;
 }
 
+/** What the threads of a process share. */
+interface IngestWork {
+  readonly waiting: FairQueue<Job>;
+  messageOf(job: Job): IngestMessage;
+  /** Counts rounds of key derivation for the caller of a document. */
+  spent(job: Job, rounds: number): void;
+  /** Seconds after which a document that was refused may be sent again; undefined: never. */
+  retryAfter(kind: ProblemKind): number | undefined;
+}
+
 /** A thread that ingests one document after the other. It runs while there are any. */
 class IngestThread {
   private readonly logger = new Logger(IngestThreads.name);
-  private readonly waiting: Job[] = [];
   private readonly watch = new StallWatch(() => this.endThread());
   private running: Job | undefined;
+  /** Rounds of key derivation that the running document may cost. */
+  private allowance = 0;
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
-  private next = 0;
   private stopping = false;
   /** Why the thread was ended, when its document was the reason. */
   private verdict: string | undefined;
 
-  /**
-   * @param mergeLock name of the lock under which the threads of a process merge, one at a time.
-   * @param stallSeconds how long a document may keep the thread busy without a pause; each MB of it adds a second.
-   */
+  /** @param mergeLock name of the lock under which the threads of a process merge, one at a time. */
   constructor(
     private readonly mergeLock: string,
-    private readonly stallSeconds: number,
-    private readonly heartbeat: Pick<InstanceHeartbeat, 'confirmedUntil'>,
+    private readonly work: IngestWork,
   ) {}
 
-  /** Number of documents that wait or run. */
-  get length(): number {
-    return this.waiting.length + (this.running === undefined ? 0 : 1);
+  get isFree(): boolean {
+    return this.running === undefined;
   }
 
-  /** @throws Problem why the document was refused; `document.too-costly` when the thread was ended for it. */
-  take(order: IngestOrder, onProgress: OnProgress): Promise<IngestOutcome> {
-    const stallMs = (this.stallSeconds + order.bytes.byteLength / MB) * 1000;
-    return new Promise<IngestOutcome>((resolve, reject) => {
-      this.waiting.push({ number: (this.next += 1), order, stallMs, onProgress, resolve, reject });
-      this.startNext();
-    });
+  /** Whether the thread has loaded its modules. */
+  get isWarm(): boolean {
+    return this.worker !== undefined;
   }
 
   /** Resolves when all documents are finished, or STOP_MS is over. */
@@ -108,7 +138,7 @@ class IngestThread {
     const { worker } = this;
     if (worker === undefined) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
-    if (this.length === 0) this.retire();
+    if (this.isFree) this.retire();
     const timer = setTimeout(() => this.giveUp(worker), STOP_MS);
     await ended;
     clearTimeout(timer);
@@ -116,21 +146,22 @@ class IngestThread {
 
   /** Rejects what waits, and ends the thread. */
   private giveUp(worker: Worker): void {
-    for (const job of this.waiting.splice(0)) job.reject(new Error('the thread ended'));
+    for (const job of this.work.waiting.clear()) job.reject(new Error('the thread ended'));
     void worker.terminate();
   }
 
-  private startNext(): void {
+  /** Takes the next document that waits, unless one is running. */
+  startNext(): void {
     if (this.running !== undefined) return;
-    const job = this.waiting.shift();
+    const job = this.work.waiting.shift();
     if (job === undefined) return this.rest();
     clearTimeout(this.idle);
     const isNew = this.worker === undefined;
     this.worker ??= this.start(job.order.bytes.byteLength >= LARGE_BYTES);
     this.running = job;
     this.watch.begin(job.stallMs, isNew ? START_MS : 0);
-    const { confirmedUntil } = this.heartbeat;
-    const message: IngestMessage = { job: job.number, order: job.order, confirmedUntil };
+    const message = this.work.messageOf(job);
+    this.allowance = message.derivations;
     this.worker.postMessage(message, [job.order.bytes]);
   }
 
@@ -181,19 +212,22 @@ class IngestThread {
     this.worker = undefined;
     const { running, verdict } = this;
     this.verdict = undefined;
-    if (running !== undefined)
-      this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
+    if (running === undefined) return;
+    // What a document cost whose thread was ended is not known.
+    this.work.spent(running, this.allowance);
+    this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
   }
 
-  private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
+  private settle({ job: number, progress, derivations = 0, outcome, problem, failure }: IngestReply): void {
     const job = this.running;
     if (job === undefined || job.number !== number) return;
     if (progress !== undefined) return job.onProgress(progress);
+    if (derivations > 0) this.work.spent(job, derivations);
     this.end(() => {
       if (outcome !== undefined) job.resolve(outcome);
       else if (problem !== undefined) {
         const { kind, code, message, errors } = problem;
-        job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
+        job.reject(new Problem(kind, code, message, { errors, retryAfter: this.work.retryAfter(kind) }));
       } else job.reject(new Error(`a document was not ingested: ${failure ?? ''}`));
     });
   }

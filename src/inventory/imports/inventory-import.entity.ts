@@ -10,6 +10,7 @@ export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 @Entity('inventory_import')
 @Index('inventory_import_owner', ['ownerId', 'id'])
 @Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
+@Index('inventory_import_turn', ['turn', 'id'], { where: 'ended_at IS NULL' })
 export class InventoryImport {
   @PrimaryColumn('uuid')
   id: string;
@@ -40,6 +41,10 @@ export class InventoryImport {
 
   @Column('int', { default: 0 })
   attempts: number;
+
+  /** Imports are run in this order, so that callers take turns. */
+  @Column('int', { default: 0 })
+  turn: number;
 
   /** Until then it belongs to its worker. */
   @Column('timestamptz', { default: () => 'now()' })

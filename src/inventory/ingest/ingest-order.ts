@@ -44,6 +44,8 @@ export interface IngestMessage {
   readonly order: IngestOrder;
   /** InstanceHeartbeat.confirmedUntil */
   readonly confirmedUntil: Date | undefined;
+  /** Rounds of key derivation that the caller may use now. */
+  readonly derivations: number;
 }
 
 /** A Problem as one thread sends it to another. */
@@ -59,6 +61,8 @@ export interface IngestReply {
   /** A sign of life. */
   readonly alive?: true;
   readonly progress?: IngestProgress;
+  /** Rounds of key derivation that the document cost; with its outcome, problem or failure. */
+  readonly derivations?: number;
   readonly outcome?: IngestOutcome;
   readonly problem?: PlainProblem;
   /** An error of the service itself. */

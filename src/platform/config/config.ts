@@ -69,6 +69,7 @@ export class Config extends SettingReader {
   readonly adminEmail = this.text('SVC_ADMIN_EMAIL');
   readonly adminPassword = this.text('SVC_ADMIN_PASSWORD');
   readonly rateLimitPerMinute = this.whole('SVC_RATE_LIMIT_PER_MINUTE', 1, 100_000_000);
+  readonly approvalsOpenPerCaller = this.whole('SVC_APPROVALS_OPEN_PER_CALLER', 1, 100_000);
   readonly smtpHost = this.text('SVC_SMTP_HOST');
   readonly smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
   readonly smtpUsername = this.text('SVC_SMTP_USERNAME');
@@ -107,6 +108,7 @@ export class Config extends SettingReader {
   /** At most half of `stopSeconds`. */
   readonly drainSeconds = this.drain();
   readonly ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
+  readonly derivationRoundsPerMinute = this.whole('SVC_DERIVATION_ROUNDS_PER_MINUTE', 1, 1_000_000_000);
   readonly sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
   readonly defaultKey = this.text('SVC_DEFAULT_KEY');
   readonly signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);

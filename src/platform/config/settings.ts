@@ -34,7 +34,7 @@ export const SETTINGS = {
   ),
   SVC_TRUST_PROXY: setting(
     '',
-    'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
+    'Addresses of reverse proxies whose X-Forwarded-For is trusted, comma-separated. A CIDR block trusts every address in it: list proxies one by one where you can',
   ),
   SVC_CLIENT_CERT_HEADER: setting(
     '',
@@ -67,6 +67,10 @@ export const SETTINGS = {
   SVC_ADMIN_EMAIL: setting('', 'First administrator, created at start when no user exists'),
   SVC_ADMIN_PASSWORD: setting('', 'Password of the first administrator; at least 12 characters'),
   SVC_RATE_LIMIT_PER_MINUTE: setting('300000', 'Calls that one API key, person or client may make in a minute'),
+  SVC_APPROVALS_OPEN_PER_CALLER: setting(
+    '100',
+    'Approvals that one API key, person, client or workload trust may have pending at once; more are refused. A batch is one approval',
+  ),
   SVC_SMTP_HOST: setting('smtp.gmail.com', 'SMTP server for mails'),
   SVC_SMTP_PORT: setting('587', 'SMTP port; 465 is TLS from the first byte, others STARTTLS'),
   SVC_SMTP_USERNAME: setting('', 'SMTP user; empty when the server asks for none'),
@@ -127,6 +131,10 @@ export const SETTINGS = {
   SVC_INGEST_STALL_SECONDS: setting(
     '30',
     'A document that keeps its reader busy without a pause for so long is refused; each MB of it gives one second more',
+  ),
+  SVC_DERIVATION_ROUNDS_PER_MINUTE: setting(
+    '30000000',
+    'Rounds of password hashing that the key stores of one API key, person or client may cost in a minute; further key stores are refused with 429',
   ),
   SVC_KEEP_DOCUMENTS_DAYS: setting(
     '0',

@@ -19,7 +19,7 @@ interface Count {
 }
 
 /**
- * A quota of calls per caller and minute, for all processes together. A call costs two look-ups in memory: a process tells the
+ * A quota of calls, or of another amount, per caller and minute, for all processes together. A call costs two look-ups in memory: a process tells the
  * others through Redis within a second of a call and learns their counts then, so the quota can be overrun by what happens meanwhile. Without Redis each process
  * counts for itself, so callers stay limited.
  */
@@ -59,6 +59,24 @@ export class RateLimits implements OnApplicationShutdown {
     if (remaining >= 0) return;
     const detail = `The quota is ${quota} calls a minute; wait ${left} seconds.`;
     throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
+  }
+
+  /** Returns how much of an amount per minute a caller has left. It is counted by `spend`. */
+  left(amount: string, caller: string, quota: number): number {
+    this.roll(Date.now());
+    const { own, others } = this.counts.get(`${amount}:${caller}`) ?? { own: 0, others: 0 };
+    return Math.max(0, quota - own - others);
+  }
+
+  /** Seconds until the next minute begins, in which every quota is whole again. */
+  get secondsLeft(): number {
+    return this.roll(Date.now());
+  }
+
+  /** Counts an amount that a caller has used. */
+  spend(amount: string, caller: string, used: number): void {
+    this.roll(Date.now());
+    this.countOf(`${amount}:${caller}`).own += used;
   }
 
   onApplicationShutdown(): void {

@@ -1,9 +1,12 @@
 import { Worker } from 'node:worker_threads';
+import { FairQueue } from './fair-queue.js';
 
 export interface ThreadOrder {
   /** The compiled file that runs; it gets `input` as workerData and posts one message, its result. */
   readonly file: URL;
   readonly name: string;
+  /** Id of the caller it runs for. Callers are served in turn. */
+  readonly caller: string;
   /** Structured-cloned into the thread. */
   readonly input: unknown;
   /** Time from the start of a thread after which it is ended, whatever it does. */
@@ -24,14 +27,14 @@ export class ThreadEnded extends Error {
 /** Runs work that could occupy a thread for long, a few at a time, each for a limited time. */
 export class BoundedThreads {
   private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting = new FairQueue<() => void>();
 
   /** @param max threads at once; others wait. */
   constructor(private readonly max: number) {}
 
   /** Answers the message of the thread. Throws ThreadEnded. */
   async run<Result>(order: ThreadOrder): Promise<Result> {
-    if (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(order.caller, resolve));
     else this.running += 1;
     try {
       return await resultOf<Result>(order);

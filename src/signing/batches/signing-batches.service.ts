@@ -86,12 +86,12 @@ export class SigningBatchesService {
   }
 }
 
-/** Items without a request, and why. An error that is no refusal leaves the batch open, to be gone on with. */
+/** Items without a request, and why. An error that is no refusal, or one that may pass (429), leaves the batch open, to be gone on with. */
 function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
   return results.flatMap((result, index) => {
     if (result.status === 'fulfilled' || accepted.has(index)) return [];
     const { reason }: { reason: unknown } = result;
-    if (!(reason instanceof Problem)) throw reason;
+    if (!(reason instanceof Problem) || reason.kind === 'overloaded') throw reason;
     return [{ index, code: reason.code, detail: reason.message }];
   });
 }

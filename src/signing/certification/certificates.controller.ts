@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -34,6 +34,7 @@ export class CertificatesController {
   /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
   @Post('signing-keys/:id/csr')
   @Needs('signing-keys:write')
+  @Fresh()
   async createCertificationRequest(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -46,6 +47,7 @@ export class CertificatesController {
   /** Has a signing key make a certificate of its own, by a signing request like any other: 202 while people are asked, then repeat the call. */
   @Post('signing-keys/:id/self-signed-certificate')
   @Needs('signing-keys:write')
+  @Fresh()
   @ApiOkResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
   @ApiAcceptedResponse({ type: SelfSignedCertificateView, description: 'Waits for approval; repeat the call' })
   async createSelfSignedCertificate(
@@ -62,6 +64,7 @@ export class CertificatesController {
   /** Imports the certificate of a signing key, with those above it. */
   @Post('signing-keys/:id/certificate')
   @Needs('signing-keys:write')
+  @Fresh()
   async importCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -74,6 +77,7 @@ export class CertificatesController {
   /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
   @Post('certificates')
   @Needs('signing-keys:write')
+  @Fresh()
   async onboardCertificate(
     @TheCaller() caller: Caller,
     @Body() { chain }: ChainBody,

@@ -1,19 +1,25 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from '../requests/sign-request-validator.js';
-import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
-import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
+import type { BatchItem } from '../batches/signing-batches.reader.js';
+import { SigningBatchesService } from '../batches/signing-batches.service.js';
+import type { ShownRequest } from '../requests/signing-requests.reader.js';
+import { SigningService } from '../requests/signing.service.js';
+import { EarlierRequests, type FacadeOrder } from './earlier-requests.js';
 
-/** A signature over a hash value, bare. */
-export type FacadeOrder = Pick<SigningOrder, 'digest' | 'algorithm' | 'scheme' | 'metadata'> & { readonly key: string };
 export type SignedRequest = ShownRequest & { readonly signature: Buffer };
 
-/** How long a call that is repeated waits for the signature that people have released. */
-const RELEASED_WAIT_S = 10;
+/** A signature of a batch, and the version of the key that made it. */
+export interface BatchSignature {
+  readonly signature: Buffer;
+  readonly keyVersion: number;
+}
+
+/** What a client of a facade cannot say: it gets a bare signature at once or not at all. */
+const BARE = { format: 'raw', timestamp: false, reference: null, background: false } as const;
+/** Look-ups of one call at once: more would delay the calls of others. */
+const AT_ONCE = 8;
 
 /**
  * Signs for clients that know neither requests nor waiting. Where people are asked first, the call is refused with the place where they are
@@ -22,67 +28,76 @@ const RELEASED_WAIT_S = 10;
 @Injectable()
 export class FacadeSigning {
   constructor(
-    private readonly db: DataSource,
     private readonly signing: SigningService,
-    private readonly requests: SigningRequestsReader,
-    private readonly keys: SigningKeyReader,
+    private readonly batches: SigningBatchesService,
+    private readonly earlier: EarlierRequests,
     private readonly config: Config,
   ) {}
 
   /** Problem `approval.needed` (forbidden) while people are asked, and those of `SigningService.submit`. */
   async sign(caller: Caller, order: FacadeOrder): Promise<SignedRequest> {
-    const request = (await this.askedBefore(caller, order)) ?? (await this.submit(caller, order));
+    const request =
+      (await this.earlier.find(caller, order)) ?? (await this.signing.submit(caller, { ...order, ...BARE }));
     const { signature } = request;
     if (signature === null) throw this.waits(request);
     return Object.assign(request, { signature });
   }
 
-  private submit(caller: Caller, order: FacadeOrder): Promise<ShownRequest> {
-    return this.signing.submit(caller, {
-      ...order,
-      format: 'raw',
-      timestamp: false,
-      reference: null,
-      background: false,
-    });
-  }
-
-  /** The newest request of this caller for the same signature that people were asked about, unless it came to nothing. */
-  private async askedBefore(caller: Caller, order: FacadeOrder): Promise<ShownRequest | undefined> {
-    const key = await this.activeKey(order.key);
-    if (key === undefined) return undefined;
-    const algorithm = digestAlgorithm(order.algorithm);
-    const digest = digestBytes(order.digest ?? '', algorithm);
-    const [row]: { id: string; status: string }[] = await this.db.query(
-      `SELECT id, status FROM signing_request WHERE digest = $1 AND requested_by = $2 AND key_id = $3 AND key_version = $4
-         AND algorithm = $5 AND scheme = $6 AND format = 'raw' AND NOT composed AND batch_id IS NULL AND approval_id IS NOT NULL
-         AND status <> 'FAILED' ORDER BY id DESC LIMIT 1`,
-      [digest, caller.id, key.keyId, key.version, algorithm, schemeFor(key.type, order.scheme)],
-    );
-    if (row === undefined) return undefined;
-    const isReleased = row.status === 'QUEUED' || row.status === 'PROCESSING';
-    const request = await this.requests.find(caller, row.id, isReleased ? RELEASED_WAIT_S : 0);
-    return request.status === 'FAILED' ? undefined : request;
-  }
-
-  /** Undefined where `submit` has to decide: the remembered state of a key may be seconds old. */
-  private async activeKey(name: string): Promise<ActiveKey | undefined> {
-    try {
-      return await this.keys.active(name);
-    } catch (error) {
-      if (isAboutTheKey(error)) return undefined;
-      throw error;
+  /**
+   * Signs many digests as one batch: those that need approval wait for one approval together. Returns a signature for each order, or the
+   * Problem that keeps it from being signed. Problem for what refuses the whole call, such as `approval.too-many-open`.
+   */
+  async signAll(caller: Caller, orders: readonly FacadeOrder[]): Promise<(BatchSignature | Problem)[]> {
+    const outcomes: (BatchSignature | Problem | undefined)[] = [];
+    const waiting = orders.entries();
+    const lookUp = async () => {
+      for (const [i, order] of waiting) {
+        const request = await this.earlier.find(caller, order);
+        outcomes[i] = request && this.outcomeOf(request);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lookUp));
+    const fresh = [...orders.entries()].filter(([i]) => outcomes[i] === undefined);
+    if (fresh.length > 0) {
+      const batch = { orders: fresh.map(([, order]) => ({ ...order, ...BARE })), background: false };
+      const { items } = await this.batches.submit(caller, batch);
+      for (const item of items) {
+        const [place = 0] = fresh[item.index] ?? [];
+        outcomes[place] = this.outcomeOfItem(item);
+      }
     }
+    return Array.from(orders, (_, i) => outcomes[i] ?? late());
   }
 
-  private waits({ id, status, approvalId }: ShownRequest): Problem {
+  private outcomeOf(request: ShownRequest): BatchSignature | Problem {
+    const { signature, keyVersion } = request;
+    return signature === null ? this.waits(request) : { signature, keyVersion };
+  }
+
+  private outcomeOfItem({
+    requestId,
+    status,
+    signature,
+    key,
+    approvalId,
+    failure,
+  }: BatchItem): BatchSignature | Problem {
+    if (failure !== undefined) return new Problem('refused', failure.code, failure.detail);
+    if (signature && key !== undefined) return { signature, keyVersion: key.version };
+    return this.waits({ id: requestId ?? '', status, approvalId: approvalId ?? null });
+  }
+
+  private waits({ id, status, approvalId }: { id: string; status: string; approvalId: string | null }): Problem {
     const instance = `/api/v1/sign/requests/${id}`;
-    if (status !== 'PENDING_APPROVAL') {
-      const detail = `The request ${id} is not signed yet; repeat the call.`;
-      return new Problem('unavailable', 'signing.late', detail, { instance, retryAfter: 2 });
-    }
+    if (status !== 'PENDING_APPROVAL') return late(id);
     const place = `${this.config.publicUrl}/approvals/${approvalId ?? ''}`;
-    const detail = `The key signs only after approval. The request ${id} waits for it at ${place}; once it is approved, the same call gets the signature.`;
+    const detail = `This key signs only after approval. Request ${id} is pending at ${place}. Repeat the call after it is approved.`;
     return new Problem('forbidden', 'approval.needed', detail, { instance });
   }
+}
+
+function late(id?: string): Problem {
+  const detail = id === undefined ? 'The signature is not made yet' : `Request ${id} is not signed yet`;
+  const instance = id === undefined ? undefined : `/api/v1/sign/requests/${id}`;
+  return new Problem('unavailable', 'signing.late', `${detail}; repeat the call.`, { instance, retryAfter: 2 });
 }

@@ -35,6 +35,17 @@ async function outcomeOf<Result>(
   try {
     return await work(item);
   } catch (error) {
+    return valueOrError<never>(() => {
+      throw error;
+    });
+  }
+}
+
+/** Returns the value, or the error of one item. Throws an error that is not about the item. */
+export function valueOrError<Result>(value: () => Result): Result | { error: string } {
+  try {
+    return value();
+  } catch (error) {
     if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
       return { error: error.message };
     throw error;

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -24,7 +24,7 @@ import {
   TransitVerifyData,
   TransitVerifyView,
 } from './transit.dto.js';
-import { TransitService } from './transit.service.js';
+import { type TransitSigned, TransitService } from './transit.service.js';
 import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
@@ -60,6 +60,7 @@ export class TransitController {
   @Post('keys/:name')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   @ApiBody({ type: TransitNewKeyBody, required: false })
   postTransitKey(
     @TheCaller() caller: Caller,
@@ -72,6 +73,7 @@ export class TransitController {
   /** Makes a signing key, unless there is one of that name. */
   @Put('keys/:name')
   @Needs('signing-keys:write')
+  @Fresh()
   @ApiBody({ type: TransitNewKeyBody, required: false })
   putTransitKey(
     @TheCaller() caller: Caller,
@@ -228,12 +230,15 @@ export class TransitController {
   private async sign(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitSignView> {
     const body = WeakValues.of(given);
     const options = transitOptions(body, hash);
-    const one = async (item: WeakValues): Promise<TransitSignData> => {
-      const { signature, version } = await this.transit.sign(caller, name, item, options);
-      return { signature, key_version: version };
-    };
     const items = body.list('batch_input');
-    const data = items === undefined ? await one(body) : { batch_results: await eachOf(items, one) };
+    const data =
+      items === undefined
+        ? signData(await this.transit.sign(caller, name, body, options))
+        : {
+            batch_results: (await this.transit.signAll(caller, name, items, options)).map((one) =>
+              'error' in one ? one : signData(one),
+            ),
+          };
     return vaultAnswer(caller.origin.requestId, data);
   }
 
@@ -248,6 +253,9 @@ export class TransitController {
     return vaultAnswer(caller.origin.requestId, data);
   }
 }
+
+/** Vault's names of the fields. */
+const signData = ({ version, ...rest }: TransitSigned): TransitSignData => ({ ...rest, key_version: version });
 
 function notExportable(): Problem {
   return refusal('/type', 'private key material is not exportable');

@@ -8,7 +8,9 @@ import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
 import { VerificationService } from '../verification/verification.service.js';
-import { FacadeSigning } from './facade-signing.js';
+import type { FacadeOrder } from './earlier-requests.js';
+import { type BatchSignature, FacadeSigning } from './facade-signing.js';
+import { type BatchResult, eachOf, valueOrError } from './transit-batch.js';
 import {
   assertSaltLength,
   transitDigest,
@@ -102,23 +104,33 @@ export class TransitService {
 
   /** Problem `approval.needed` (forbidden) when people are asked first: the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
+    return shownAs(await this.signing.sign(caller, await this.orderOf(name, item, options)), options);
+  }
+
+  /** Signs all items of a call as one batch, which has one approval where people are asked first. Each has its signature or its error. */
+  async signAll(
+    caller: Caller,
+    name: string,
+    items: readonly WeakValues[],
+    options: TransitOptions,
+  ): Promise<BatchResult<TransitSigned>[]> {
+    const checked = await eachOf(items, async (item) => ({ order: await this.orderOf(name, item, options) }));
+    const orders = checked.flatMap((one) => ('order' in one ? [one.order] : []));
+    const outcomes = (await this.signing.signAll(caller, orders)).values();
+    return checked.map(({ reference, ...one }) => {
+      if (!('order' in one)) return { ...one, reference };
+      const outcome = outcomes.next().value;
+      return { ...valueOrError(() => shownAs(outcome, options)), reference };
+    });
+  }
+
+  private async orderOf(name: string, item: WeakValues, options: TransitOptions): Promise<FacadeOrder> {
     const digest = transitDigest(item, options).toString('base64');
     const { id, type } = await this.keys.known(name);
     const scheme = transitScheme(type, options);
     assertSaltLength(options, scheme);
     if (options.version !== 0) assertCurrent(options, (await this.keys.get(id)).version);
-    const request = await this.signing.sign(caller, {
-      digest,
-      algorithm: options.algorithm,
-      key: name,
-      scheme,
-      metadata: {},
-    });
-    // The key may have been rotated since.
-    if (options.version !== 0) assertCurrent(options, request.keyVersion);
-    const encoding = options.marshaling === 'jws' ? 'base64url' : 'base64';
-    const signature = `vault:v${request.keyVersion}:${request.signature.toString(encoding)}`;
-    return { signature, version: request.keyVersion };
+    return { digest, algorithm: options.algorithm, key: name, scheme, metadata: {} };
   }
 
   /** Whether the signature is one of this key. What cannot be a signature at all is refused, as by Vault. */
@@ -145,6 +157,15 @@ export class TransitService {
     const { checks } = await this.verification.verify(caller, claim);
     return checks.some(({ check, ok }) => check === 'signature' && ok);
   }
+}
+
+/** Throws the Problem that stands in place of a signature, and `signing-key.version` when the key was rotated meanwhile. */
+function shownAs(outcome: BatchSignature | Problem | undefined, options: TransitOptions): TransitSigned {
+  if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('every order has an outcome');
+  const { signature, keyVersion: version } = outcome;
+  if (options.version !== 0) assertCurrent(options, version);
+  const encoding = options.marshaling === 'jws' ? 'base64url' : 'base64';
+  return { signature: `vault:v${version}:${signature.toString(encoding)}`, version };
 }
 
 /** A client that names no padding to verify, as cosign's does not, may have named either to sign. */

@@ -36,6 +36,7 @@ export class SigningKeysController {
   /** Generates a key pair in the HSM. The private key cannot leave it. */
   @Post()
   @Needs('signing-keys:write')
+  @Fresh()
   async createSigningKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateSigningKeyBody,
@@ -62,6 +63,7 @@ export class SigningKeysController {
   /** Changes the dates and the constraints of a signing key; If-Match names the ETag that it was read with. */
   @Patch(':id')
   @Needs('signing-keys:write')
+  @Fresh()
   @UseInterceptors(VersionInterceptor)
   async changeSigningKey(
     @TheCaller() caller: Caller,
@@ -83,6 +85,7 @@ export class SigningKeysController {
   /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
+  @Fresh()
   async rotateSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -96,6 +99,7 @@ export class SigningKeysController {
   @Post(':id/disable')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   async disableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.life.disable(caller, id));
   }
@@ -104,6 +108,7 @@ export class SigningKeysController {
   @Post(':id/enable')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   async enableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.life.enable(caller, id));
   }
@@ -130,6 +135,7 @@ export class SigningKeyDestructionController {
   /** Calls a destruction off that is not due yet; the key is disabled then. */
   @Delete()
   @Needs('signing-keys:write')
+  @Fresh()
   async callOffDestruction(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.destructions.callOff(caller, id));
   }

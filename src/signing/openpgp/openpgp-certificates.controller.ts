@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -35,6 +35,7 @@ export class OpenPgpCertificatesController {
   @Post('signing-keys/:id/openpgp')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   async certifyUserIds(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -47,6 +48,7 @@ export class OpenPgpCertificatesController {
   @Post('signing-keys/:id/openpgp/revocation')
   @HttpCode(200)
   @Needs('signing-keys:write')
+  @Fresh()
   async revokeOpenPgpCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

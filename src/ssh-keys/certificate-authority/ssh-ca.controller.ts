@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, Public, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, Public, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
@@ -36,6 +36,7 @@ export class SshCaController {
   /** Makes an authority whose key is made in the HSM and cannot leave it. */
   @Post()
   @Needs('ssh-ca:write')
+  @Fresh()
   async createSshAuthority(
     @TheCaller() caller: Caller,
     @Body() body: CreateSshAuthorityBody,
@@ -85,6 +86,7 @@ export class SshCaController {
   @Post(':id/retire')
   @HttpCode(200)
   @Needs('ssh-ca:write')
+  @Fresh()
   async retireSshAuthority(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -104,6 +106,7 @@ export class SshCaController {
   /** Certifies a key. 202 with `status: PENDING_APPROVAL` and Location when a policy asks for approval first. */
   @Post(':id/certificates')
   @Needs('ssh-ca:issue')
+  @Fresh()
   @ApiAcceptedResponse({ type: SshCertificateView })
   async issueSshCertificate(
     @TheCaller() caller: Caller,
@@ -139,6 +142,7 @@ export class SshCaController {
   @Post(':id/revocations')
   @HttpCode(204)
   @Needs('ssh-ca:write')
+  @Fresh()
   async revokeSshCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -167,6 +171,7 @@ export class SshCaController {
   @Post(':id/krl/push')
   @HttpCode(200)
   @Needs('ssh-ca:write')
+  @Fresh()
   async pushSshRevocationList(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -31,6 +31,7 @@ export class SshKeysController {
   /** Enters a key by its public half. A key that was found before keeps its id. */
   @Post()
   @Needs('hosts:write')
+  @Fresh()
   async enterSshKey(
     @TheCaller() caller: Caller,
     @Body() body: EnterSshKeyBody,
@@ -50,6 +51,7 @@ export class SshKeysController {
   /** Says who answers for an SSH key. */
   @Patch(':id')
   @Needs('hosts:write')
+  @Fresh()
   async assignSshKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

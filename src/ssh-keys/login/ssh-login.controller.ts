@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -52,6 +52,7 @@ export class SshLoginRulesController {
   /** Says who gets an SSH certificate of an authority, and what stands in it: that is issuing ahead, so it takes the right to issue. */
   @Post()
   @Needs('ssh-ca:write', 'ssh-ca:issue')
+  @Fresh()
   async createSshLoginRule(
     @TheCaller() caller: Caller,
     @Body() body: SshLoginRuleBody,
@@ -85,6 +86,7 @@ export class SshLoginRulesController {
   /** Replaces a rule for SSH certificates. Those that were issued before stay good until they end. */
   @Put(':id')
   @Needs('ssh-ca:write', 'ssh-ca:issue')
+  @Fresh()
   async changeSshLoginRule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -98,6 +100,7 @@ export class SshLoginRulesController {
   @Delete(':id')
   @HttpCode(204)
   @Needs('ssh-ca:write')
+  @Fresh()
   async removeSshLoginRule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
     await this.rules.remove(caller, id);
   }

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -19,6 +19,7 @@ export class RotationPoliciesController {
   /** Has keys rotated that are older than this, from now on. */
   @Post()
   @Needs('keys:rotate')
+  @Fresh()
   async createRotationPolicy(
     @TheCaller() caller: Caller,
     @Body() body: RotationPolicyBody,
@@ -46,6 +47,7 @@ export class RotationPoliciesController {
   /** Replaces a rotation policy. What it has ordered goes on; what it orders from now on is of whoever changed it. */
   @Put(':id')
   @Needs('keys:rotate')
+  @Fresh()
   async changeRotationPolicy(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

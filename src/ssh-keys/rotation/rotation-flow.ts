@@ -40,7 +40,7 @@ export class RotationOrders {
     const record = async (tx: EntityManager): Promise<string> => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      if (judgement !== undefined) await this.requirements.assertCurrent(tx, judgement);
+      if (judgement !== undefined) await this.requirements.assertCurrent(tx, caller, judgement);
       await this.writer.insert(tx, caller, { id, plan, newKey, demand: judgement?.demand });
       return id;
     };

@@ -19,23 +19,31 @@ const CODES: Readonly<Record<PrivateKeyFaultReason, string>> = {
   'passphrase-wrong': 'host.passphrase-wrong',
 };
 
+interface PrivateKeyText extends PrivateKeyOrder {
+  /** Of the body member with privateKey and passphrase. */
+  readonly pointer: string;
+  /** Id of the caller; callers are served in turn. */
+  readonly caller: string;
+}
+
 /** Reads private keys off the event loop: the file sets the cost of its key derivation. */
 @Injectable()
 export class PrivateKeys {
   private readonly threads = new BoundedThreads(MAX_THREADS);
 
-  /** @param pointer of the body member with privateKey and passphrase. @throws Problem with one of the codes above. */
-  async read(text: string, passphrase: string | undefined, pointer: string): Promise<UsableKey> {
-    const reply = await this.replyTo({ text, passphrase });
+  /** Throws Problem with one of the codes above. */
+  async read({ text, passphrase, pointer, caller }: PrivateKeyText): Promise<UsableKey> {
+    const reply = await this.replyTo({ text, passphrase }, caller);
     if ('fault' in reply) throw problemOf(reply.fault.reason, reply.fault.message, pointer);
     const { publicKey, privateKey } = reply.key;
     return { publicKey: { type: publicKey.type, blob: Buffer.from(publicKey.blob) }, privateKey };
   }
 
-  private async replyTo(input: PrivateKeyOrder): Promise<PrivateKeyReply> {
+  private async replyTo(input: PrivateKeyOrder, caller: string): Promise<PrivateKeyReply> {
     const file = new URL('./private-key-thread.js', import.meta.url);
     try {
-      return await this.threads.run({ file, name: 'private-key', input, deadlineMs: DEADLINE_MS, heapMb: HEAP_MB });
+      const limits = { deadlineMs: DEADLINE_MS, heapMb: HEAP_MB };
+      return await this.threads.run({ file, name: 'private-key', caller, input, ...limits });
     } catch (error) {
       if (!(error instanceof ThreadEnded)) throw error;
       const message = error.why === 'deadline' ? 'takes longer to open than is waited here' : 'cannot be read';

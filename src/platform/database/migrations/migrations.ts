@@ -82,6 +82,8 @@ import { ClientKeys1798000042200 } from './1798000042200-client-keys.js';
 import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
+import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
+import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
 
 /** Every migration, oldest first. */
 
@@ -169,4 +171,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   BeginningsOfPlacesWhenLarge1798000042700,
   RoomForMarks1798000042800,
   RowSeals1798000043000,
+  OpenApprovalsByCaller1798000043200,
+  TurnsOfImports1798000043201,
 ];

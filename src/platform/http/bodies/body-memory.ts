@@ -4,6 +4,11 @@ import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 
 /** A body counts for so much at least, which bounds how many there are. */
 const MIN_BYTES = 128 * 1024;
+/**
+ * A caller may hold this many times the memory that is left free. One caller alone gets three quarters, and however many callers take all that
+ * they get, some is left for the next one (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
+ */
+const SHARE_OF_FREE = 3;
 const MAX_WAIT_SECONDS = 30;
 /** The pace is that of the last span of at least this length. */
 const SPAN_MS = 2000;
@@ -24,36 +29,58 @@ export class BodyLease {
   }
 }
 
-/** Bounds the memory of large bodies. What does not fit is refused with a Retry-After for when it probably will. */
+/** Usage counts bytes by caller. */
+class Usage {
+  total = 0;
+  private readonly byCaller = new Map<string, number>();
+
+  of(caller: string): number {
+    return this.byCaller.get(caller) ?? 0;
+  }
+
+  add(caller: string, bytes: number): void {
+    this.total += bytes;
+    const now = this.of(caller) + bytes;
+    if (now === 0) this.byCaller.delete(caller);
+    else this.byCaller.set(caller, now);
+  }
+}
+
+/** Bounds the memory of large bodies, and the share of each caller in it. What does not fit is refused with a Retry-After for when it probably will. */
 @Injectable()
 export class BodyMemory {
   /** Bytes of bodies in the shared memory. */
-  private used = 0;
+  private readonly shared = new Usage();
   /** Bytes of bodies that are counted apart. */
-  private large = 0;
+  private readonly large = new Usage();
   private span = { since: 0, bytes: 0 };
   /** Bytes per millisecond that are released. */
   private pace = BODY_MEMORY_BYTES / 10_000;
 
-  /** @throws Problem 429 `request.busy`. */
-  take(bytes: number): BodyLease {
+  /** @param caller id of the principal that sends the body. @throws Problem 429 `request.busy`. */
+  take(bytes: number, caller: string): BodyLease {
     const size = Math.max(bytes, MIN_BYTES);
     // A large body is counted apart: among many small ones it would never fit.
-    if (size > BODY_MEMORY_BYTES / 2) return this.takeLarge(size);
-    if (this.used + size > BODY_MEMORY_BYTES) throw this.refusal(this.used);
-    if (this.used === 0) this.span = { since: performance.now(), bytes: 0 };
-    this.used += size;
-    return new BodyLease(() => this.leave(size));
+    if (size > BODY_MEMORY_BYTES / 2) return this.takeLarge(size, caller);
+    const free = BODY_MEMORY_BYTES - this.shared.total - size;
+    const own = this.shared.of(caller) + size;
+    if (free < 0 || own > SHARE_OF_FREE * free) throw this.refusal(this.shared.total);
+    if (this.shared.total === 0) this.span = { since: performance.now(), bytes: 0 };
+    this.shared.add(caller, size);
+    return new BodyLease(() => this.leave(size, caller));
   }
 
-  private takeLarge(size: number): BodyLease {
-    if (this.large > 0 && this.large + size > LARGE_BODY_MEMORY_BYTES) throw this.refusal(this.large);
-    this.large += size;
-    return new BodyLease(() => (this.large -= size));
+  /** Beside a large body of their own, a caller may hold others in one half of the memory. */
+  private takeLarge(size: number, caller: string): BodyLease {
+    const own = this.large.of(caller);
+    const isFull = this.large.total > 0 && this.large.total + size > LARGE_BODY_MEMORY_BYTES;
+    if (isFull || (own > 0 && own + size > LARGE_BODY_MEMORY_BYTES / 2)) throw this.refusal(this.large.total);
+    this.large.add(caller, size);
+    return new BodyLease(() => this.large.add(caller, -size));
   }
 
-  private leave(size: number): void {
-    this.used -= size;
+  private leave(size: number, caller: string): void {
+    this.shared.add(caller, -size);
     this.span.bytes += size;
     const elapsed = performance.now() - this.span.since;
     if (elapsed < SPAN_MS) return;

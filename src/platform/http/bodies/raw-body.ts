@@ -5,8 +5,8 @@ import type { BodyLease, BodyMemory } from './body-memory.js';
 
 /** Port: who may send a large body, asked before any of it is read. */
 export abstract class UploadAuthorizer {
-  /** @throws Problem 401 or 403. */
-  abstract authorize(request: FastifyRequest, scope: string): Promise<void>;
+  /** Returns the id of the caller that sends the body. Throws Problem 401 or 403. */
+  abstract authorize(request: FastifyRequest, scope: string): Promise<string>;
 }
 
 /** Marks a route that takes raw bodies: up to `limit` bytes of one of these media types. */
@@ -91,11 +91,11 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
     if (raw?.scope === undefined) return;
-    await authorizer.authorize(request, raw.scope);
+    const caller = await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
     // One that is too long is refused by its length alone.
     if (length > raw.limit || reply.raw.closed) return;
-    const lease = memory.take(length);
+    const lease = memory.take(length, caller);
     leases.set(request, lease);
     reply.raw.once('close', () => lease.release());
   });

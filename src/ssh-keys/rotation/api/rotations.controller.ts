@@ -31,6 +31,7 @@ export class RotationsController {
   @Post('keys/:id/rotate')
   @HttpCode(202)
   @Needs('keys:rotate')
+  @Fresh()
   async rotateSshKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

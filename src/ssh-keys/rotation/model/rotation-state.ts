@@ -16,13 +16,24 @@ export const ROTATION_STATUSES = [
 export type RotationStatus = (typeof ROTATION_STATUSES)[number];
 
 /**
- * Every legal move. SURVEYING: every account is read, so that approvers can be shown the changes. PLANNED is the end of a dry run. HALTED: too many targets
+ * Every legal move. SURVEYING: every account is read, so that approvers can be shown the changes. PLANNED is the end of a dry run. RUNNING goes back to PENDING_APPROVAL when the policies
+ * demand further votes before the first host is changed. HALTED: too many targets
  * failed, and a person decides. AWAITING_HOLDER: the holder of the new key has to use or confirm it.
  */
 const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
   PENDING_APPROVAL: ['RUNNING', 'CANCELLED'],
-  RUNNING: ['HALTED', 'AWAITING_HOLDER', 'ROLLING_BACK', 'PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CRITICAL'],
+  RUNNING: [
+    'PENDING_APPROVAL',
+    'HALTED',
+    'AWAITING_HOLDER',
+    'ROLLING_BACK',
+    'PLANNED',
+    'DONE',
+    'PARTIAL',
+    'ROLLED_BACK',
+    'CRITICAL',
+  ],
   HALTED: ['SURVEYING', 'RUNNING', 'ROLLING_BACK', 'PARTIAL', 'CRITICAL'],
   AWAITING_HOLDER: ['RUNNING', 'ROLLING_BACK'],
   ROLLING_BACK: ['ROLLED_BACK', 'PARTIAL', 'CRITICAL'],

@@ -193,6 +193,8 @@ export const settings: Record<keyof typeof english, string> = {
   'trusts.pullRequests.yes': 'auch Pull-Requests',
   'trusts.remove.lead':
     'Token werden nach „{name}“ nicht mehr angenommen, und bereits erteilte binnen Sekunden abgewiesen.',
+  'trusts.tenantNotNamed':
+    'Keine Bedingung nennt eine Organisation oder ein Subjekt. Stellt dieser Aussteller auch für andere Tokens aus, werden auch deren Läufe akzeptiert. Ergänzen Sie eine Bedingung für sub oder für Ihre Organisation.',
   'trusts.try.lead': 'Zeigt, welche Vertrauensregeln ein Token annähmen und warum andere nicht. Nichts wird gewährt.',
 
   'webhook.slack': 'Slack',

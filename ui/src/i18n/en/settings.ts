@@ -186,6 +186,8 @@ export const settings = {
   'trusts.pullRequests.hint': 'Their code may come from a fork, that is from anybody.',
   'trusts.pullRequests.yes': 'also pull requests',
   'trusts.remove.lead': 'Tokens are no longer accepted by “{name}”, and those it gave are refused within seconds.',
+  'trusts.tenantNotNamed':
+    'No condition names an organisation or a subject. If this issuer also serves others, their runs are accepted too. Add a condition on sub or on your organisation.',
   'trusts.try.lead': 'See which trusts would accept a token, and why others would not. Nothing is given.',
 
   'webhook.slack': 'Slack',

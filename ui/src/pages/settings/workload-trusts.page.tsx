@@ -1,4 +1,4 @@
-import { Button } from '@patternfly/react-core';
+import { Button, HelperText, HelperTextItem } from '@patternfly/react-core';
 import IdBadgeIcon from '@patternfly/react-icons/dist/esm/icons/id-badge-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -82,9 +82,14 @@ export function WorkloadTrustsPage() {
           {
             name: t('claims.conditions'),
             width: 30,
-            cell: ({ conditions, pullRequests }) => (
+            cell: ({ conditions, pullRequests, warnings }) => (
               <>
                 <ClaimConditions conditions={conditions} />
+                {warnings.length > 0 && (
+                  <HelperText>
+                    <HelperTextItem variant="warning">{t('trusts.tenantNotNamed')}</HelperTextItem>
+                  </HelperText>
+                )}
                 {pullRequests && <span className="sw-muted">{t('trusts.pullRequests.yes')}</span>}
               </>
             ),

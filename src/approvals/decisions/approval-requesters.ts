@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { SecretDisclosures } from '../../auth/rights/secret-disclosures.js';
+import { Config } from '../../platform/config/config.js';
+import { advisoryLock } from '../../platform/database/statements.js';
+import { Problem } from '../../platform/errors/problem.js';
+
+const RETRY_SECONDS = 60;
+
+/** ApprovalRequesters answers for an approval about to be requested: who stands behind it, and whether its caller may open another. */
+@Injectable()
+export class ApprovalRequesters {
+  constructor(
+    private readonly disclosures: SecretDisclosures,
+    private readonly config: Config,
+  ) {}
+
+  /** Returns the ids of everybody whose vote on a request of this caller does not count. */
+  peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
+    return this.disclosures.peopleBehind(tx, caller);
+  }
+
+  /**
+   * Verifies that the caller may open another approval: approvers cannot review lists of any length, and in a long list one hostile
+   * request goes unnoticed. Requests of the same caller are serialized until the transaction ends. Problem `approval.too-many-open`.
+   */
+  async assertRoom(tx: EntityManager, { id }: Pick<Caller, 'id'>): Promise<void> {
+    const limit = this.config.approvalsOpenPerCaller;
+    await advisoryLock(tx, `open approvals of ${id}`);
+    const open: unknown[] = await tx.query(
+      `SELECT 1 FROM approval WHERE requested_by = $1 AND status = 'PENDING' LIMIT $2`,
+      [id, limit],
+    );
+    if (open.length < limit) return;
+    const detail =
+      `${limit} approvals that you requested are pending, which is the limit. Wait for decisions, withdraw approvals that are no longer ` +
+      'needed (POST /api/v1/approvals/{id}/withdraw), or request one approval for many files (POST /api/v1/sign/batch).';
+    throw new Problem('overloaded', 'approval.too-many-open', detail, { retryAfter: RETRY_SECONDS });
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * FairQueue serves callers in turn, so that nobody waits for more than one entry of each other caller per entry of their own, however many
+ * others have queued. Entries of one caller keep their order.
+ */
+export class FairQueue<Entry> {
+  /** Waiting entries by caller. The first caller is served next. */
+  private readonly lines = new Map<string, Entry[]>();
+
+  push(caller: string, entry: Entry): void {
+    const line = this.lines.get(caller);
+    if (line === undefined) this.lines.set(caller, [entry]);
+    else line.push(entry);
+  }
+
+  /** Removes and returns the next entry; its caller goes to the end. */
+  shift(): Entry | undefined {
+    const next = this.lines.entries().next();
+    if (next.done === true) return undefined;
+    const [caller, line] = next.value;
+    const entry = line.shift();
+    this.lines.delete(caller);
+    if (line.length > 0) this.lines.set(caller, line);
+    return entry;
+  }
+
+  /** Removes and returns all entries. */
+  clear(): Entry[] {
+    const all = [...this.lines.values()].flat();
+    this.lines.clear();
+    return all;
+  }
+}
