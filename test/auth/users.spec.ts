@@ -1,3 +1,4 @@
+import { DEVELOPMENT_JWT_SECRET } from '../../src/platform/config/config.js';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SmtpPeer } from '../fakes/smtp.js';
@@ -13,7 +14,12 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 /** All services of this file seal with the same secret: who sends a mail is not who wrote it. */
-const settings = () => ({ ...smtp.settings, SVC_JWT_SECRET: 'a secret of this very test, long enough' });
+/** The rows of the seed are sealed by the secret before. */
+const settings = () => ({
+  ...smtp.settings,
+  SVC_JWT_SECRET: 'a secret of this very test, long enough',
+  SVC_JWT_SECRET_PREVIOUS: DEVELOPMENT_JWT_SECRET,
+});
 let admin: { email: string; password: string; token: string };
 
 beforeAll(async () => {

@@ -145,7 +145,7 @@ describe('what people enrolled', () => {
       const [row] = await stage.sql<{ id: string; seed: Buffer }>(
         'SELECT id, seed FROM second_factor WHERE seed IS NOT NULL',
       );
-      await stage.change('UPDATE second_factor SET seed = $2 WHERE id = $1', [row?.id, Buffer.alloc(60, 7)]);
+      await stage.sql('UPDATE second_factor SET seed = $2 WHERE id = $1', [row?.id, Buffer.alloc(60, 7)]);
       const failed = await runToEnd(['reseal'], { ...stage.settings, SVC_JWT_SECRET: SECOND }).catch(
         ({ stdout }: { stdout: string }) => stdout,
       );
@@ -159,7 +159,7 @@ describe('what people enrolled', () => {
       });
       expect(refused).toMatchObject({ status: 503, body: { code: 'secret.not-openable' } });
       expect(refused.body.detail).toContain('SVC_JWT_SECRET_PREVIOUS');
-      await stage.change('UPDATE second_factor SET seed = $2 WHERE id = $1', [row?.id, row?.seed]);
+      await stage.sql('UPDATE second_factor SET seed = $2 WHERE id = $1', [row?.id, row?.seed]);
       await started.kill();
     },
   );

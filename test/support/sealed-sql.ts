@@ -1,14 +1,34 @@
 import type { DataSource } from 'typeorm';
 
-/** What the build exports, as far as it is needed here. */
-interface Keeper {
-  sealAll(): Promise<unknown>;
+/** A column of a sealed table. */
+export interface SealedTableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly isList: boolean;
+  readonly isNullable: boolean;
+  readonly isKey: boolean;
+  readonly isSealed: boolean;
 }
 
-/** Seals rows that a test changed by SQL, as the service would have sealed its own change. */
+/** The seals of a database, by the code of the service. */
 export interface RowSealer {
+  /** Seals every row as it is, as the service would have sealed its own change. */
   seal(): Promise<void>;
+  /** Rows that do not match their seal, by table. */
+  forged(): Promise<{ table: string; count: number; keys: string[] }[]>;
+  /** Sealed tables with their columns. */
+  readonly tables: ReadonlyMap<string, readonly SealedTableColumn[]>;
   close(): Promise<void>;
+}
+
+interface Keeper {
+  sealAll(): Promise<unknown>;
+  forged(): ReturnType<RowSealer['forged']>;
+}
+
+interface SealedEntities {
+  sealedClasses(): (new () => object)[];
+  sealedOptions(entity: new () => object): { readonly except: readonly string[] };
 }
 
 const built = async <Module>(path: string): Promise<Module> =>
@@ -25,14 +45,30 @@ export async function openRowSealer(settings: Readonly<Record<string, string>>):
   const { RowSealKeeper } = await built<{ RowSealKeeper: new (...parts: unknown[]) => Keeper }>(
     'platform/sealing/row-seal-keeper',
   );
+  const { sealedClasses, sealedOptions } = await built<SealedEntities>('platform/sealing/sealed-entity');
   await built('app/app.module');
   const config = new Config(settings);
   const entities = getMetadataArgsStorage().tables.map(({ target }) => target);
   const options = { ...dataSourceOptions(config), entities } as ConstructorParameters<typeof DataSource>[0];
   const db: DataSource = await new DataSource(options).initialize();
   const keeper = new RowSealKeeper(db, new RowSeals(config, db, { emit: () => undefined }), {});
+  const tables = sealedClasses().map((entity) => {
+    const except = new Set([...sealedOptions(entity).except, 'seal']);
+    const { tableName, columns } = db.getMetadata(entity);
+    const shown = columns.map((column) => ({
+      name: column.databaseName,
+      type: typeof column.type === 'string' ? column.type : '',
+      isList: column.isArray,
+      isNullable: column.isNullable,
+      isKey: column.isPrimary,
+      isSealed: !except.has(column.propertyName),
+    }));
+    return [tableName, shown] as const;
+  });
   return {
     seal: async () => void (await keeper.sealAll()),
+    forged: () => keeper.forged(),
+    tables: new Map(tables),
     close: () => db.destroy(),
   };
 }

@@ -82,8 +82,10 @@ export type PolicyOrder = Pick<
 @Entity('approval_policy_revision')
 @Sealed<ApprovalPolicyRevision>({
   except: [],
-  completeOld: `UPDATE approval_policy_revision SET policies =
-    (SELECT coalesce(array_agg(id || ' ' || revision ORDER BY id), '{}') FROM approval_policy)`,
+  list: {
+    column: 'policies',
+    now: `(SELECT coalesce(array_agg(p.id || ' ' || p.revision ORDER BY p.id), '{}') FROM approval_policy p)`,
+  },
 })
 export class ApprovalPolicyRevision extends SealedEntity {
   @PrimaryColumn('boolean', { default: true })

@@ -6,8 +6,10 @@ import type { RoleName } from '../../access/scopes.js';
 @Index('user_account_administrators', ['id'], { where: "'admin' = ANY(roles)" })
 @Sealed<User>({
   except: ['createdAt'],
-  completeOld: `UPDATE user_account u SET factors = (SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}')
-    FROM second_factor f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)`,
+  list: {
+    column: 'factors',
+    now: `(SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}') FROM second_factor f WHERE f.user_id = t.id AND f.confirmed_at IS NOT NULL)`,
+  },
 })
 export class User extends SealedEntity {
   @PrimaryColumn('uuid')

@@ -17,6 +17,11 @@ export interface ForgedRows {
   readonly keys: readonly string[];
 }
 
+interface KeptRow {
+  readonly row: SealedEntity;
+  readonly agrees: boolean;
+}
+
 /** RowSealKeeper walks all sealed tables: to adopt the rows of an earlier version, to seal by the present key, and to find rows that do not match. */
 @Injectable()
 export class RowSealKeeper implements OnApplicationBootstrap {
@@ -57,11 +62,14 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   async sealAll(): Promise<Record<string, number>> {
     const sealed: Record<string, number> = {};
     for (const entity of sealedClasses()) {
-      const { completeOld } = sealedOptions(entity);
-      if (completeOld !== undefined) await this.db.query(completeOld);
+      const { list } = sealedOptions(entity);
       const text = this.seals.rowText(entity);
+      if (list !== undefined)
+        await this.db.query(
+          `UPDATE ${text.table} t SET ${list.column} = ${list.now} WHERE t.${list.column} IS DISTINCT FROM ${list.now}`,
+        );
       sealed[text.table] = 0;
-      for await (const row of this.rows(entity))
+      for await (const { row } of this.rows(entity))
         if (!this.seals.matches(entity, row) && (await this.store(entity, row)))
           sealed[text.table] = (sealed[text.table] ?? 0) + 1;
     }
@@ -76,8 +84,8 @@ export class RowSealKeeper implements OnApplicationBootstrap {
       const text = this.seals.rowText(entity);
       const keys: string[] = [];
       let count = 0;
-      for await (const row of this.rows(entity)) {
-        if (this.seals.matches(entity, row)) continue;
+      for await (const { row, agrees } of this.rows(entity)) {
+        if (agrees && this.seals.matches(entity, row)) continue;
         if (keys.length < MAX_NAMED) keys.push(text.keyOf(row));
         count += 1;
       }
@@ -90,25 +98,26 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   private async reseal(entity: SealedClass): Promise<number> {
     let count = 0;
     const earlier = 'substring(t.seal FROM 1 FOR 8) <> $1';
-    for await (const row of this.rows(entity, earlier, [this.seals.prefix]))
+    for await (const { row } of this.rows(entity, earlier, [this.seals.prefix]))
       if (this.seals.matches(entity, row) && (await this.store(entity, row))) count += 1;
     return count;
   }
 
-  /** Rows that grant something, by primary key, in pages. */
-  private async *rows(entity: SealedClass, also = 'true', values: unknown[] = []): AsyncGenerator<SealedEntity> {
+  /** Rows that grant something, by primary key, in pages. `agrees`: the list in the row is that of the other table. */
+  private async *rows(entity: SealedClass, also = 'true', values: unknown[] = []): AsyncGenerator<KeptRow> {
     const text = this.seals.rowText(entity);
-    const { while: grants = 'true' } = sealedOptions(entity);
+    const { while: grants = 'true', list } = sealedOptions(entity);
+    const agrees = list === undefined ? 'true' : `t.${list.column} IS NOT DISTINCT FROM ${list.now}`;
     const key = text.keyColumns.map((column) => `t."${column}"`).join(', ');
     const bounds = text.keyColumns.map((_column, i) => `$${values.length + 1 + i}`).join(', ');
     for (let last: JsonRow | undefined; ;) {
       const after = last === undefined ? 'true' : `(${key}) > (${bounds})`;
       const from = last === undefined ? [] : text.keyColumns.map((column) => last?.[column]);
-      const page: { row: JsonRow }[] = await this.db.query(
-        `SELECT to_jsonb(t) AS row FROM ${text.table} t WHERE (${grants}) AND ${also} AND ${after} ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
+      const page: { row: JsonRow; agrees: boolean }[] = await this.db.query(
+        `SELECT to_jsonb(t) AS row, ${agrees} AS agrees FROM ${text.table} t WHERE (${grants}) AND ${also} AND ${after} ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
         [...values, ...from],
       );
-      for (const { row } of page) yield text.decoded(row);
+      for (const { row, agrees: same } of page) yield { row: text.decoded(row), agrees: same };
       last = page.at(-1)?.row;
       if (page.length < PAGE_ROWS) return;
       await nextTurn();

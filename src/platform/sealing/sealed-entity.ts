@@ -14,8 +14,12 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly except: readonly Exclude<keyof Row & string, 'seal'>[];
   /** SQL condition on the row `t`: the row still grants something. Other rows need no seal. */
   readonly while?: string;
-  /** SQL statement that completes the rows of earlier versions before they are adopted. */
-  readonly completeOld?: string;
+  /** A column that lists rows of another table, so that a row deleted there is missed. */
+  readonly list?: {
+    readonly column: string;
+    /** SQL of the list as it is now, for the row `t`. */
+    readonly now: string;
+  };
 }
 
 const SEALED = new Map<SealedClass, SealedOptions>();
