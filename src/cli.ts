@@ -6,6 +6,7 @@ import { openapi } from './cli/openapi.command.js';
 import { runProgram } from './cli/program.js';
 import { restore } from './cli/restore.command.js';
 import { reseal, retryPin, rotateSealingKey, sealRows } from './cli/secrets.commands.js';
+import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 
 /** In the order of the help: what is needed first comes first. */
@@ -20,6 +21,7 @@ const COMMANDS = [
   retryPin,
   reconcileCounts,
   acceptLog,
+  user,
   seedDemo,
   openapi,
 ];

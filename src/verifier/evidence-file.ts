@@ -1,6 +1,7 @@
 import { base64Bytes } from '../formats/encoding/base64.js';
 import type { PublicJwk } from '../formats/jose/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
+import { readJson } from '../platform/json/strict-json.js';
 
 /** The members of an evidence file that the verifier reads; the service writes more into it. */
 export interface EvidenceFile {
@@ -79,5 +80,5 @@ export function signInsIn({ log }: EvidenceFile): LoggedFact[] {
 function factsIn(leaves: readonly EvidenceLeaf[]): LoggedFact[] {
   return leaves
     .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => JSON.parse(base64Bytes(data).toString()) as LoggedFact);
+    .map(({ data }) => readJson(base64Bytes(data)) as unknown as LoggedFact);
 }

@@ -169,6 +169,7 @@ describe('sealwright tells scripts what happened', () => {
     [['frobnicate'], 2],
     [['sign'], 2],
     [['sign', 'a', 'b'], 2],
+    [['sign', 'a', 'b', '--key', 'release'], 1],
     [['sign', 'a', '--colour', 'red'], 2],
     [['sign', 'a', '--format', 'authenticode'], 2],
     [['keys', '-o', 'xml'], 2],

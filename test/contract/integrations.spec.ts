@@ -9,6 +9,7 @@ import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { PEERS_HERE } from '../auth/people.js';
 import { newTrust, trustIssuer } from '../auth/workload-calls.js';
 import type { Service } from '../support/service.js';
+import { signaturesFound } from '../support/dsse.js';
 import { type PublishedKey, publishedKey, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -105,6 +106,7 @@ describe('GitHub Actions', () => {
     expect(files.map(isSigned)).toEqual([true, true]);
     const bundle = JSON.parse(readFileSync(join(place, 'provenance.sigstore.json'), 'utf8'));
     const statement = JSON.parse(Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString());
+    expect(signaturesFound(bundle.dsseEnvelope, key.publicKey)).toBe(1);
     expect(statement.subject.map(({ name }: { name: string }) => name)).toEqual(files);
     const outputs = readFileSync(join(place, 'output'), 'utf8');
     expect(outputs).toMatch(/signatures<<END-\w+\na\.txt\.sig\nb\.txt\.sig\n/);

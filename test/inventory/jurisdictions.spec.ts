@@ -97,7 +97,7 @@ describe('jurisdictions side by side', () => {
   it('are shown for one asset', async () => {
     const { items } = await get('/api/assets?name=RSA-2048');
     const { items: rows, jurisdictions } = await get(`/api/assets/${items[0].id}/jurisdictions?asOf=2036-01-01`);
-    expect(jurisdictions).toEqual(['NIST', 'CNSA', 'US-EO', 'BSI', 'ANSSI', 'EU', 'ASD']);
+    expect(jurisdictions).toEqual(['NIST', 'CNSA', 'US-EO', 'BSI', 'ANSSI', 'EU', 'UK-NCSC', 'ASD']);
     expect(rows).toMatchObject([{ algorithm: 'RSA-2048', purpose: 'signature', assets: 1 }]);
     expect((await get('/api/assets/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11/jurisdictions')).code).toBe('asset.missing');
     expect((await get('/api/quantum-risk/conflicts?asOf=never')).status).toBe(400);

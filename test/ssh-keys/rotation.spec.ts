@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateUnderHammer } from '../../chaos/rotation/hammered.js';
 import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
+import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -71,7 +72,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       '@@ -1,3 +1,3 @@',
       ' # team',
       `-${line}`,
-      `+no-pty,command="echo \\"hi, there\\"" ssh-ed25519 <new key> sealwright:${id}`,
+      `+no-pty,command="echo \\"hi, there\\"" ssh-ed25519 <new key> ${key.publicKey.split(' ')[2]} sealwright:${id}`,
       ' # end',
       '',
     ]);
@@ -168,6 +169,9 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(comes).toBe(file);
       expect(account.changes[0].diff).toContain(`-no-pty ${key.publicKey}\n+no-pty ssh-ed25519 AAAA`);
       expect(body.shown.goes.fingerprint).toBe(key.fingerprint);
+      const refused = await field.call('POST', `/v1/rotations/${id}/rollback`);
+      assertProblem(refused, { status: 409, code: 'rotation.pending-approval' });
+      expect(refused.body).toMatchObject({ instance: `/api/v1/approvals/${approvalId}` });
       expect((await vote(service, approvalId, ada, { body: { hash: body.hash } })).status).toBe(200);
       expect((await field.ended(id)).status).toBe('DONE');
       const released = await field.released(key.id);

@@ -29,7 +29,7 @@ export interface SubjectApproval {
 export interface ApprovalSubject {
   /** The last stage has approved. */
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
-  /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
+  /** It was rejected, withdrawn or cancelled, or nobody decided in time; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
    * Which of these names no key of this kind has. Asked of names that a policy is to guard: a name that is misspelt would guard nothing.

@@ -8,7 +8,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { columns, confirmRead } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
@@ -129,6 +129,33 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);
     return row;
+  }
+
+  /**
+   * Revokes the keys that a person created, in the caller's transaction. Keys of sensors stay: they belong to the sensor, and have no rights
+   * without those of the person.
+   */
+  async revokeAllIn(
+    tx: EntityManager,
+    by: Actor & { origin: Origin },
+    ownerId: string,
+    because: string,
+  ): Promise<void> {
+    const [rows]: [{ id: string; name: string }[], number] = await tx.query(
+      `UPDATE api_key k SET revoked_at = now(), seal = NULL WHERE owner_id = $1 AND revoked_at IS NULL
+         AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) RETURNING id, name`,
+      [ownerId],
+    );
+    for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });
+  }
+
+  /** Drops the person's keys from the cache of this process, so that the next call reads them and the roles behind them again. */
+  async forgetAllOf(personId: string): Promise<void> {
+    const rows: { lookup: string }[] = await this.db.query(
+      `SELECT lookup FROM api_key WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000`,
+      [personId],
+    );
+    for (const { lookup } of rows) this.known.forget(lookup);
   }
 
   /** The caller behind a key, or a Problem with the reason. */

@@ -3,6 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 
 @Entity('api_key')
+@Index('api_key_owner', ['ownerId', 'id'])
 @Index('api_key_expiring', ['expiry'], { where: 'revoked_at IS NULL AND replaced_by IS NULL' })
 @Sealed<ApiKey>({
   except: ['createdAt', 'lastUsedAt', 'lastUsedFrom', 'warnedDays'],

@@ -1,6 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { openNote } from '../../verifier/signed-note.js';
 import { AdminError, ADMIN_EXIT } from '../command.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 const PATIENCE_MS = 15_000;
 const MAX_WITNESS_BYTES = 16 * 1024 * 1024;
@@ -61,7 +62,7 @@ export async function readWitness(file: string): Promise<Witnessed[]> {
   if (text.length > MAX_WITNESS_BYTES) throw new AdminError(`${file} is too large for a witness`);
   return text.split('\n').flatMap((line) => {
     try {
-      const { at, backup, manifestSha256, checkpoint } = JSON.parse(line) as Partial<Witnessed>;
+      const { at, backup, manifestSha256, checkpoint } = readJson(line) as Partial<Witnessed>;
       const texts = [at, backup, manifestSha256];
       if (texts.some((one) => typeof one !== 'string')) return [];
       return [{ at, backup, manifestSha256, checkpoint } as Witnessed];

@@ -2,6 +2,8 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { IdentityProvidersService } from '../../auth/sso/providers/identity-providers.service.js';
+import { AdministratorWatch } from '../../auth/users/administrator-watch.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -22,6 +24,8 @@ import { detailOf } from '../../platform/sealing/row-seal-health.js';
 import { RowSealKeeper } from '../../platform/sealing/row-seal-keeper.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
+import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity.js';
+import { withoutEffect } from '../../platform/outbound/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
 /** What was looked at and how it is. `bad`: something does not work now; `warn`: it will not for long, or nobody would notice when it stops. */
@@ -132,7 +136,10 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
       return [bad(name, indication.detail, `runbook: ${name}`)];
     });
   },
+  administrators: examineAdministrators,
+  'redirect addresses': examineRedirects,
   search: examineSearch,
+  webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
   disk: examineDisk,
 };
 
@@ -266,6 +273,26 @@ export function examineStreams(streams: readonly StreamState[]): readonly Findin
   });
 }
 
+/** An installation to which nobody can sign in is healthy otherwise. */
+async function examineAdministrators(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const { status, detail } = await app.get(AdministratorWatch).read();
+  if (status === 'UP') return [ok('administrators', detail)];
+  return [bad('administrators', detail, 'runbook: administrators')];
+}
+
+/** OpenID Connect providers that use the redirect address of earlier versions. Several at one address can only be told apart by the issuer in the response. */
+async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const what = 'redirect addresses';
+  const sharing = await app.get(IdentityProvidersService).sharingRedirect();
+  if (sharing.length === 0) return [ok(what, 'each OpenID Connect provider has its own')];
+  const names = sharing.map(({ name }) => name).join(', ');
+  const next =
+    'docs/access.md, "Redirect addresses": register the own address at the provider, then set `redirect` to `own`';
+  if (sharing.length === 1) return [warn(what, `${names} uses the address of earlier versions`, next)];
+  const detail = `${names} share the address of earlier versions; responses without an issuer (RFC 9207) are refused`;
+  return [bad(what, detail, next)];
+}
+
 /** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
   const missing = await missingSearchIndexes(app.get(DataSource));
@@ -278,6 +305,17 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
       'docs/scaling.md: CREATE EXTENSION pg_trgm by an administrator; migrate again, or wait an hour',
     ),
   ];
+}
+
+/** Subscriptions that earlier versions accepted although no such event exists. */
+export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name' | 'events'>[]): readonly Finding[] {
+  const found = endpoints.flatMap(({ name, events }): Finding[] => {
+    const unknown = withoutEffect(events);
+    if (unknown.length === 0) return [];
+    const detail = `subscribes to ${unknown.join(', ')}, which no event matches`;
+    return [warn(`webhook ${name}`, detail, 'docs/alerts.md: replace the subscription')];
+  });
+  return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }
 
 /** The disk of this machine; that of the database is for who runs the database. */

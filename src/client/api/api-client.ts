@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** A body that is JSON already, sent byte by byte. */
   readonly json?: string;
+  /** A body that is not JSON; its type is among the headers. */
+  readonly raw?: Buffer | undefined;
   readonly headers?: Record<string, string>;
   /** The call may be repeated: it reads, or carries an Idempotency-Key. */
   readonly repeatable?: boolean;
@@ -68,6 +70,15 @@ export class ApiClient {
     throw errorOf(answer, content);
   }
 
+  /** Sends a body that is not JSON, and resolves with that of the answer. The call is repeated while the service is busy. */
+  async bytes(method: string, path: string, sent?: { type: string; body: Buffer }): Promise<{ body: Buffer }> {
+    const headers: Record<string, string> = sent === undefined ? {} : { 'content-type': sent.type };
+    const answer = await this.answered(method, path, { raw: sent?.body, headers, repeatable: true });
+    const body = await buffer(answer);
+    if (isOk(answer)) return { body };
+    throw errorOf(answer, body.toString());
+  }
+
   /** The body of an answer that may be too large to hold, and may take long. */
   async stream(path: string): Promise<AsyncIterable<unknown>> {
     const answer = await this.answered('GET', path, { limitMs: MAX_STREAM_MS });
@@ -100,9 +111,9 @@ export class ApiClient {
   }
 
   private send(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
-    const { body, json, headers, limitMs = CALL_MS, signal } = options;
+    const { body, json, raw, headers, limitMs = CALL_MS, signal } = options;
     const { token } = this.credentials;
-    const content = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    const content = raw ?? json ?? (body === undefined ? undefined : JSON.stringify(body));
     return exchange({
       method,
       server: this.server,

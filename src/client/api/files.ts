@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 
 export const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
+
+const READ_BYTES = 1 << 20;
 
 /** Extension of the file with the signature, by format. */
 export const EXTENSION: Readonly<Record<string, string>> = {
@@ -15,12 +18,19 @@ export const EXTENSION: Readonly<Record<string, string>> = {
 /** The TimeStampToken of a format that has no place for it. */
 export const TOKEN_EXTENSION = '.tst';
 
+/** HashProgress hears how many bytes of a file have been hashed. */
+export type HashProgress = (file: string, done: number, total: number) => void;
+
 /** Base64 of the hash of a file, which is read piece by piece and never leaves this machine. */
-export async function fileHashOf(file: string, algorithm: string): Promise<string> {
+export async function fileHashOf(file: string, algorithm: string, progress?: HashProgress): Promise<string> {
   if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm is one of ${ALGORITHMS.join(', ')}.`);
   const hash = createHash(algorithm);
   try {
-    await pipeline(createReadStream(file), hash);
+    const total = (await stat(file)).size;
+    let done = 0;
+    const content = createReadStream(file, { highWaterMark: READ_BYTES });
+    if (progress !== undefined) content.on('data', (piece) => progress(file, (done += piece.length), total));
+    await pipeline(content, hash);
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
   }

@@ -32,6 +32,8 @@ export interface ClientEnvironment {
   readonly url: string | undefined;
   /** SEALWRIGHT_TOKEN: an API key or an access token. */
   readonly token: string | undefined;
+  /** SEALWRIGHT_RUN: a name that a repetition of a pipeline has again. Requests are named after it, so that the repetition finds them. */
+  readonly run: string | undefined;
   /** SEALWRIGHT_ALLOW_HTTP=yes */
   readonly allowsHttp: boolean;
   /** File in which `login` keeps its credentials. */
@@ -52,6 +54,7 @@ export function readEnvironment(): ClientEnvironment {
   return {
     url,
     token,
+    run: process.env['SEALWRIGHT_RUN'] || undefined,
     allowsHttp,
     credentialsFile: join(directory, 'sealwright', 'credentials.json'),
     spoolDirectory: join(states, 'sealwright', 'sensor'),

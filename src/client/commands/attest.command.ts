@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import {
   type DsseEnvelope,
@@ -13,7 +13,12 @@ import { base64Bytes } from '../../formats/encoding/base64.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
-import { fileHashOf } from '../api/files.js';
+import { expandPatterns } from '../api/file-names.js';
+import { FileState } from '../api/file-state.js';
+import { fileHashOf, type HashProgress } from '../api/files.js';
+import { reportedProgress } from '../api/hash-progress.js';
+import { OutputFile } from '../api/output-file.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** The default: SLSA provenance (slsa.dev/spec/v1.0). */
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
@@ -35,31 +40,41 @@ export const attest: ClientCommand = {
     const [first] = positionals;
     const predicateFile = text(options, 'predicate');
     if (first === undefined || predicateFile === undefined) throw usageError('attest takes files and --predicate.');
-    const payload = await payloadFor(positionals, text(options, 'type') ?? PROVENANCE, predicateFile);
+    const bare = options['envelope'] === true;
+    const path = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
+    const output = await OutputFile.reserve(path);
+    const attested = await attestedFiles(positionals, reportedProgress(invocation.note));
+    const type = text(options, 'type') ?? PROVENANCE;
+    const payload = statementAbout(attested, type, await predicateIn(predicateFile));
     const request = await signed(invocation, payload, basename(first));
     if (request.signature === undefined) return pending(invocation, request);
-    const signature = JSON.parse(base64Bytes(request.signature).toString()) as DsseEnvelope['signatures'][number];
-    const bare = options['envelope'] === true;
-    const out = text(options, 'out') ?? `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
+    const signature = readJson(base64Bytes(request.signature)) as DsseEnvelope['signatures'][number];
     const envelope = inTotoEnvelope(payload, signature);
-    await writeFile(out, `${JSON.stringify(bare ? envelope : bundleOf(envelope))}\n`);
-    print({ requestId: request.requestId, status: request.status, key: request.key, files: [out] }, [out]);
+    const { requestId, status, key } = request;
+    for (const { before, sha256 } of attested)
+      await before.assertCurrent(requestId, async () => (await sha256Of(before.path)) === sha256);
+    await output.write(`${JSON.stringify(bare ? envelope : bundleOf(envelope, key.name))}\n`, { requestId });
+    print({ requestId, status, key, files: [path] }, [path]);
     return EXIT.done;
   },
 };
 
-async function payloadFor(files: readonly string[], predicateType: string, predicateFile: string): Promise<Buffer> {
+async function attestedFiles(files: readonly string[], progress: HashProgress): Promise<(AttestedFile & Watched)[]> {
   const attested = [];
-  for (const file of files) {
-    const sha256 = base64Bytes(await fileHashOf(file, 'sha256')).toString('hex');
-    attested.push({ name: basename(file), sha256 });
+  for (const file of await expandPatterns(files)) {
+    const before = await FileState.of(file);
+    attested.push({ name: basename(file), sha256: await sha256Of(file, progress), before });
   }
-  return statementAbout(attested, predicateType, await predicateIn(predicateFile));
+  return attested;
+}
+
+async function sha256Of(file: string, progress?: HashProgress): Promise<string> {
+  return base64Bytes(await fileHashOf(file, 'sha256', progress)).toString('hex');
 }
 
 async function predicateIn(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return readJson(await readFile(file));
   } catch (error) {
     throw new ClientError(
       EXIT.failed,
@@ -91,6 +106,11 @@ function pending({ note, print }: Invocation, { requestId, status, failure }: Re
   return EXIT.pending;
 }
 
+interface Watched {
+  /** The file as it was hashed. */
+  readonly before: FileState;
+}
+
 interface AttestedFile {
   readonly name: string;
   /** Hexadecimal. */
@@ -103,8 +123,8 @@ export function statementAbout(files: readonly AttestedFile[], predicateType: st
   return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
 }
 
-/** A Sigstore bundle v0.3 around an envelope; the key is named by the hint that its signature has. */
-export function bundleOf(dsseEnvelope: DsseEnvelope) {
-  const verificationMaterial = { publicKey: { hint: dsseEnvelope.signatures[0]?.keyid }, tlogEntries: [] };
+/** bundleOf returns a Sigstore bundle v0.3 around an envelope. `hint` helps a verifier find the public key; it is not signed. */
+export function bundleOf(dsseEnvelope: DsseEnvelope, hint: string) {
+  const verificationMaterial = { publicKey: { hint }, tlogEntries: [] };
   return { mediaType: SIGSTORE_BUNDLE, verificationMaterial, dsseEnvelope };
 }

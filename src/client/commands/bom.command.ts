@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
@@ -16,6 +16,8 @@ import type { ApiClient } from '../api/api-client.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { FileState } from '../api/file-state.js';
+import { OutputFile } from '../api/output-file.js';
 import { type ListedKey, listSigningKeys } from '../api/signing-keys.js';
 
 export const bom: ClientCommand = {
@@ -31,37 +33,44 @@ export const bom: ClientCommand = {
     wait: { type: 'string' },
     request: { type: 'string' },
   },
+  forms: {
+    export: { uses: ['spec-version'], when: 'on bom export' },
+    sign: { uses: ['key', 'out', 'wait', 'request'], when: 'on bom sign' },
+    verify: { uses: ['key'], when: 'on bom verify' },
+    whole: { uses: [], when: 'on bom verify without --key', isOffline: true },
+  },
+  formOf(options, [what]) {
+    if (what === 'verify') return options['key'] === undefined ? 'whole' : 'verify';
+    return what === 'sign' || what === 'export' ? what : undefined;
+  },
   async run(invocation) {
     const [what, file, ...more] = invocation.positionals;
     if ((what !== 'export' && what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
       throw usageError('bom takes: export FILE, sign FILE, or verify FILE.');
     if (what === 'export') return exported(invocation, file);
-    const document = await readDocument(file);
-    return what === 'sign' ? sign(invocation, file, document) : verify(invocation, file, document);
+    return what === 'sign' ? sign(invocation, file) : verify(invocation, file, documentIn(file, await bytesOf(file)));
   },
 };
 
 /** The whole inventory; the file is there only when all of it came. */
 async function exported({ options, api, print }: Invocation, file: string): Promise<ExitCode> {
   const version = text(options, 'spec-version') ?? '1.6';
-  const unfinished = `${file}.part`;
+  const output = await OutputFile.reserve(file);
   const document = await (await api()).stream(`/api/export/cyclonedx?version=${encodeURIComponent(version)}`);
-  try {
-    await pipeline(document, createWriteStream(unfinished, { mode: 0o600 }));
-    await rename(unfinished, file);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw new ClientError(EXIT.failed, `${file} cannot be written: ${(error as Error).message}.`);
-  }
+  await output.replace((fresh) => pipeline(document, createWriteStream(fresh, { mode: 0o600 })));
   print({ files: [file], version }, [file]);
   return EXIT.done;
 }
 
-async function sign(invocation: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
+async function sign(invocation: Invocation, file: string): Promise<ExitCode> {
   const { options } = invocation;
+  const before = await FileState.of(file);
+  const bytes = await bytesOf(file);
+  const document = documentIn(file, bytes);
   const name = text(options, 'key');
   if (name === undefined) throw usageError('bom sign needs --key.');
   const seconds = secondsOf(text(options, 'wait'));
+  const output = await OutputFile.reserve(text(options, 'out') ?? file);
   const api = await invocation.api();
   const signer = signerOf(await findKey(api, name));
   const { facts, how, publicKey } = signer;
@@ -79,9 +88,9 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
   const value = base64Bytes(signature).toString('base64url');
   if (!toSign.isSignedBy(publicKey, how, value))
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
-  const out = text(options, 'out') ?? file;
-  await writeFile(out, document.signedBy({ ...facts, value }));
-  invocation.print({ requestId, status, key: request.key, files: [out] }, [out]);
+  await before.assertCurrent(requestId, async () => (await bytesOf(file)).equals(bytes));
+  await output.write(document.signedBy({ ...facts, value }), { requestId });
+  invocation.print({ requestId, status, key: request.key, files: [output.path] }, [output.path]);
   return EXIT.done;
 }
 
@@ -158,10 +167,13 @@ async function findKey(api: ApiClient, name: string): Promise<ListedKey> {
   throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
 }
 
-async function readDocument(file: string): Promise<JsonObjectText> {
-  const bytes = await readFile(file).catch((error: Error) => {
+function bytesOf(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: Error) => {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   });
+}
+
+function documentIn(file: string, bytes: Buffer): JsonObjectText {
   const document = reading(file, () => new JsonObjectText(bytes));
   if (document.members['bomFormat'] !== 'CycloneDX')
     throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
@@ -173,8 +185,7 @@ function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    // What the parser says quotes the document.
-    if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   }
 }

@@ -7,6 +7,7 @@ export const keys: ClientCommand = {
   usage: '',
   meaning: 'lists the signing keys',
   options: {},
+  forms: { list: { uses: [], when: 'when keys are listed', maxArguments: 0 } },
   async run({ api, print }) {
     const all = await listSigningKeys(await api());
     const rows = all.map(({ name, type, purpose, version, state, id }) => [

@@ -30,6 +30,11 @@ export const ssh: ClientCommand = {
     host: { type: 'boolean' },
     now: { type: 'boolean' },
   },
+  forms: {
+    login: { uses: ['key', 'rule', 'wait', 'host'], when: 'on ssh login' },
+    renew: { uses: ['now'], when: 'on ssh renew' },
+  },
+  formOf: (_options, [action]) => (action === 'renew' || action === 'login' ? action : undefined),
   async run(invocation) {
     const [action, ...keys] = invocation.positionals;
     if (action === 'login' && keys.length === 0) return login(invocation);
@@ -64,10 +69,13 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
 }
 
 /** What is not due is left alone, so that it can be called as often as one likes. */
-async function renew({ options, environment, print, note }: Invocation, named: readonly string[]): Promise<ExitCode> {
+async function renew(
+  { options, environment, url, print, note }: Invocation,
+  named: readonly string[],
+): Promise<ExitCode> {
   const keys = named.length > 0 ? named.map((key) => key.replace(/(?:-cert)?\.pub$/, '')) : await certifiedHostKeys();
   if (keys.length === 0) throw new ClientError(EXIT.failed, 'No key of this host has a certificate beside it.');
-  const client = await ApiClient.withoutCredential(environment, text(options, 'url'));
+  const client = await ApiClient.withoutCredential(environment, url);
   const kept: (HostCertificate & { readonly file: string })[] = [];
   let waits = false;
   for (const key of keys) {

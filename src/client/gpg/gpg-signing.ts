@@ -1,13 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { armored } from '../../formats/openpgp/armor.js';
 import { cleartextMessage } from '../../formats/openpgp/cleartext.js';
 import { pgpSeconds } from '../../formats/openpgp/key-packet.js';
 import { PGP_HASH, type PgpHash } from '../../formats/openpgp/signature-packet.js';
-import type { SignatureResult } from '../agent/signer/remote-signer.js';
+import type { NotSigned, SignatureResult } from '../agent/signer/remote-signer.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
+import { FileState } from '../api/file-state.js';
+import { OutputFile } from '../api/output-file.js';
 import { descriptorOf, type GpgCall, lastValue } from './gpg-arguments.js';
 import type { GpgConsole } from './gpg-console.js';
 import {
@@ -31,9 +32,6 @@ const HASHES: Readonly<Record<string, readonly PgpHash[]>> = {
 };
 const ALL_HASHES = Object.keys(PGP_HASH) as PgpHash[];
 
-/** What a signature ended with, when it is none. */
-export type NotSigned = Exclude<SignatureResult, { kind: 'signed' }>;
-
 /** Makes a detached or a clear signature. Answers what kept it from being made; nothing is written then. */
 export async function makeSignature(
   call: GpgCall,
@@ -46,6 +44,8 @@ export async function makeSignature(
   const hash = hashOf(call, key);
   const at = new Date();
   assertFree(call);
+  const output = await reserved(call);
+  const before = await documentStates(call);
   console.status(`BEGIN_SIGNING H${PGP_HASH[hash]}`);
   const spki = createPublicKey(publicKey).export({ type: 'spki', format: 'der' });
   const facts = { publicKey: spki, madeAt: key.createdAt, hash, at };
@@ -54,10 +54,13 @@ export async function makeSignature(
   const digest = text === undefined ? await digestOfDocument(source, facts, isText) : digestOfCleartext(text, facts);
   const result = await signDigest(hash, digest, fileNameOf(call));
   if (result.kind !== 'signed') return result;
+  const { requestId } = result;
+  const isSame = async () => (await digestOfDocument(source, facts, isText)).digest.equals(digest.digest);
+  for (const state of before) await state.assertCurrent(requestId, text === undefined ? isSame : undefined);
   const signature = armored('SIGNATURE', result.signature);
-  if (text !== undefined)
-    await write(call, console, Buffer.concat([cleartextMessage(text, hash), Buffer.from(signature)]));
-  else await write(call, console, call.flags.has('armor') ? Buffer.from(signature) : result.signature);
+  const bytes = text === undefined ? (call.flags.has('armor') ? Buffer.from(signature) : result.signature) : Buffer.concat([cleartextMessage(text, hash), Buffer.from(signature)]); // prettier-ignore
+  if (typeof output === 'number') console.out(bytes, output);
+  else await output.write(bytes, { requestId });
   const type = signatureTypeOf(isText).toString(16).padStart(2, '0');
   const algorithms = `${gpgAlgorithmOf(key).id} ${PGP_HASH[hash]}`;
   console.status(`SIG_CREATED ${isClear ? 'C' : 'D'} ${algorithms} ${type} ${pgpSeconds(at)} ${key.fingerprint}`);
@@ -96,6 +99,12 @@ function outputOf(call: GpgCall): string | number {
   return `${file}${call.flags.has('armor') || call.task === 'clearsign' ? '.asc' : '.sig'}`;
 }
 
+/** The files among the operands, as they are before they are hashed. */
+function documentStates(call: GpgCall): Promise<FileState[]> {
+  const files = call.operands.filter((name) => name !== '-' && descriptorOf(call, name) === undefined);
+  return Promise.all(files.map((file) => FileState.of(file)));
+}
+
 /** Nobody is asked for a signature that could not be written. */
 function assertFree(call: GpgCall): void {
   const output = outputOf(call);
@@ -103,12 +112,9 @@ function assertFree(call: GpgCall): void {
   throw new ClientError(EXIT.failed, `${output} exists; remove it, or give --yes.`);
 }
 
-async function write(call: GpgCall, console: GpgConsole, bytes: Buffer): Promise<void> {
+async function reserved(call: GpgCall): Promise<OutputFile | number> {
   const output = outputOf(call);
-  if (typeof output === 'number') return console.out(bytes, output);
-  const file = await open(output, call.flags.has('yes') ? 'w' : 'wx');
-  await file.writeFile(bytes);
-  await file.close();
+  return typeof output === 'number' ? output : OutputFile.reserve(output);
 }
 
 /** The line about which key is considered. */

@@ -14,14 +14,18 @@ export class OpinionView {
   reason: string | null;
   /** The last day of the old state. @example 2030-12-31 */
   date: string | null;
-  /** @example "CNSA 2.0 FAQ v2.1 p.2" */
+  /** The document that says so. @example "CNSA 2.0 FAQ v2.1" */
   authority: string | null;
+  /** Section and scope within the document. @example "p.2" */
+  provision: string | null;
+  /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
+  url: string | null;
   /** true: binds those under the authority; false: advice. */
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
-  /** false: the source was not read again for this edition. */
-  verified: boolean;
+  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. */
+  verified: boolean | null;
 
   static of(opinion: Opinion): OpinionView {
     return { ...opinion };
@@ -52,7 +56,7 @@ export class JurisdictionStandView {
 export class JurisdictionMatrixView {
   /** @example 2031-01-01 */
   asOf: string;
-  /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "ASD"] */
+  /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "UK-NCSC", "ASD"] */
   jurisdictions: string[];
   /** The algorithm of the most assets first, 500 at most. */
   items: JurisdictionStandView[];

@@ -1,10 +1,18 @@
 import { readBom } from '../cyclonedx/bom-reader.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
-import { isMembers, bodyText, isUtf16, type JsonMembers, parseJson } from '../model/json.js';
+import {
+  assertExactNumbers,
+  isMembers,
+  bodyText,
+  isUtf16,
+  type JsonMembers,
+  parseExactJson,
+  parseJson,
+} from '../model/json.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { repeatedMember } from '../../platform/json/json-fault.js';
+import { findAmbiguity } from '../../platform/json/strict-json.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import { truncate } from '../../platform/text/truncate.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
@@ -48,7 +56,10 @@ export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedD
 function readMembers(document: JsonMembers, text: string, options: BodyOptions): readonly CheckedDocument[] {
   const { mode, source } = options;
   if (isSarif(document)) return readSarif(document, source).map(whole);
-  if (isSensorScan(document)) return [whole(readSensorScan(document, mode))];
+  if (isSensorScan(document)) {
+    assertExactNumbers(document, text);
+    return [whole(readSensorScan(document, mode))];
+  }
   throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? unknownJson(text));
 }
 
@@ -56,8 +67,10 @@ const unknownJson = (text: string) => (text.includes('-----BEGIN ') ? HOLDS_PEM 
 
 /** Of two lists of components only one would be read. A text whose outline is found has no member twice. */
 function refuseRepeated(text: string): void {
-  const twice = repeatedMember(text);
-  if (twice !== undefined) throw refused(`has the member "${truncate(twice, 64)}" twice`);
+  const found = findAmbiguity(text, { roundsNumbers: true });
+  if (found === undefined) return;
+  const { pointer, name = '' } = found;
+  throw refused(`has the member "${truncate(name, 64)}" twice`, pointer);
 }
 
 function isBom(bytes: Buffer, outline: Outline): boolean {
@@ -114,15 +127,15 @@ function strangerBy(bytes: Buffer): string | undefined {
   return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
 }
 
-function refused(detail: string): Problem {
-  return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
+function refused(detail: string, pointer = ''): Problem {
+  return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function linesOf(text: string): unknown[] {
   return text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line, index) => parseJson(line, (member) => `/assets/${index}${member === '' ? '' : `/${member}`}`));
+    .map((line, index) => parseExactJson(line, (member) => `/assets/${index}${member === '' ? '' : `/${member}`}`));
 }
 
 /** Sensors write the id of the scan first. */

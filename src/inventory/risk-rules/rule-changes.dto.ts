@@ -53,6 +53,11 @@ export class DeadlineBody {
   @IsString()
   @Length(1, 300)
   authority: string;
+  /** Section and scope within the document. @example '§2' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  provision?: string;
   /** @example ACME */
   @IsString()
   @Length(1, 50)
@@ -72,6 +77,11 @@ export class DeadlineBody {
   @IsOptional()
   @IsBoolean()
   verified?: boolean;
+  /** Link to the document, http or https. @example https://wiki.example.org/house-rules */
+  @IsOptional()
+  @Matches(/^https?:\/\/\S+$/)
+  @Length(1, 500)
+  url?: string;
 }
 
 export class RuleBody {

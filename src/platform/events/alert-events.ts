@@ -44,6 +44,7 @@ export type AlertEventType =
   | 'sensor.silent'
   | 'scan.failed'
   | 'rotation.critical'
+  | 'host.key-changed'
   | 'ssh-key.drift'
   | 'approval.waiting'
   | 'hsm.down';

@@ -153,6 +153,17 @@ export class SigningKeyReader {
     return { ...vaultKey, madeAt: key.madeAt };
   }
 
+  /** Returns why a key signs nothing now and, unless somebody changes that, nothing later. Undefined for a key that signs. */
+  async whyStopped(id: string): Promise<Problem | undefined> {
+    const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
+      `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
+       FROM signing_key k LEFT JOIN signing_key_destruction d ON d.key_id = k.id WHERE k.id = $1 AND ${isStopped('k')}`,
+      [id],
+    );
+    if (key === undefined) return undefined;
+    return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
+  }
+
   /** The uses of a key, as far as its quota and cap count them. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
@@ -259,8 +270,16 @@ function stopped({ name, state, destroyAt }: Stopped): Problem {
 function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void {
   if (notBefore !== null && now < notBefore)
     throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
-  if (notAfter !== null && now >= notAfter)
-    throw new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+  if (notAfter !== null && now >= notAfter) throw expired(name, notAfter);
+}
+
+function expired(name: string, notAfter: Date): Problem {
+  return new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+}
+
+/** SQL predicate: the key in the row `alias` is disabled, is or will be destroyed, or its `notAfter` has passed. */
+export function isStopped(alias: string): string {
+  return `(${alias}.state <> 'ACTIVE' OR ${alias}.not_after <= now())`;
 }
 
 /** Facts about a key in the audit log, so that evidence cannot show another key. */

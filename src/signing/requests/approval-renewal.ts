@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
@@ -11,8 +11,6 @@ import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity
 import { SignRequestValidator } from './sign-request-validator.js';
 import { shownBatch } from './shown-batch.js';
 import { shownRequest, useOfRequest } from './shown-request.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
 
 const BATCH_SIZE = 50;
 
@@ -159,20 +157,4 @@ async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<Rea
 
 function isRotated({ request }: Held, versions: ReadonlyMap<string, number>): boolean {
   return (versions.get(request.keyId) ?? request.keyVersion) !== request.keyVersion;
-}
-
-/** Asks anew, soon after a key was rotated, and not only when the old approval is there. */
-@Injectable()
-export class HeldRequestsSchedule {
-  private readonly logger = new Logger(HeldRequestsSchedule.name);
-  private readonly renewals = new SingleFlight((error) =>
-    this.logger.warn(`approvals of rotated keys are asked later: ${String(error)}`),
-  );
-
-  constructor(private readonly renewal: ApprovalRenewal) {}
-
-  @Interval(1000)
-  renew(): Promise<void> {
-    return this.renewals.run(() => this.renewal.renewWaiting());
-  }
 }

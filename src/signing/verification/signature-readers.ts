@@ -9,6 +9,7 @@ import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
+import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
 /** The bytes are not a signature of the expected format; the message is for the caller. */
 export class BadSignature extends Error {}
@@ -189,10 +190,10 @@ function tokenIn(response: Buffer): Buffer | undefined {
 
 function json(text: string): Record<string, unknown> {
   try {
-    return record(JSON.parse(text));
+    return readJsonObject(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new BadSignature('it is not JSON where JSON belongs');
-    throw error;
+    if (!(error instanceof JsonRefused)) throw error;
+    throw new BadSignature(`it cannot be read as JSON: ${error.message}`);
   }
 }
 

@@ -21,6 +21,8 @@ export class HealthComponents {
   /** Our own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
+  /** Whether an administrator can sign in; UNKNOWN while there is no user. */
+  administrators?: ComponentHealth;
   /** Whether the secrets that are stored open: those of authenticators, identity providers and webhooks. */
   secrets?: ComponentHealth;
   /** The tree over the audit log. */

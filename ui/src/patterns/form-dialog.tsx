@@ -16,7 +16,7 @@ import { type ReactNode, type SyntheticEvent, useEffect, useId, useRef, useState
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
-import { type Field, type FieldValue, firstOf, sendable, type Values } from './form-fields.js';
+import { type Field, type FieldValue, firstOf, type RowColumn, sendable, type Values } from './form-fields.js';
 import { useKeptText } from './kept-text.js';
 import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
@@ -25,8 +25,10 @@ const WIDE = ['choices', 'rows'];
 /** Maximum number of cells per row in a dialog of medium size. */
 const FEW_CELLS = 4;
 
+const isWide = (columns: readonly RowColumn[]) => columns.length > FEW_CELLS || columns.some(({ kind }) => kind === 'choices');
+
 function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
-  if (fields.some((field) => field.kind === 'rows' && field.columns.length > FEW_CELLS)) return 'large';
+  if (fields.some((field) => field.kind === 'rows' && isWide(field.columns))) return 'large';
   return fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small';
 }
 

@@ -23,6 +23,8 @@ export interface SsoOrder {
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider has to authenticate the person again. */
   readonly stepUp?: string | undefined;
+  /** Id of the person who tries the provider: nobody is signed in, and nothing changes. */
+  readonly testedBy?: string | undefined;
 }
 
 const SEAL = 'sso transaction';
@@ -40,6 +42,8 @@ export interface NewTransaction {
   readonly forBrowser: boolean;
   /** The session to step up; null for a new one. */
   readonly sessionId: string | null;
+  /** Id of the person who tries the provider; absent for a sign-in. */
+  readonly testedBy?: string | undefined;
 }
 
 export interface Arrived {
@@ -50,6 +54,10 @@ export interface Arrived {
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider, ISO 8601; null if it does not say. */
   readonly authenticatedAt: string | null;
+  /** The provider's identifier of the person. Absent in attempts that a process of an earlier version completed. */
+  readonly subject?: string;
+  /** The authentication contexts that the provider reported. */
+  readonly contexts?: readonly string[];
 }
 
 export interface RedeemedTicket extends Arrived {
@@ -69,7 +77,7 @@ export class SsoTransactions {
     private readonly seal: Seal,
   ) {}
 
-  async start({ key, browser, secrets, ...rest }: NewTransaction): Promise<void> {
+  async start({ key, browser, secrets, testedBy, ...rest }: NewTransaction): Promise<void> {
     const id = newId();
     await insertSealed(this.db.manager, SsoTransaction, {
       ...rest,
@@ -77,7 +85,8 @@ export class SsoTransactions {
       keyHash: secretHashOf(key),
       browserHash: secretHashOf(browser),
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
-      status: 'STARTED',
+      // Processes of earlier versions do not find a test, and so cannot take it for a sign-in.
+      ...(testedBy === undefined ? { status: 'STARTED' } : { status: 'TESTING', userId: testedBy }),
       expiresAt: new Date(Date.now() + MINUTES * 60_000),
     });
   }
@@ -87,7 +96,7 @@ export class SsoTransactions {
     const found = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
       .where('tx.keyHash = :hash', { hash: secretHashOf(key) })
-      .andWhere(`tx.status = 'STARTED'`)
+      .andWhere(`tx.status IN ('STARTED', 'TESTING')`)
       .andWhere('tx.expiresAt > now()')
       .getOne();
     const row = trusted(this.db.manager, SsoTransaction, found);
@@ -102,7 +111,7 @@ export class SsoTransactions {
   ): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
     const waiting = await this.waiting(key);
     if (!isSame(waiting.row.browserHash, browser)) throw unknown();
-    const started = { id: waiting.row.id, status: 'STARTED' as const };
+    const started = { id: waiting.row.id, status: waiting.row.status };
     const taken = await changeSealed(this.db.manager, SsoTransaction, started, { status: 'TAKEN' });
     if (taken !== 1) throw unknown();
     return waiting;
@@ -121,23 +130,49 @@ export class SsoTransactions {
     return text;
   }
 
+  /** Completes a test, once, with its result. @returns the ticket by which the person who began reads it */
+  async completeTest(id: string, result: object): Promise<string> {
+    const { text, hash } = newSecret('session');
+    const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(result)));
+    const waiting = { id, status: In(['TESTING', 'TAKEN']), expiresAt: MoreThan(new Date()) };
+    const change = { status: 'TESTED' as const, ticketHash: hash, secrets };
+    if ((await changeSealed(this.db.manager, SsoTransaction, waiting, change)) !== 1) throw unknown();
+    return text;
+  }
+
+  /** Returns the result of a test, once, to the person and in the browser that began it. */
+  async redeemTest(ticket: string, browser: string | undefined, testedBy: string): Promise<unknown> {
+    const row = await this.takeTicket(ticket, 'TESTED');
+    if (row === null || row.userId !== testedBy || !isSame(row.browserHash, browser)) throw unknown();
+    return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
+  }
+
   /** Stores the person, in the same transaction. */
   async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
+  /** Discards the tickets of a person that were not exchanged yet, in the caller's transaction. */
+  async discardOf(tx: EntityManager, userId: string): Promise<void> {
+    await tx.delete(SsoTransaction, { userId, status: 'ARRIVED' });
+  }
+
   /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
   async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
-    const [rows]: [{ row: JsonRow }[], number] = await this.db.query(
-      `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = 'ARRIVED' AND expires_at > now() RETURNING to_jsonb(t) AS row`,
-      [secretHashOf(ticket)],
-    );
-    const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
+    const row = await this.takeTicket(ticket, 'ARRIVED');
     if (row === null || !isSame(row.browserHash, browser)) throw unknown();
     const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
     const { userId, providerId, returnTo, sessionId } = row;
     return { userId: userId ?? '', providerId, returnTo, sessionId, ...rest };
+  }
+
+  private async takeTicket(ticket: string, status: 'ARRIVED' | 'TESTED'): Promise<SsoTransaction | null> {
+    const [rows]: [{ row: JsonRow }[], number] = await this.db.query(
+      `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = $2 AND expires_at > now() RETURNING to_jsonb(t) AS row`,
+      [secretHashOf(ticket), status],
+    );
+    return sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
   }
 
   async expire(): Promise<void> {

@@ -1,9 +1,13 @@
 import { Sealed, SealedEntity } from '../../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. */
+/**
+ * One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. A test of a provider is
+ * TESTING → (TAKEN →) TESTED, once; TESTED → removed, once.
+ */
 @Entity('sso_transaction')
 @Index('sso_transaction_expires', ['expiresAt'])
+@Index('sso_transaction_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<SsoTransaction>({
   except: [],
   while: 't.expires_at > now()',
@@ -41,9 +45,9 @@ export class SsoTransaction extends SealedEntity {
   sessionId: string | null;
 
   @Column('text')
-  status: 'STARTED' | 'TAKEN' | 'ARRIVED';
+  status: 'STARTED' | 'TESTING' | 'TAKEN' | 'ARRIVED' | 'TESTED';
 
-  /** The person, once ARRIVED. */
+  /** The person, once ARRIVED; of a test, the person who began it. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 

@@ -74,7 +74,12 @@ import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
 import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
 import { RowSeals1798000043000 } from './1798000043000-row-seals.js';
+import { FoundByPerson1798000043301 } from './1798000043301-found-by-person.js';
+import { IdentityProviderVersion1798000043300 } from './1798000043300-identity-provider-version.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
+import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.js';
+import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
+import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scans-miss.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -173,4 +178,9 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RowSeals1798000043000,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
+  ChangedHostKeys1798000043700,
+  RotationOverlapChecks1798000043701,
+  HostsThatScansMiss1798000043702,
+  IdentityProviderVersion1798000043300,
+  FoundByPerson1798000043301,
 ];

@@ -109,18 +109,29 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
     // Where nobody reads the body, its type and its coding are not what is wrong.
+    if (isEmpty(request) && !takesMediaType(request)) delete request.raw.headers['content-type'];
     if (request.is404) done(new NotFoundException());
     else done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
   const read = async (request: FastifyRequest, body: IncomingMessage) => {
-    if (!takesMediaType(request)) throw new UnsupportedMediaTypeException();
+    const takesBody = takesMediaType(request);
+    // Of a chunked body only its end says that it is empty.
+    if (!takesBody && request.headers['content-length'] !== undefined) throw new UnsupportedMediaTypeException();
     const bytes = await bodies.read(request, body);
-    return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
+    if (takesBody) return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
+    if (bytes.length > 0) throw new UnsupportedMediaTypeException();
+    return undefined;
   };
   server.addContentTypeParser(TYPES, read);
   server.addContentTypeParser(ANY_JSON, read);
+  server.addContentTypeParser('*', read);
   readRawBodies(server, read);
+}
+
+/** Without content the media type says nothing: clients that post no form name its type all the same (RFC 9112 section 6.3). */
+function isEmpty({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 /**

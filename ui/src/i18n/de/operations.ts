@@ -73,6 +73,7 @@ export const operations: Record<keyof typeof english, string> = {
   'channel.email': 'E-Mail',
   'channel.webhook': 'Webhook',
 
+  'component.administrators': 'Administratoren',
   'component.clock': 'Uhren',
   'component.db': 'Datenbank',
   'component.hsm': 'HSM',

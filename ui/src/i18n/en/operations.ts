@@ -72,6 +72,7 @@ export const operations = {
   'channel.email': 'E-mail',
   'channel.webhook': 'Webhook',
 
+  'component.administrators': 'Administrators',
   'component.clock': 'Clocks',
   'component.db': 'Database',
   'component.hsm': 'HSM',

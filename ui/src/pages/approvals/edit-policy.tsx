@@ -106,7 +106,11 @@ function usePolicyFields(of: ApprovalPolicyView | undefined, groups: readonly Ap
 function useStagesField(of: ApprovalPolicyView | undefined, groups: readonly ApproverGroupView[]): Field {
   const { t } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
-  const stages = of?.stages.map(({ threshold, group }) => ({ threshold: String(threshold), group: nameOf(group) }));
+  const stages = of?.stages.map(({ threshold, group, ...others }) => ({
+    ...others,
+    threshold: String(threshold),
+    group: nameOf(group),
+  }));
   return {
     name: 'stages',
     kind: 'rows',

@@ -128,8 +128,8 @@ function useRequestOptions(): Option[] {
   return Object.keys(OF_REQUEST).map((value) => ({ value, label: named('fact', value), group }));
 }
 
-function rowOf({ fact, op, values }: Condition, options: readonly Option[]): Row {
-  const cells = { op, values: values.join('\n') };
+function rowOf({ fact, op, values, ...others }: Condition, options: readonly Option[]): Row {
+  const cells = { ...others, op, values: values.join('\n') };
   if (options.some(({ value }) => value === fact)) return { ...cells, fact, name: '' };
   const prefix = fact.startsWith(METADATA) ? METADATA : VERIFIED;
   return { ...cells, fact: prefix, name: fact.slice(prefix.length) };
@@ -144,7 +144,8 @@ interface ConditionRow {
 
 /** The conditions of the rows of a form. A row without values is sent as it is, so that the service says what is missing. */
 export const conditionsFrom = (value: FieldValue): Condition[] =>
-  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(({ fact = '', name = '', op = 'in', values = [] }) => ({
+  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(({ fact = '', name = '', op = 'in', values = [], ...others }) => ({
+    ...others,
     fact: fact === VERIFIED || fact === METADATA ? fact + name : fact,
     op,
     values: [...values],

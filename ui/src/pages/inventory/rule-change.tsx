@@ -188,7 +188,7 @@ function useFields(rule: RuleView | RuleBody): Field[] {
           label: t('rules.deadline.weight'),
           options: WEIGHTS.map((value) => ({ value, label: named('weight', value) })),
         },
-        { name: 'appliesTo', label: t('rules.deadline.appliesTo') },
+        { name: 'appliesTo', label: t('rules.deadline.appliesTo'), isOptional: true },
         {
           name: 'verified',
           label: t('rules.deadline.verified'),

@@ -24,7 +24,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Values } from '../../patterns/form-fields.js';
+import { changedValues, type Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -73,7 +73,7 @@ function Actions({ host }: { host: HostView }) {
   const fields = useHostFields(host);
   const path = { id: host.id };
   const headers = ifMatch(host.version);
-  const edit = useAction((values: Values) => updateHost({ path, headers, body: hostBody(values) }), {
+  const edit = useAction((values: Values) => updateHost({ path, headers, body: hostBody(changedValues(fields, values)) }), {
     changes: ['getHost', 'listHost'],
     done: t('saved'),
     onDone: ({ dropped }) => {
