@@ -68,7 +68,9 @@ describe('a vote that names the sign-in of its session', () => {
   const fact = (action: string, id: string, target: string, actor: string, detail: object) => ({
     index: 0,
     kind: 'entry' as const,
-    data: Buffer.from(JSON.stringify({ id, action, target: { id: target }, actor: { id: actor }, detail })).toString('base64'),
+    data: Buffer.from(JSON.stringify({ id, action, target: { id: target }, actor: { id: actor }, detail })).toString(
+      'base64',
+    ),
     path: [],
   });
   const evidence = (signIns: ReturnType<typeof fact>[]): EvidenceFile => {

@@ -1,7 +1,15 @@
 import { createHash, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { exportJWK, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Approver, type ApprovalFixture, held, newApprovers, newGuardedKey, openApprovalFixture, vote } from '../approvals/approvers.js';
+import {
+  type Approver,
+  type ApprovalFixture,
+  held,
+  newApprovers,
+  newGuardedKey,
+  openApprovalFixture,
+  vote,
+} from '../approvals/approvers.js';
 import { makeClient, postForm } from '../auth/oauth-calls.js';
 import { login, me, newPassword, register } from '../auth/people.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -81,11 +89,17 @@ describe('an approval under N of M', () => {
        SELECT group_id, 'user ' || $2, $2::uuid, added_by, seal FROM approver_group_member WHERE group_id = $1 LIMIT 1`,
       [row?.group, stranger?.id],
     );
-    assertProblem(await vote(service, approvalId, stranger as Approver), { status: 403, code: 'approval.not-approver' });
+    assertProblem(await vote(service, approvalId, stranger as Approver), {
+      status: 403,
+      code: 'approval.not-approver',
+    });
     const { groups } = await newGuardedKey(place, [{ members: [stranger as Approver], threshold: 1 }]);
     await sql(`UPDATE approval SET group_id = $2 WHERE id = $1`, [approvalId, groups[0]?.body.id]);
     assertProblem(await vote(service, approvalId, stranger as Approver), { status: 409, code: 'approval.mismatch' });
-    await sql(`DELETE FROM approver_group_member WHERE member = $1 AND group_id = $2`, [`user ${stranger?.id}`, row?.group]);
+    await sql(`DELETE FROM approver_group_member WHERE member = $1 AND group_id = $2`, [
+      `user ${stranger?.id}`,
+      row?.group,
+    ]);
   });
 
   it('is not avoided by deleting, changing or restoring the policy: nothing is signed until it is back', async () => {
@@ -105,10 +119,16 @@ describe('an approval under N of M', () => {
     await sql(`CREATE TABLE newer_policy AS SELECT * FROM approval_policy`);
     await sql(`CREATE TABLE newer_set AS SELECT * FROM approval_policy_revision`);
     await sql(`DELETE FROM approval_policy WHERE id NOT IN (SELECT id FROM kept_policy)`);
-    await sql(`UPDATE approval_policy_revision r SET revision = k.revision, policies = k.policies, seal = k.seal FROM kept_set k`);
+    await sql(
+      `UPDATE approval_policy_revision r SET revision = k.revision, policies = k.policies, seal = k.seal FROM kept_set k`,
+    );
     await expect.poll(async () => (await attempt()).body.code as string, { timeout: 10_000 }).toBe(unavailable.code);
-    await sql(`INSERT INTO approval_policy SELECT * FROM newer_policy WHERE id NOT IN (SELECT id FROM approval_policy)`);
-    await sql(`UPDATE approval_policy_revision r SET revision = k.revision, policies = k.policies, seal = k.seal FROM newer_set k`);
+    await sql(
+      `INSERT INTO approval_policy SELECT * FROM newer_policy WHERE id NOT IN (SELECT id FROM approval_policy)`,
+    );
+    await sql(
+      `UPDATE approval_policy_revision r SET revision = k.revision, policies = k.policies, seal = k.seal FROM newer_set k`,
+    );
     await expect.poll(async () => (await attempt()).status, { timeout: 10_000 }).toBe(202);
   });
 
@@ -137,7 +157,11 @@ describe('sessions and tokens', () => {
     await sql(`UPDATE auth_session SET ended_at = NULL, ended_because = NULL WHERE id = $1`, [sessionOf(ended)]);
     await refused(ended.accessToken);
 
-    for (const change of [`methods = '{pwd,hwk,mfa}'`, `authenticated_at = now()`, `expires_at = now() + interval '9 days'`]) {
+    for (const change of [
+      `methods = '{pwd,hwk,mfa}'`,
+      `authenticated_at = now()`,
+      `expires_at = now() + interval '9 days'`,
+    ]) {
       const person = await register(service, 'changed');
       await sql(`UPDATE auth_session SET ${change} WHERE id = $1`, [sessionOf(person)]);
       await refused(person.accessToken);
@@ -179,12 +203,21 @@ describe('people', () => {
     for (const change of ['DELETE FROM second_factor', 'UPDATE second_factor SET confirmed_at = NULL']) {
       const person = await register(service, 'factor');
       const [row] = await sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
-      await sql(`INSERT INTO second_factor (id, user_id, name, confirmed_at) VALUES ($1, $2, 'phone', now())`, [randomUUID(), row?.id]);
+      await sql(`INSERT INTO second_factor (id, user_id, name, confirmed_at) VALUES ($1, $2, 'phone', now())`, [
+        randomUUID(),
+        row?.id,
+      ]);
       // As if the service had added the factor.
       await place.stage.change('SELECT 1');
-      assertProblem(await login(service, person.email, person.password), { status: 401, code: 'auth.second-factor-needed' });
+      assertProblem(await login(service, person.email, person.password), {
+        status: 401,
+        code: 'auth.second-factor-needed',
+      });
       await sql(`${change} WHERE user_id = $1`, [row?.id]);
-      assertProblem(await login(service, person.email, person.password), { status: 403, code: 'second-factor.changed' });
+      assertProblem(await login(service, person.email, person.password), {
+        status: 403,
+        code: 'second-factor.changed',
+      });
     }
   });
 
@@ -231,7 +264,12 @@ describe('programs', () => {
       [id, randomUUID(), lookup],
     );
     assertProblem(await me(service, key.replace(row?.lookup ?? '', lookup)), { status: 401, code: 'auth.unknown-key' });
-    for (const change of [`permissions = '{admin:*}'`, `owner_id = gen_random_uuid()::text`, `expiry = '2040-01-01'`, `addresses = '{10.0.0.0/8}'`]) {
+    for (const change of [
+      `permissions = '{admin:*}'`,
+      `owner_id = gen_random_uuid()::text`,
+      `expiry = '2040-01-01'`,
+      `addresses = '{10.0.0.0/8}'`,
+    ]) {
       const changed = await newKey();
       await sql(`UPDATE api_key SET ${change} WHERE id = $1`, [changed.id]);
       await keyIs(changed.key, 'auth.unknown-key');
@@ -245,7 +283,11 @@ describe('programs', () => {
   it('get no token by the secret or the permissions that SQL gave an OAuth client', async () => {
     const ask = (client: { client_id: string; client_secret: string }) =>
       postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...client });
-    for (const change of [`permissions = '{admin:*}'`, `secret_hash = sha256('chosen')`, `auth_method = NULL, revoked_at = NULL, owner_id = 'x'`]) {
+    for (const change of [
+      `permissions = '{admin:*}'`,
+      `secret_hash = sha256('chosen')`,
+      `auth_method = NULL, revoked_at = NULL, owner_id = 'x'`,
+    ]) {
       const client = await makeClient(service, apiKey, ['sign:read']);
       expect((await ask(client)).status).toBe(200);
       await sql(`UPDATE oauth_client SET ${change} WHERE id = $1`, [client.client_id]);
@@ -257,7 +299,12 @@ describe('programs', () => {
   it('get no token by keys that SQL gave their issuer, nor by a trust that it widened', async () => {
     const issuer = 'https://ci.example.org';
     const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const jwkOf = async ({ publicKey }: ReturnType<typeof pair>) => ({ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' });
+    const jwkOf = async ({ publicKey }: ReturnType<typeof pair>) => ({
+      ...(await exportJWK(publicKey)),
+      kid: 'one',
+      alg: 'ES256',
+      use: 'sig',
+    });
     const [genuine, chosen] = [pair(), pair()];
     const token = ({ privateKey }: ReturnType<typeof pair>, repository: string) =>
       new SignJWT({ repository })
@@ -296,7 +343,15 @@ describe('what was changed in the database', () => {
   it('is named by health, by the audit log and by the doctor, and stays as it is until an operator accepts it', async () => {
     const { body } = await service.call('GET', '/api/v1/audit/entries?action=row.refused', { key: apiKey });
     const kinds = new Set((body.items as { target: { kind: string } }[]).map(({ target }) => target.kind));
-    for (const table of ['auth_session', 'user_account', 'api_key', 'oauth_client', 'workload_issuer', 'workload_trust', 'approver_group_member'])
+    for (const table of [
+      'auth_session',
+      'user_account',
+      'api_key',
+      'oauth_client',
+      'workload_issuer',
+      'workload_trust',
+      'approver_group_member',
+    ])
       expect([table, kinds.has(table)]).toEqual([table, true]);
     const health = await service.call('GET', '/actuator/health', { key: apiKey });
     expect(health.body.components.rows).toMatchObject({ status: 'DOWN' });
@@ -307,7 +362,8 @@ describe('what was changed in the database', () => {
     const person = await register(service, 'changed');
     await sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
     const [row] = await sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
-    const change = () => service.call('PATCH', `/api/settings/users/${row?.id}`, { key: apiKey, body: { roles: ['viewer'] } });
+    const change = () =>
+      service.call('PATCH', `/api/settings/users/${row?.id}`, { key: apiKey, body: { roles: ['viewer'] } });
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
     const count = /--accept (\d+)/.exec(await said(['seal-rows']))?.[1] ?? '';
     expect(await said(['seal-rows', '--accept', `${Number(count) + 1}`])).toContain(`${count} rows were not written`);

@@ -10,35 +10,41 @@ const LOOKS_LIKE_A_RIGHT =
 const DECIDED: Readonly<Record<string, string>> = {
   alert: 'who takes care of an alert: no right follows from it',
   alert_rule: 'which alerts are raised',
-  approval: 'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/genuine-approval.ts)',
+  approval:
+    'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/genuine-approval.ts)',
   approval_vote: 'counted at the claim by the sealed entries of the audit log',
   attestation: 'a statement about a build, verified by its signature',
   certificate: 'certificates are verified by their signatures; the owner only finds them in lists',
   inventory_import: 'a report under way; the owner only finds it in lists',
   mail_message: 'mails under way',
   openpgp_statement: 'a user id of OpenPGP in a published statement, verified by its signature',
-  passkey_challenge: 'an assertion needs the private key of the passkey; a replay is refused by the counter, where the passkey has one',
+  passkey_challenge:
+    'an assertion needs the private key of the passkey; a replay is refused by the counter, where the passkey has one',
   risk_rule_set: 'rules that judge assets',
   risk_verdict: 'verdicts on assets',
   saml_message: 'marks of messages that were used; a deleted mark allows a replay of a signed logout',
   schedule: 'what is done when; the rights are those of the person behind it, whose account is sealed',
   seal_format: 'read by RowSealEpoch, which verifies rows_seal and the mark in the HSM',
   sensor: 'the key of a sensor is an API key, whose row is sealed',
-  sensor_api_key: 'limits an API key of an earlier version to reports; without the row the key has what its sealed row grants',
+  sensor_api_key:
+    'limits an API key of an earlier version to reports; without the row the key has what its sealed row grants',
   sensor_command: 'what a sensor is asked to do; the sensor accepts scans alone',
   service_instance: 'processes that run',
   signing_batch: 'requests under way: each is judged by the entries of the audit log',
   signing_envelope: 'content under way: its hash is in the log entry of the request',
-  signing_key: 'purpose, owner and pair are bound in the token; constraints and state can be changed, see docs/security.md',
+  signing_key:
+    'purpose, owner and pair are bound in the token; constraints and state can be changed, see docs/security.md',
   signing_request: 'judged at the claim by the entries of the audit log (claim-check.ts)',
-  ssh_certificate: 'a record of what was issued; certificates under approval are judged by the entries of the audit log',
+  ssh_certificate:
+    'a record of what was issued; certificates under approval are judged by the entries of the audit log',
   ssh_rotation: 'work under way; the rights are those of the person behind it, whose account is sealed',
   ssh_rotation_policy: 'the rights are those of the person behind it, whose account is sealed',
   timestamp: 'a record of what was issued',
   used_proof: 'marks of proofs that were used; a deleted mark allows a replay within a minute by who has the proof',
   webhook_endpoint: 'receivers of messages; the secret is encrypted by the HSM for its row',
   webhook_old_secret: 'encrypted by the HSM for its row',
-  workload_token_use: 'marks of tokens that were used; a deleted mark allows a replay within minutes by who has the token',
+  workload_token_use:
+    'marks of tokens that were used; a deleted mark allows a replay within minutes by who has the token',
 };
 
 let stage: Stage;
@@ -154,24 +160,29 @@ describe('in every sealed table', () => {
     );
   };
 
-  it.each(Object.keys(OUTSIDE))('a row of %s that was inserted, or changed in any sealed column, is found', async (table) => {
-    await insert(table);
-    if (table === 'workload_identity')
-      await stage.sql(
-        `INSERT INTO auth_session (id, user_id, way, address, agent, expires_at) SELECT id, id, 'workload', '', '', now() + interval '1 day' FROM workload_identity`,
-      );
-    if (table !== 'approval_policy_revision') expect(await found(table)).toBe(true);
-    await sealer.seal();
-    expect(await sealer.forged()).toEqual([]);
-    await stage.sql(`CREATE TABLE before_${table} AS SELECT * FROM ${table}`);
-    for (const column of sealer.tables.get(table) ?? []) {
-      const keepsGranting = !ENDS.has(column.name) && !['expires_at', 'status', 'confirmed_at', 'only'].includes(column.name);
-      if (!column.isSealed || !keepsGranting || (column.isKey && table === 'workload_identity')) continue;
-      if (table === 'approver_group_member' && ['user_id', 'provider_id', 'sso_group'].includes(column.name)) continue;
-      await stage.sql(`UPDATE ${table} SET "${column.name}" = ${changeOf(column)}`);
-      expect([column.name, await found(table)]).toEqual([column.name, true]);
-      await stage.sql(`DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM before_${table}`);
-    }
-    expect(await sealer.forged()).toEqual([]);
-  });
+  it.each(Object.keys(OUTSIDE))(
+    'a row of %s that was inserted, or changed in any sealed column, is found',
+    async (table) => {
+      await insert(table);
+      if (table === 'workload_identity')
+        await stage.sql(
+          `INSERT INTO auth_session (id, user_id, way, address, agent, expires_at) SELECT id, id, 'workload', '', '', now() + interval '1 day' FROM workload_identity`,
+        );
+      if (table !== 'approval_policy_revision') expect(await found(table)).toBe(true);
+      await sealer.seal();
+      expect(await sealer.forged()).toEqual([]);
+      await stage.sql(`CREATE TABLE before_${table} AS SELECT * FROM ${table}`);
+      for (const column of sealer.tables.get(table) ?? []) {
+        const keepsGranting =
+          !ENDS.has(column.name) && !['expires_at', 'status', 'confirmed_at', 'only'].includes(column.name);
+        if (!column.isSealed || !keepsGranting || (column.isKey && table === 'workload_identity')) continue;
+        if (table === 'approver_group_member' && ['user_id', 'provider_id', 'sso_group'].includes(column.name))
+          continue;
+        await stage.sql(`UPDATE ${table} SET "${column.name}" = ${changeOf(column)}`);
+        expect([column.name, await found(table)]).toEqual([column.name, true]);
+        await stage.sql(`DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM before_${table}`);
+      }
+      expect(await sealer.forged()).toEqual([]);
+    },
+  );
 });

@@ -125,7 +125,11 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
     if (!app.get(RowSeals).isStrict)
       return [ok('sealed rows', 'rows of the earlier version are adopted when the upgrade is over')];
     return forged.map((table) =>
-      bad('sealed rows', `not written by the service: ${detailOf(table)}`, 'runbook: rows, then: sealwright-admin seal-rows'),
+      bad(
+        'sealed rows',
+        `not written by the service: ${detailOf(table)}`,
+        'runbook: rows, then: sealwright-admin seal-rows',
+      ),
     );
   },
   indicators: async (app) => {

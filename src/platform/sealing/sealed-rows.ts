@@ -48,11 +48,7 @@ export async function changeSealed<Row extends SealedEntity>(
     if (seals.trusted(entity, row) === null) throw notSealed(text.table, text.keyOf(row));
     const next = text.completed(Object.assign({}, row, change));
     const values = { ...change, seal: seals.sealOf(entity, next) };
-    await tx.update(
-      entity,
-      text.whereKey(row),
-      values as unknown as QueryDeepPartialEntity<Row>,
-    );
+    await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
   }
   return rows.length;
 }

@@ -89,7 +89,9 @@ export class IdentityProvidersService {
 
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
-    return trustedRows(this.db.manager, IdentityProvider, all).find(({ settings }) => (settings as SamlSettings).entityId === entityId);
+    return trustedRows(this.db.manager, IdentityProvider, all).find(
+      ({ settings }) => (settings as SamlSettings).entityId === entityId,
+    );
   }
 
   /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */

@@ -5,13 +5,7 @@ import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { User } from '../../model/user.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
-import {
-  addressOf,
-  assertNothingLeftOut,
-  groupsOf,
-  matchingRules,
-  rolesOf,
-} from '../providers/claim-rules.js';
+import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import type { Assertion } from './sso-sign-in.service.js';
 
