@@ -34,7 +34,7 @@ afterAll(() => place.stage.close());
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 const cookieCall = (id: string, secret: string, method = 'GET', path = '/api/auth/me'): Promise<Answer> =>
   service.call(method, path, {
-    headers: { cookie: `sealwright-session=${id}.${secret}`, origin: new URL(service.url).origin },
+    headers: { cookie: `sealwright-session=${id}.${secret}`, origin: new URL(service.url).origin, 'x-csrf-protection': '1' },
   });
 const insertedSession = async (person: string) => {
   const id = randomUUID();
