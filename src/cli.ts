@@ -5,7 +5,7 @@ import { migrate, reconcileCounts } from './cli/database.commands.js';
 import { openapi } from './cli/openapi.command.js';
 import { runProgram } from './cli/program.js';
 import { restore } from './cli/restore.command.js';
-import { reseal, retryPin, rotateSealingKey } from './cli/secrets.commands.js';
+import { reseal, retryPin, rotateSealingKey, sealRows } from './cli/secrets.commands.js';
 import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { setup } from './cli/setup.command.js';
@@ -19,6 +19,7 @@ const COMMANDS = [
   restore,
   reseal,
   rotateSealingKey,
+  sealRows,
   retryPin,
   reconcileCounts,
   acceptLog,

@@ -180,7 +180,7 @@ describe('a policy that could not work is refused', () => {
     const body = await draftPolicy({ keys: ['default'] });
     const { body: made } = await call('POST', POLICIES, body);
     const [id] = body.stages.map(({ group: one }) => one);
-    await place.stage.sql(
+    await place.stage.change(
       `UPDATE approval_policy SET keys = '{gone}', stages = jsonb_build_array(jsonb_build_object('groupId', $2::text, 'threshold', 5)) WHERE id = $1`,
       [made.id, id],
     );

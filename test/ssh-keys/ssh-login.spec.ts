@@ -133,7 +133,7 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     expect(Date.parse(last.answer.body.validBefore) - Date.now()).toBeLessThanOrEqual(600_000);
     // Shorter than a rule may say: sshd goes by the clock, and nobody needs to wait a minute for it.
     await stage.sql(`ALTER TABLE ssh_login_rule DROP CONSTRAINT ssh_login_rule_life`);
-    await stage.sql(`UPDATE ssh_login_rule SET life_seconds = 8 WHERE id = $1`, [made.id]);
+    await stage.change(`UPDATE ssh_login_rule SET life_seconds = 8 WHERE id = $1`, [made.id]);
     const short = await loggedIn(await runOf(GITHUB));
     expect(await logIn(at, short.file)).toBe('accepted');
     await sleep(Date.parse(short.answer.body.validBefore) - Date.now() + 1500);

@@ -22,6 +22,9 @@ import {
   type Replication,
   synchronousDetail,
 } from '../../platform/replication/replication.reader.js';
+import { detailOf } from '../../platform/sealing/row-seal-health.js';
+import { RowSealKeeper } from '../../platform/sealing/row-seal-keeper.js';
+import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
 import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { withoutEffect } from '../../platform/outbound/webhook-events.js';
@@ -120,6 +123,19 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
     if (notOpenable === 0) return [ok('stored secrets', `open (${looked} were tried)`)];
     const detail = `${notOpenable} of ${looked} do not open: ${reason}`;
     return [bad('stored secrets', detail, 'runbook: secrets. Add the earlier secret to SVC_JWT_SECRET_PREVIOUS')];
+  },
+  rows: async (app) => {
+    const forged = await app.get(RowSealKeeper).forged();
+    if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
+    if (!app.get(RowSeals).isStrict)
+      return [ok('sealed rows', 'rows of the earlier version are adopted when the upgrade is over')];
+    return forged.map((table) =>
+      bad(
+        'sealed rows',
+        `not written by the service: ${detailOf(table)}`,
+        'runbook: rows, then: sealwright-admin seal-rows',
+      ),
+    );
   },
   indicators: async (app) => {
     const { log, tsa, mail } = await app.get(HealthIndicators).read();

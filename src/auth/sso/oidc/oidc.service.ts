@@ -9,7 +9,7 @@ import {
   oidcRedirectOf,
   oidcRedirectUri,
   type OidcSettings,
-} from '../providers/identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { ourKeySet } from './oidc-client-authentication.js';
 import { OidcProviders, providerErrorOf, oidcReasonOf } from './oidc-providers.js';

@@ -74,6 +74,7 @@ import { WorkloadIdentity1798000042100 } from './1798000042100-workload-identity
 import { QueuesByIndex1798000042500 } from './1798000042500-queues-by-index.js';
 import { FoundByWhoseTheyAre1798000042600 } from './1798000042600-found-by-whose-they-are.js';
 import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginnings-of-places-when-large.js';
+import { RowSeals1798000043000 } from './1798000043000-row-seals.js';
 import { FoundByPerson1798000043301 } from './1798000043301-found-by-person.js';
 import { IdentityProviderVersion1798000043300 } from './1798000043300-identity-provider-version.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
@@ -181,6 +182,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   NamesBySource1798000043500,
   DeadlinesByAuthority1798000043501,
   ReplacedSshKeys1798000043100,
+  RowSeals1798000043000,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
   ChangedHostKeys1798000043700,
