@@ -12,8 +12,8 @@ import {
   matchingRules,
   rolesOf,
 } from '../providers/claim-rules.js';
+import type { Assertion } from './assertion.js';
 import { ExternalIdentity } from './sso.entity.js';
-import type { Assertion } from './sso-sign-in.service.js';
 
 /** SignInTrial is what a sign-in at a provider would do. */
 export interface SignInTrial {
