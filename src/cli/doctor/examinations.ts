@@ -13,6 +13,7 @@ import { missingSearchIndexes } from '../../platform/database/search-indexes.js'
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { InstanceRepository, type ServiceInstance } from '../../platform/instances/instance.repository.js';
+import { BACKUP_JOB, type JobState } from '../../platform/jobs/job-lease.repository.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
 import {
@@ -80,6 +81,8 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
 };
 /** As long as the alert rule waits for a receiver of the audit log. */
 const LATE_STREAM_SECONDS = 300;
+/** A nightly backup that takes up to two hours. */
+const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
 /** Jobs run at least once a day. */
 const LATE_JOB_SECONDS = 2 * 86_400;
 
@@ -109,6 +112,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
   queues: examineQueues,
   jobs: examineJobs,
+  backup: async (app) => [examineBackup((await app.get(OperationsService).read()).jobs, app.get(Config).profile)],
   streams: async (app) => examineStreams((await app.get(OperationsService).read()).streams),
   secrets: async (app) => {
     const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
@@ -242,12 +246,28 @@ async function examineQueues(app: INestApplicationContext): Promise<readonly Fin
 
 async function examineJobs(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { jobs } = await app.get(OperationsService).read();
-  return jobs.map(({ name, ageSeconds, lastError }): Finding => {
-    const what = `job ${name}`;
-    const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
-    if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
-    return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
-  });
+  return jobs
+    .filter(({ name }) => name !== BACKUP_JOB)
+    .map(({ name, ageSeconds, lastError }): Finding => {
+      const what = `job ${name}`;
+      const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
+      if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
+      return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
+    });
+}
+
+/** examineBackup reports the age of the last good backup. A trial installation needs none. */
+export function examineBackup(jobs: readonly JobState[], profile: Config['profile']): Finding {
+  const found = jobs.find(({ name }) => name === BACKUP_JOB);
+  const next = 'runbook: backup';
+  const age = found?.ageSeconds ?? null;
+  const detail = age === null ? 'no backup was recorded' : `the last good one is ${spanOf(age)} old`;
+  if (found !== undefined && found.lastError !== null)
+    return bad('backup', `${detail}; the last attempt failed: ${found.lastError}`, next);
+  if (age !== null && age <= MAX_BACKUP_AGE_SECONDS) return ok('backup', detail);
+  return profile === 'prod'
+    ? warn('backup', detail, next)
+    : ok('backup', `${detail} (not expected in the profile dev)`);
 }
 
 export function examineStreams(streams: readonly StreamState[]): readonly Finding[] {

@@ -15,6 +15,8 @@ export interface SshCertificateContent {
   readonly validAfter: Date;
   readonly validBefore: Date;
   readonly criticalOptions: readonly string[];
+  /** Names, such as `permit-pty`. */
+  readonly extensions: readonly string[];
   /** `SHA256:…` of the authority's key. */
   readonly authority: string;
   readonly blob: Buffer;
@@ -63,8 +65,8 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const keyId = reader.text();
   const principals = textsOf(reader.string());
   const [validAfter, validBefore] = [timeOf(reader.uint64()), timeOf(reader.uint64())];
-  const criticalOptions = textsOf(reader.string()).filter((_, index) => index % 2 === 0);
-  reader.string(); // extensions
+  const criticalOptions = namesOf(reader.string());
+  const extensions = namesOf(reader.string());
   reader.string(); // reserved
   const signer = reader.string();
   const signed = blob.subarray(0, blob.length - 4 - lastLength(blob, reader));
@@ -74,7 +76,8 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const isGood = reader.done && algorithm !== 'ssh-rsa' && isSignedBy(signer, signature, signed);
   if (key === undefined || kind === undefined || !isGood) return undefined;
   const authority = sshFingerprintOf(signer);
-  return { kind, key, serial, keyId, principals, validAfter, validBefore, criticalOptions, authority, blob };
+  const content = { kind, key, serial, keyId, principals, validAfter, validBefore, criticalOptions, extensions };
+  return { ...content, authority, blob };
 }
 
 /** Length of the string that comes next, which is the last one. */
@@ -87,6 +90,11 @@ function textsOf(list: Buffer): string[] {
   const texts: string[] = [];
   while (!reader.done) texts.push(reader.text());
   return texts;
+}
+
+/** Names of a list of names and their data. */
+function namesOf(list: Buffer): string[] {
+  return textsOf(list).filter((_, index) => index % 2 === 0);
 }
 
 function timeOf(seconds: bigint): Date {

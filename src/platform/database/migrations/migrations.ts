@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { AuditEntriesByCall1798000043600 } from './1798000043600-audit-entries-by-call.js';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 import { People1795178678364 } from './1795178678364-people.js';
@@ -76,6 +77,8 @@ import { BeginningsOfPlacesWhenLarge1798000042700 } from './1798000042700-beginn
 import { FoundByPerson1798000043301 } from './1798000043301-found-by-person.js';
 import { IdentityProviderVersion1798000043300 } from './1798000043300-identity-provider-version.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
+import { NamesBySource1798000043500 } from './1798000043500-names-by-source.js';
+import { DeadlinesByAuthority1798000043501 } from './1798000043501-deadlines-by-authority.js';
 import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.js';
 import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
 import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scans-miss.js';
@@ -174,6 +177,8 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FoundByWhoseTheyAre1798000042600,
   BeginningsOfPlacesWhenLarge1798000042700,
   RoomForMarks1798000042800,
+  NamesBySource1798000043500,
+  DeadlinesByAuthority1798000043501,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
   ChangedHostKeys1798000043700,
@@ -181,4 +186,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   HostsThatScansMiss1798000043702,
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
+  AuditEntriesByCall1798000043600,
 ];

@@ -165,6 +165,7 @@ function ConnectionTest({ host }: { host: HostView }) {
                 [t('hosts.software'), result.software],
                 [t('hosts.hostKey'), result.hostKeyFingerprint],
                 [t('hosts.root'), result.becomesRoot === undefined ? undefined : t(result.becomesRoot ? 'yes' : 'no')],
+                [t('hosts.privilegeDetail'), result.privilegeDetail],
               ]}
             />
           </Alert>
@@ -190,6 +191,7 @@ function Details({ host }: { host: HostView }) {
             [t('hosts.mode'), named('managementMode', host.managementMode)],
             [t('hosts.policy'), named('hostKeyPolicy', host.hostKeyPolicy)],
             [t('hosts.privilege'), named('privilege', host.privilege)],
+            [t('hosts.legacy'), host.legacyAlgorithms ? t('yes') : undefined],
             [
               t('hosts.login'),
               host.credential && `${host.credential.user} (${named('credential', host.credential.kind)})`,
