@@ -5,7 +5,7 @@ import { AdminError, ADMIN_EXIT, note } from './command.js';
 
 /** Reads a new password: twice from a terminal, without showing it, or as one line from standard input. */
 export async function readNewPassword(): Promise<string> {
-  if (process.stdin.isTTY !== true) return lineFrom(await text(process.stdin));
+  if (!process.stdin.isTTY) return lineFrom(await text(process.stdin));
   const password = await ask('New password: ');
   if (password !== (await ask('Again: '))) throw new AdminError('the two passwords differ', ADMIN_EXIT.usage);
   return nonEmpty(password);

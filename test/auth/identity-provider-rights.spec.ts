@@ -98,7 +98,7 @@ describe('a sign-in that yields no role', () => {
     person('stranger', []);
     expect((await arrive(service, 'main')).code).toBe('sso.no-role');
     expect((await me(service, token)).status).toBe(200);
-    await expect(idOf(stage, 'stranger@rights.example')).rejects.toThrow();
+    await expect(idOf(stage, 'stranger@rights.example')).rejects.toThrow('there is no');
   });
 
   it('takes fewer rights from running sessions at once if it yields fewer roles', async () => {

@@ -260,8 +260,8 @@ describe('the authentication context that was required', () => {
 
   it.skipIf(SIMPLESAMLPHP === undefined)('is verified in a SAML assertion', async () => {
     const signIn = async () => {
-      const login = `${service.url}/api/auth/saml/login?provider=main`;
-      return arrivalOf(await postResponse(service, await responseFrom(new Browser(), 'ada', login)));
+      const start = `${service.url}/api/auth/saml/login?provider=main`;
+      return arrivalOf(await postResponse(service, await responseFrom(new Browser(), 'ada', start)));
     };
     const mfa = 'https://refeds.org/profile/mfa';
     const context = (more: object) => ({ requestedAuthnContext: { classes: [mfa], comparison: 'exact', ...more } });

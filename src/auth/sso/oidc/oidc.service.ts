@@ -15,7 +15,8 @@ import { ourKeySet } from './oidc-client-authentication.js';
 import { OidcProviders, providerErrorOf, oidcReasonOf } from './oidc-providers.js';
 import type { Redirect } from '../../browser/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
-import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
+import type { Assertion } from '../sign-in/assertion.js';
+import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 /** max_age in seconds: how long ago the person may have authenticated at the provider. A month, as long as a session. */

@@ -1,10 +1,10 @@
 import { Problem } from '../../../platform/errors/problem.js';
-import type { IdentityProvider, OidcSettings, SamlSettings } from '../../model/identity-provider.entity.js';
+import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 
 /** Returns the authentication context classes of which a sign-in must have one; undefined if the provider may choose. */
 export function requiredContexts({ settings }: Pick<IdentityProvider, 'settings'>): readonly string[] | undefined {
-  if ('issuer' in settings) return nonEmpty((settings as OidcSettings).acrValues);
-  const requested = (settings as SamlSettings).requestedAuthnContext;
+  if ('issuer' in settings) return nonEmpty(settings.acrValues);
+  const requested = settings.requestedAuthnContext;
   if (requested == null) return undefined;
   const { classes, comparison, accepted = [] } = requested;
   // `better` asks for more than any of the classes (SAML core section 3.3.2.2.1).

@@ -24,7 +24,8 @@ import {
   statusNames,
 } from './saml-response.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
-import { type Assertion, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
+import type { Assertion } from '../sign-in/assertion.js';
+import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;

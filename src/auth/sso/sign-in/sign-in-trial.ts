@@ -5,9 +5,9 @@ import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { User } from '../../model/user.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
-import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import type { Assertion } from './sso-sign-in.service.js';
+import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
+import type { Assertion } from './assertion.js';
 
 /** SignInTrial is what a sign-in at a provider would do. */
 export interface SignInTrial {

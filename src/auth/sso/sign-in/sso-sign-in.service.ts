@@ -10,44 +10,15 @@ import { failedSignIn } from '../../model/failed-sign-in.js';
 import { User } from '../../model/user.entity.js';
 import { insertUser } from '../../model/users.service.js';
 import { Session } from '../../model/session.entity.js';
-import type { Claims } from '../../../access/identity/verified-identity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import { type SsoTransaction } from './sso.entity.js';
 import { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { type Assertion, boundedAssertion } from './assertion.js';
+import { type SsoTransaction } from './sso.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
 import { beganAt, SsoTransactions } from './sso-transactions.js';
-
-/** A verified assertion of a provider about a person. */
-export interface Assertion {
-  readonly transactionId: string;
-  readonly provider: IdentityProvider;
-  /** The provider's permanent identifier of the person. */
-  readonly subject: string;
-  readonly claims: Claims;
-  readonly methods: string[];
-  /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
-  readonly contexts: readonly string[];
-  readonly externalSession: string | null;
-  /** Hint for a logout at the provider: the ID token of OIDC as it was received, the NameID of SAML as JSON. */
-  readonly logoutHint: string | null;
-  /** When the person authenticated at the provider; null if it does not say. */
-  readonly authenticatedAt: Date | null;
-}
-
-/** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
-const MAX_IDENTIFIER_LENGTH = 500;
-
-/** @throws Problem for identifiers that cannot be stored */
-function bounded(assertion: Assertion): Assertion {
-  const { subject, externalSession } = assertion;
-  const longest = Math.max(subject.length, externalSession?.length ?? 0);
-  if (longest <= MAX_IDENTIFIER_LENGTH) return assertion;
-  const detail = `The identity provider sent an identifier of ${longest} characters; ${MAX_IDENTIFIER_LENGTH} is the maximum.`;
-  throw new Problem('unauthenticated', 'sso.refused', detail);
-}
 
 /** The person who returned from a provider. */
 export interface Returned {
@@ -104,7 +75,7 @@ export class SsoSignInService {
     const { forBrowser, returnTo } = row;
     let assertion: Assertion | undefined;
     try {
-      assertion = bounded(await verify());
+      assertion = boundedAssertion(await verify());
       const ticket = await this.consume(row, assertion, origin);
       return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
@@ -118,7 +89,8 @@ export class SsoSignInService {
 
   /** Stores what the sign-in would do for the person who tries the provider. */
   private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
-    const trial = await verify().then(
+    const verified = verify().then(boundedAssertion);
+    const trial = await verified.then(
       (assertion) => trialOf(this.db.manager, assertion),
       (error: unknown) => refusedTrial(provider.name, error),
     );

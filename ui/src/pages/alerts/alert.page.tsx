@@ -130,7 +130,7 @@ function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }
     (values: Values) =>
       changeAlert({
         path: { id: alert.id },
-        body: changedValues(fields, values) as never,
+        body: changedValues(fields, values),
         headers: ifMatch(alert.version),
       }),
     { changes: ['getAlert', 'listAlert'], done: t('saved') },

@@ -1,6 +1,6 @@
 import type { IdentityProviderView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import type { Field, Option, Row, Values } from '../../patterns/form-fields.js';
+import { type Field, type Option, type Row, textOf, type Values } from '../../patterns/form-fields.js';
 
 export type ProviderKind = IdentityProviderView['kind'];
 
@@ -46,7 +46,7 @@ function useOidcFields(of: IdentityProviderView | undefined): Field[] {
   const { t, named } = useI18n();
   const settings: Settings = of?.settings ?? {};
   const isByKey = ({ clientAuthentication }: Values) => clientAuthentication === BY_KEY;
-  const usesSecret = ({ clientAuthentication }: Values) => !WITHOUT_SECRET.includes(String(clientAuthentication));
+  const usesSecret = ({ clientAuthentication }: Values) => !WITHOUT_SECRET.includes(textOf(clientAuthentication));
   return [
     { name: 'issuer', kind: 'url', label: t('sso.issuer'), isRequired: true, value: textIn(settings, 'issuer') },
     { name: 'clientId', label: t('sso.clientId'), isRequired: true, value: textIn(settings, 'clientId') },
@@ -87,7 +87,7 @@ function useOidcFields(of: IdentityProviderView | undefined): Field[] {
 }
 
 const scopesOf = (of: IdentityProviderView | undefined): string =>
-  of === undefined ? 'openid\nprofile\nemail' : linesIn(of.settings as unknown as Settings, 'scopes');
+  of === undefined ? 'openid\nprofile\nemail' : linesIn(of.settings, 'scopes');
 
 type Translate = ReturnType<typeof useI18n>['t'];
 
@@ -149,7 +149,7 @@ function nameIdField(t: Translate, settings: Settings): Field {
 function useContextFields(settings: Settings): Field[] {
   const { t, named } = useI18n();
   const context = (settings['requestedAuthnContext'] ?? {}) as Settings;
-  const isAsked = ({ contextClasses }: Values) => String(contextClasses ?? '').trim() !== '';
+  const isAsked = ({ contextClasses }: Values) => textOf(contextClasses).trim() !== '';
   return [
     {
       name: 'contextClasses',
