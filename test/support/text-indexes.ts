@@ -65,6 +65,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'asset.labels',
     'asset.name',
     'asset.owner',
+    'asset_source_name.name',
     'audit_entry.target_id',
     'host.address',
     'host.name',
