@@ -21,6 +21,13 @@ const PACKAGES = [
   'iproute2',
 ].flat();
 
+/** The page of the link sends the token of its address with the password. */
+const CHOOSE_PASSWORD = [
+  `LINK=$(grep -o 'https://[^ ]*' /tmp/setup.out | tail -n 1)`,
+  `RESET=$(sed 's/.*[#=]//' <<< "$LINK")`,
+  `curl --silent --show-error --fail --resolve $NAME:443:127.0.0.1 --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
+].join('\n');
+
 const findings = new Findings(true);
 const { say, check, conclude } = findings;
 const place = mkdtempSync(join(tmpdir(), 'sealwright-install-'));
@@ -107,13 +114,6 @@ function played(block: string): string {
     .replaceAll('--json @-', `--json @- --resolve $NAME:443:127.0.0.1`)
     .replaceAll(/(curl --silent --fail) (--oauth2-bearer)/g, '$1 --resolve $NAME:443:127.0.0.1 $2');
 }
-
-/** The page of the link sends the token of its address with the password. */
-const CHOOSE_PASSWORD = [
-  `LINK=$(grep -o 'https://[^ ]*' /tmp/setup.out | tail -n 1)`,
-  `RESET=$(sed 's/.*[#=]//' <<< "$LINK")`,
-  `curl --silent --show-error --fail --resolve $NAME:443:127.0.0.1 --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
-].join('\n');
 
 /** Runs a script in the root file system, with a network of its own and no processes of this machine. */
 function inside(script: string): { code: number; out: string } {

@@ -307,11 +307,11 @@ describe.runIf(canRunSshd())('the algorithms of a host', () => {
     expect(await test()).toMatchObject({ ok: true });
   });
 
-  it('for logins are named where the key of the login is none of them', async () => {
+  it('for logins are named as a reason why a key is refused', async () => {
     const { test } = await hostWith(['PubkeyAcceptedAlgorithms ssh-rsa']);
     expect(await test()).toMatchObject({
       code: 'host.login-refused',
-      detail: expect.stringMatching(/ssh-ed25519, and the host accepts only ssh-rsa \(PubkeyAcceptedAlgorithms\)/),
+      detail: expect.stringMatching(/of the type ssh-ed25519.*PubkeyAcceptedAlgorithms/),
     });
   });
 });

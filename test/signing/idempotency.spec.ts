@@ -76,7 +76,7 @@ describe('an answer that an earlier call made', () => {
     const made = () => one().call('POST', '/api/v1/signing-keys', order);
     expect([replayed(await made()), replayed(await made())]).toEqual([null, 'true']);
     const batch = { key: apiKey, body: { items: [{ digest: freshDigest() }] }, headers: withKey(use) };
-    const both = () => one().call('POST', '/api/v1/sign/batches', batch);
+    const both = () => one().call('POST', '/api/v1/sign/batch', batch);
     expect([replayed(await both()), replayed(await both())]).toEqual([null, 'true']);
   });
 

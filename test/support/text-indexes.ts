@@ -6,7 +6,9 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
   'a digest, random text, or identifier that the service makes': [
     'alert.key',
     'api_key.lookup',
+    'api_key.owner_id',
     'approval.owner_id',
+    'approval.requested_by',
     'attempt_count.key',
     'audit_entry.actor_id',
     'bom_link_refs.said',
@@ -66,6 +68,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'asset.name',
     'asset.owner',
     'asset_source_name.name',
+    'audit_entry.correlation',
     'audit_entry.target_id',
     'host.address',
     'host.name',

@@ -1,10 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
 import { SingleFlight } from '../../platform/jobs/runners.js';
-import { tellWitness } from './witness.js';
+import { LogWitness } from './log-witness.js';
 
 const JOB = 'log-witness';
 const LOOK_EVERY_MS = 5000;
@@ -21,11 +20,10 @@ export class LogWitnessSchedule implements BeforeApplicationShutdown {
   private readonly runs = new SingleFlight((error) =>
     this.logger.warn(`no checkpoint was witnessed: ${String(error)}`),
   );
-  private witnessedSize = 0;
 
   constructor(
     private readonly config: Config,
-    private readonly db: DataSource,
+    private readonly witness: LogWitness,
     private readonly jobs: JobLeases,
   ) {}
 
@@ -33,19 +31,10 @@ export class LogWitnessSchedule implements BeforeApplicationShutdown {
   tick(): Promise<void> {
     const { logWitness } = this.config;
     if (logWitness === undefined) return Promise.resolve();
-    return this.runs.run(() => this.jobs.onceEvery(EVERY_SECONDS, JOB, () => this.witness(logWitness)));
+    return this.runs.run(() => this.jobs.onceEvery(EVERY_SECONDS, JOB, () => this.witness.send(logWitness)));
   }
 
   beforeApplicationShutdown(): Promise<void> {
     return this.runs.stop();
-  }
-
-  private async witness(witness: string): Promise<void> {
-    const [newest]: { size: string; note: string }[] = await this.db.query(
-      `SELECT size, note FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
-    );
-    if (newest === undefined || Number(newest.size) <= this.witnessedSize) return;
-    await tellWitness(witness, { at: new Date().toISOString(), checkpoint: newest.note });
-    this.witnessedSize = Number(newest.size);
   }
 }

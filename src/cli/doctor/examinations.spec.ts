@@ -3,6 +3,7 @@ import type { ServiceInstance } from '../../platform/instances/instance.reposito
 import {
   examineBackup,
   examineInstances,
+  examinePolicies,
   examineReplication,
   examineStreams,
   examineWebhooks,
@@ -120,5 +121,14 @@ describe('webhook endpoints', () => {
       },
     ]);
     expect(examineWebhooks(endpoints.slice(0, 1))).toMatchObject([{ what: 'webhooks', state: 'ok' }]);
+  });
+});
+
+describe('approval policies', () => {
+  it('are reported when an exception of an earlier version never holds', () => {
+    expect(examinePolicies([])).toMatchObject([{ state: 'ok' }]);
+    expect(examinePolicies([{ policy: 'Releases', fact: 'format' }])).toMatchObject([
+      { what: 'approval policies', state: 'warn', detail: expect.stringContaining('"Releases" (format)') },
+    ]);
   });
 });

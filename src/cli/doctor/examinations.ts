@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { IdentityProvidersService } from '../../auth/sso/providers/identity-providers.service.js';
 import { AdministratorWatch } from '../../auth/users/administrator-watch.js';
+import { ApprovalPoliciesService, type IgnoredException } from '../../approvals/policies/approval-policies.service.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -130,6 +131,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   administrators: examineAdministrators,
   'redirect addresses': examineRedirects,
+  policies: async (app) => examinePolicies(await app.get(ApprovalPoliciesService).ignoredExceptions()),
   search: examineSearch,
   webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
   disk: examineDisk,
@@ -299,6 +301,14 @@ async function examineRedirects(app: INestApplicationContext): Promise<readonly 
   if (sharing.length === 1) return [warn(what, `${names} uses the address of earlier versions`, next)];
   const detail = `${names} share the address of earlier versions; responses without an issuer (RFC 9207) are refused`;
   return [bad(what, detail, next)];
+}
+
+/** Exceptions that earlier versions stored and that never hold now: a request that such an exception exempted needs approval again. */
+export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
+  const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
+  if (ignored.length === 0) return [ok('approval policies', 'every exception is on a verified fact')];
+  const detail = `exceptions that never hold, because callers choose their fact: ${ignored.join(', ')}`;
+  return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
 
 /** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */

@@ -1,3 +1,4 @@
+import { certifiedKeyTypeOf, isSshCertificateType } from './certificate-type.js';
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { sshFingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
@@ -22,7 +23,6 @@ export interface SshCertificateContent {
   readonly blob: Buffer;
 }
 
-const SUFFIX = '-cert-v01@openssh.com';
 /** Strings of the key itself, by its plain type. */
 const PARTS = new Map([
   ['ssh-ed25519', 1],
@@ -38,7 +38,7 @@ const LAST_SECOND = 8_640_000_000_000n;
 /** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
 export function readCertificateLine(text: string): SshCertificateContent | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const blob = type.endsWith(SUFFIX) ? fromBase64(base64) : undefined;
+  const blob = isSshCertificateType(type) ? fromBase64(base64) : undefined;
   return blob && readSshCertificate(blob);
 }
 
@@ -54,9 +54,9 @@ export function readSshCertificate(blob: Buffer): SshCertificateContent | undefi
 function read(blob: Buffer): SshCertificateContent | undefined {
   const reader = new WireReader(blob);
   const type = reader.text();
-  const plain = type.slice(0, -SUFFIX.length);
-  const parts = PARTS.get(plain);
-  if (!type.endsWith(SUFFIX) || parts === undefined) return undefined;
+  const plain = certifiedKeyTypeOf(type);
+  const parts = plain === undefined ? undefined : PARTS.get(plain);
+  if (plain === undefined || parts === undefined) return undefined;
   reader.string(); // nonce
   const own = Array.from({ length: parts }, () => wireString(reader.string()));
   const key = readBlob(plain, Buffer.concat([wireString(plain), ...own]).toString('base64'));

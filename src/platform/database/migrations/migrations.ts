@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { AuditEntriesByCall1798000043600 } from './1798000043600-audit-entries-by-call.js';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 import { People1795178678364 } from './1795178678364-people.js';
@@ -89,6 +90,7 @@ import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
+import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
 
 /** Every migration, oldest first. */
@@ -178,6 +180,7 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RoomForMarks1798000042800,
   NamesBySource1798000043500,
   DeadlinesByAuthority1798000043501,
+  ReplacedSshKeys1798000043100,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
   ChangedHostKeys1798000043700,
@@ -185,4 +188,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   HostsThatScansMiss1798000043702,
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
+  AuditEntriesByCall1798000043600,
 ];
