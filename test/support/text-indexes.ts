@@ -67,6 +67,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'asset.labels',
     'asset.name',
     'asset.owner',
+    'asset_source_name.name',
     'audit_entry.correlation',
     'audit_entry.target_id',
     'host.address',

@@ -4,6 +4,8 @@ import { Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('asset_source_name')
 @Index('asset_source_name_name', ['name'])
 @Index('asset_source_name_source', ['sourceId', 'assetId'])
+// A GIN index over trigrams, which TypeORM does not describe; it is there where the database has pg_trgm (search-indexes.ts).
+@Index('asset_source_name_text', { synchronize: false })
 export class AssetSourceName {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'PK_asset_source_name' })
   assetId: string;

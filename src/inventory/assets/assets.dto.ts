@@ -48,7 +48,20 @@ export class AssetView {
   /** The date of the first binding deadline, else of the first one; those of plans and acquisitions are none. @example 2030-12-31 */
   deadline: string | null;
   /** Whose `deadline` is. */
-  @ApiProperty({ type: () => DeadlineView, nullable: true })
+  @ApiProperty({
+    type: () => DeadlineView,
+    nullable: true,
+    example: {
+      date: '2031-12-31',
+      state: 'must-be-pqc',
+      authority: 'US EO 14412',
+      provision: '§4(b)(iii)',
+      jurisdiction: 'US-EO',
+      binding: true,
+      draft: false,
+      url: 'https://www.federalregister.gov/d/2026-12909',
+    },
+  })
   deadlineBy: DeadlineView | null;
   @ApiProperty({ enum: ASSET_STATES })
   state: AssetState;

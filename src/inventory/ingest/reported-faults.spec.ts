@@ -154,3 +154,27 @@ describe('what others got wrong', () => {
     expect(verdictOf('ECDSA', { parameterSetIdentifier: 'secp192r1' })).toMatchObject({ level: 'CRITICAL', bits: 192 });
   });
 });
+
+/** Reports of other products (number of the issue), with what is right. */
+const REPORTS: readonly (readonly [report: string, name: string, properties: object, right: object])[] = [
+  ['sslscan 365', 'TLS_RSA_WITH_AES_128_CCM_8', {}, { level: 'HIGH', family: 'RSA' }],
+  ['ssh-audit 149', 'webauthn-sk-ecdsa-sha2-nistp256@openssh.com', {}, { family: 'ECDSA', bits: 256 }],
+  ['ssh-audit 321', 'aes256-gcm@openssh.com', { primitive: 'mac' }, { level: 'NONE', family: 'AES', bits: 256 }],
+  ['ssh-audit 270', 'kex-strict-s-v00@openssh.com', {}, { quantum: { status: 'not-applicable' } }],
+  ['ssllabs-scan 435', 'ECDH x25519 (eq. 3072 bits RSA)', {}, { family: 'XDH', rule: 'Q-ECDH-128' }],
+  ['ssllabs-scan 435', 'DH 2048 bits', { primitive: 'key-agree' }, { family: 'DH', bits: 2048 }],
+  ['tracker 2838', 'prime256v1', { primitive: 'key-agree' }, { rule: 'Q-EC-KE-128' }],
+  ['testssl.sh 3116', 'MLKEM1024', { primitive: 'kem' }, { family: 'ML-KEM', bits: 1024, level: 'NONE' }],
+  ['gosec 1162', 'golang.org/x/crypto/md4', {}, { level: 'HIGH', family: 'MD4' }],
+  ['SecuritySkills 2023', 'MD5', { primitive: 'mac' }, { level: 'HIGH' }],
+  ['SecuritySkills 2023', 'HMAC-MD5', { primitive: 'mac' }, { level: 'MEDIUM' }],
+  ['sonar-cryptography 296', 'PBKDF2-HMAC-SHA1', { primitive: 'kdf' }, { level: 'LOW', family: 'PBKDF2' }],
+  ['cbomkit 331', 'AES', { parameterSetIdentifier: '64' }, { rule: 'S-AES-ODD' }],
+  ['liboqs 1753', 'Kyber768-90s', { primitive: 'kem' }, { level: 'MEDIUM', family: 'Kyber' }],
+  ['cbomkit-theia 220', 'ML-KEM-768', { nistQuantumSecurityLevel: 0 }, { level: 'NONE', family: 'ML-KEM' }],
+  ['cbomkit-theia 220', 'RSA-2048', { nistQuantumSecurityLevel: 5 }, { quantum: { status: 'quantum-vulnerable' } }],
+];
+
+it.each(REPORTS)('%s: %s %j', (_, name, properties, right) => {
+  expect(verdictOf(name, properties)).toMatchObject(right);
+});

@@ -26,7 +26,7 @@ export class OpinionView {
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
-  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. */
+  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. @example true */
   verified: boolean | null;
 
   static of(opinion: Opinion): OpinionView {

@@ -1,3 +1,5 @@
+import { truncate } from '../../platform/text/truncate.js';
+
 /** Scanners of TLS whose results people have, by what only they write. */
 const SCANNERS: readonly (readonly [tool: string, mark: RegExp])[] = [
   [
@@ -12,7 +14,7 @@ const MAX_SEARCHED = 64 * 1024;
 
 /** scannerOf returns the name of the TLS scanner that wrote a text; undefined for any other text. */
 export function scannerOf(text: string): string | undefined {
-  const start = text.slice(0, MAX_SEARCHED);
+  const start = truncate(text, MAX_SEARCHED);
   return SCANNERS.find(([, mark]) => mark.test(start))?.[0];
 }
 

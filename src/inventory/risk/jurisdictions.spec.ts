@@ -44,7 +44,7 @@ const HYBRIDS = [
 
 describe('a hybrid', () => {
   it('has its parts, whatever its spelling', () => {
-    for (const name of HYBRIDS) expect(useOf(name).parts?.length, name).toBeGreaterThanOrEqual(2);
+    expect(HYBRIDS.filter((name) => (useOf(name).parts?.length ?? 0) < 2)).toEqual([]);
   });
 
   it('is never judged milder than its best part by an authority that judges by parts', () => {
@@ -75,8 +75,9 @@ describe('a hybrid', () => {
   });
 
   it.each(['BSI', 'ANSSI', 'EU'])('is favoured by %s in every spelling', (jurisdiction) => {
-    for (const name of ['X25519MLKEM768', 'ML-KEM-768+X25519', 'x25519-ke1_mlkem768', 'tls.X25519MLKEM768'])
-      expect(opinionOf(jurisdiction, useOf(name)).stance, name).toBe('FAVOURS');
+    const spellings = ['X25519MLKEM768', 'ML-KEM-768+X25519', 'x25519-ke1_mlkem768', 'tls.X25519MLKEM768'];
+    const stances = spellings.map((name) => opinionOf(jurisdiction, useOf(name)).stance);
+    expect(new Set(stances)).toEqual(new Set(['FAVOURS']));
   });
 });
 
@@ -93,29 +94,28 @@ describe('a list of what is allowed', () => {
 
   it('accepts what it names', () => {
     const names = ['ML-KEM-1024', 'ML-DSA-87', 'AES-256', 'SHA-384', 'LMS', 'RSA-3072', 'ECDSA-384'];
-    for (const name of names) expect(['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL'], name).toContain(cnsa(name));
+    expect(names.filter((name) => !['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL'].includes(cnsa(name)))).toEqual([]);
   });
 
   it('covers no key derivation and no MAC', () => {
-    for (const name of ['HKDF', 'HMAC-SHA256', 'PBKDF2']) expect(cnsa(name), name).toBe('SILENT');
+    expect(['HKDF', 'HMAC-SHA256', 'PBKDF2'].map((name) => cnsa(name))).toEqual(['SILENT', 'SILENT', 'SILENT']);
   });
 });
 
 describe('a source', () => {
   const names = ['RSA-2048', 'SHA-1', 'X25519MLKEM768', 'ML-KEM-768', 'ECDSA-384', 'HKDF', '3DES', 'SMAUG-T', 'DSA'];
 
+  const opinions = names.flatMap((name) => DAYS.flatMap((day) => opinionsOn(useOf(name), day, engine)));
+
   it('that says nothing is unknown, never silent and verified', () => {
-    for (const name of names)
-      for (const { stance, verified, authority } of opinionsOn(useOf(name), TODAY, engine))
-        if (stance === 'SILENT')
-          expect({ name, verified, authority }).toEqual({ name, verified: null, authority: null });
+    const silent = opinions.filter(({ stance }) => stance === 'SILENT');
+    expect(silent.length).toBeGreaterThan(0);
+    expect(silent.filter(({ verified, authority }) => verified !== null || authority !== null)).toEqual([]);
   });
 
   it('has a link for every opinion that says something', () => {
-    for (const name of names)
-      for (const day of DAYS)
-        for (const { stance, url } of opinionsOn(useOf(name), day, engine))
-          if (stance !== 'SILENT') expect(url).toMatch(/^https:\/\//);
+    const said = opinions.filter(({ stance }) => stance !== 'SILENT');
+    expect(said.filter(({ url }) => url?.startsWith('https://') !== true)).toEqual([]);
   });
 
   it('has a link for every deadline of the rules', () => {

@@ -31,6 +31,12 @@ const SEARCH_INDEXES: readonly SearchIndex[] = [
     needsTrigrams: true,
   },
   {
+    name: 'asset_source_name_text',
+    table: 'asset_source_name',
+    columns: (schema) => `USING gin (name "${schema}".gin_trgm_ops)`,
+    needsTrigrams: true,
+  },
+  {
     name: 'asset_occurrence_location_text',
     table: 'asset_occurrence',
     columns: (schema) => `USING gin (location "${schema}".gin_trgm_ops) WHERE location <> ''`,
