@@ -6,10 +6,13 @@ import { openapi } from './cli/openapi.command.js';
 import { runProgram } from './cli/program.js';
 import { restore } from './cli/restore.command.js';
 import { reseal, retryPin, rotateSealingKey } from './cli/secrets.commands.js';
+import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
+import { setup } from './cli/setup.command.js';
 
 /** In the order of the help: what is needed first comes first. */
 const COMMANDS = [
+  setup,
   doctor,
   migrate,
   backup,
@@ -19,6 +22,7 @@ const COMMANDS = [
   retryPin,
   reconcileCounts,
   acceptLog,
+  user,
   seedDemo,
   openapi,
 ];

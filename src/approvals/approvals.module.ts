@@ -6,6 +6,7 @@ import { ApprovalSubjectsService } from './subjects/approval-subject.port.js';
 import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
+import { ApprovalExtension } from './decisions/approval-extension.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
 import { ApprovalItem, Approval, ApprovalVote, ApprovalNotice } from './model/approval.entity.js';
@@ -42,6 +43,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
   controllers: [ApprovalPoliciesController, ApprovalsController, ApproverGroupsController],
   providers: [
     ApprovalEndings,
+    ApprovalExtension,
     ApprovalMoves,
     ApprovalPoliciesService,
     ApprovalRequesters,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
@@ -8,10 +8,16 @@ import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import { Problem } from '../platform/errors/problem.js';
 import { lockDue } from '../platform/jobs/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
+import {
+  type ApprovalKind,
+  POLICY_REVISION,
+  type PolicySubject,
+  policySubjectOf,
+} from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
-import { ApprovalItem, Approval, isRequester, putNotice } from './model/approval.entity.js';
+import { ApprovalExtension } from './decisions/approval-extension.js';
+import { ApprovalItem, Approval, endsAfter, isRequester, putNotice } from './model/approval.entity.js';
 import {
   type ApprovalRequirement,
   type JointJudgement,
@@ -38,6 +44,13 @@ export interface ApprovalOrder extends ShownSubject {
   readonly demand: ApprovalRequirement;
 }
 
+/** A subject whose document has changed, for which another approval is requested. */
+interface RenewalOrder extends ShownSubject {
+  readonly id: string;
+  /** What the policies of now judge. */
+  readonly uses: readonly KeyUseToApprove[];
+}
+
 export interface KnownApproval {
   readonly id: string;
   readonly kind: ApprovalKind;
@@ -59,21 +72,39 @@ export interface GrantedApproval extends KnownApproval {
 @Injectable()
 export class ApprovalsService {
   constructor(
-    private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly evaluation: PolicyEvaluation,
     private readonly vouched: VouchedEntries,
     private readonly requesters: ApprovalRequesters,
+    private readonly extension: ApprovalExtension,
   ) {}
 
   /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
-  judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<PolicyJudgement> {
-    return this.evaluation.judge(kind, { key, facts });
+  judge(kind: PolicySubject, use: KeyUseToApprove): Promise<PolicyJudgement> {
+    return this.evaluation.judge(kind, use);
   }
 
   /** Judges many uses that one approval is to release together. */
   judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeAll(kind, uses);
+  }
+
+  /** Judges as `judgeAll` does, by policies that are at least as new as those that the transaction sees. */
+  judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
+    return this.evaluation.judgeNow(tx, kind, uses);
+  }
+
+  /** Whether the votes of an approval are fewer than a demand of now asks for. */
+  async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
+    return demand !== undefined && (await this.extension.missingStages(tx, id, demand)).length > 0;
+  }
+
+  /**
+   * Asks for the stages that a demand of now adds to an approval which was granted and whose subject has not been carried out. Returns
+   * whether there are any: the approval is then PENDING again, and its votes keep counting.
+   */
+  async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
+    return demand !== undefined && (await this.extension.reopen(tx, id, demand));
   }
 
   /** The next judgement reads the policies again. To be called when they were changed since the last one. */
@@ -120,13 +151,16 @@ export class ApprovalsService {
   }
 
   /**
-   * Asks anew, under the same rules and with new time, because the subject has changed for a good reason. Votes on the old approval do not
-   * count for the new one. The old one is over, unless `isRest`: then it stays for the parts that are not asked anew.
+   * Requests another approval under the policies of now and with new time, because the document has changed for a good reason. Votes on the
+   * old approval do not count for the new one. The old approval is SUPERSEDED, unless `isRest`: then it stays for the parts that are not
+   * requested again. Where no policy demands an approval any more, the rules of the old one stay.
    */
-  async renew(tx: EntityManager, oldId: string, order: ShownSubject & { id: string }, isRest = false): Promise<void> {
+  async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const old = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
+    const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(old.subjectKind), order.uses);
     if (!isRest) await this.supersede(tx, old, order.id);
-    await this.insert(tx, { ...rulesOf(old), id: order.id, ...textOf(order) }, order.items, { actor: APPROVALS_ACTOR });
+    const asked = { ...partiesOf(old), ...demandOf(demand ?? old), id: order.id, ...textOf(order) };
+    await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR });
   }
 
   /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
@@ -146,8 +180,8 @@ export class ApprovalsService {
   }
 
   /** The document of an approval as it is kept. */
-  async shownOf(id: string): Promise<Record<string, unknown>> {
-    const [row]: { shown: string }[] = await this.db.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
+  async shownOf(tx: EntityManager, id: string): Promise<Record<string, unknown>> {
+    const [row]: { shown: string }[] = await tx.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
     if (row === undefined) throw new Error('approvals are never deleted');
     return JSON.parse(row.shown) as Record<string, unknown>;
   }
@@ -183,7 +217,7 @@ export class ApprovalsService {
       [kind, subjectIds],
     );
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
-    const entries = await this.vouched.about(tx, ids, ['approval.requested', 'approval.approved']);
+    const entries = await this.vouched.about(tx, ids, ['approval.requested', 'approval.extended', 'approval.approved']);
     return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(entries, row) }));
   }
 
@@ -192,11 +226,7 @@ export class ApprovalsService {
     if (first === undefined) throw new Error('an approval has a stage');
     const groupIds = asked.stages.map(({ groupId }) => groupId);
     const approval = { ...asked, status: 'PENDING' as const, stage: 0, groupId: first.groupId, groupIds };
-    const seconds = Math.trunc(asked.expiresInSeconds);
-    const expiresAt = () => `now() + make_interval(secs => ${seconds})`;
-    const remindAt =
-      seconds < MIN_REMINDED_SECONDS ? null : () => `now() + make_interval(secs => ${seconds * REMINDER_SHARE})`;
-    const values = { ...approval, createdAt: () => 'now()', expiresAt, remindAt };
+    const values = { ...approval, createdAt: () => 'now()', ...endsAfter(asked.expiresInSeconds) };
     await tx.createQueryBuilder().insert().into(Approval).values(values).execute();
     if (items !== undefined)
       await tx.insert(
@@ -213,7 +243,8 @@ export class ApprovalsService {
 function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedApproval): boolean {
   const hash = bytes.toString('base64');
   const about = entries.filter(({ targetId, detail }) => targetId === id && detail['hash'] === hash);
-  const asked = about.find(({ action }) => action === 'approval.requested');
+  if (!about.some(({ action }) => action === 'approval.requested')) return false;
+  const asked = about.findLast(({ action }) => action === 'approval.requested' || action === 'approval.extended');
   const stages = asked?.detail['stages'] as ApprovalRequirement['stages'] | undefined;
   if (stages === undefined || stages.length === 0) return false;
   return stages.every(({ threshold }, stage) => {
@@ -229,20 +260,14 @@ interface By {
   readonly source?: string;
 }
 
-/** Approvals with less time than this have no reminder. */
-const MIN_REMINDED_SECONDS = 10;
-/** Approvers are reminded when this part of the waiting time is over; the texts of `approval-notices.ts` say so. */
-const REMINDER_SHARE = 0.5;
-
 type Asked = Omit<
   Approval,
   'status' | 'stage' | 'groupId' | 'groupIds' | 'createdAt' | 'expiresAt' | 'remindAt' | 'decidedAt' | 'supersededBy'
 >;
 
 /** The columns that a renewed approval takes over from the old one. */
-function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> {
-  const { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation } = old;
-  return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation, ...demandOf(old) };
+function partiesOf({ subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation }: Approval) {
+  return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation };
 }
 
 function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: ApprovalRequirement) {

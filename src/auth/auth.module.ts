@@ -21,7 +21,7 @@ import { AccountNotices } from './model/account-notices.js';
 import { Passwords } from './model/passwords.js';
 import { RefreshToken, Session } from './model/session.entity.js';
 import { PasswordReset, User } from './model/user.entity.js';
-import { FirstAdministrator, UsersService } from './model/users.service.js';
+import { UsersService } from './model/users.service.js';
 import { AssertionAuthentication } from './oauth/assertion-authentication.js';
 import { CertificateAuthentication } from './oauth/certificate-authentication.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
@@ -54,20 +54,24 @@ import { CurrentSessionController, SessionsController } from './sign-in/sessions
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
 import { IdentityProviderCheck } from './sso/api/identity-provider-check.js';
+import { IdentityProviderTestsController } from './sso/api/identity-provider-tests.controller.js';
 import { IdentityProvidersController } from './sso/api/identity-providers.controller.js';
 import { OidcController } from './sso/api/oidc.controller.js';
 import { SamlController } from './sso/api/saml.controller.js';
 import { SsoStepUp, SsoStepUpController } from './sso/api/sso-step-up.controller.js';
+import { SsoTests } from './sso/api/sso-tests.js';
 import { SsoTickets } from './sso/api/sso-tickets.js';
 import { SsoController, SsoLogoutController } from './sso/api/sso.controller.js';
 import { OidcLogout } from './sso/oidc/oidc-logout.js';
 import { OidcProviders } from './sso/oidc/oidc-providers.js';
 import { OidcService } from './sso/oidc/oidc.service.js';
 import { IdentityProvider } from './sso/providers/identity-provider.entity.js';
+import { IdentityProviderChanges } from './sso/providers/identity-provider-changes.service.js';
 import { IdentityProvidersService, SEALED_PROVIDER_SECRET } from './sso/providers/identity-providers.service.js';
 import { SamlLogout } from './sso/saml/saml-logout.js';
 import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
 import { SamlService } from './sso/saml/saml.service.js';
+import { ProvidedRights } from './sso/sign-in/provided-rights.service.js';
 import { SsoSignInService } from './sso/sign-in/sso-sign-in.service.js';
 import { SsoBeginnings, SsoTransactions } from './sso/sign-in/sso-transactions.js';
 import { ExternalIdentity, SamlMessageMark, SsoTransaction } from './sso/sign-in/sso.entity.js';
@@ -76,10 +80,13 @@ import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
 import { TokenGrants } from './tokens/token-grants.js';
 import { AccountService } from './users/account.service.js';
+import { AdministratorWatch } from './users/administrator-watch.js';
+import { FirstAdministrator } from './users/first-administrator.js';
 import { InvitationRights } from './users/invitation-rights.js';
 import { Invitation } from './users/invitation.entity.js';
 import { InvitationsController } from './users/invitations.controller.js';
 import { InvitationsService } from './users/invitations.service.js';
+import { OperatorAccounts } from './users/operator-accounts.service.js';
 import { PasswordChanges } from './users/password-changes.js';
 import { PasswordResetsService } from './users/password-resets.service.js';
 import { RegistrationService } from './users/registration.service.js';
@@ -129,6 +136,7 @@ const OAUTH = [
 ];
 const SSO = [
   SsoCookie,
+  IdentityProviderChanges,
   IdentityProvidersService,
   OidcLogout,
   OidcProviders,
@@ -137,10 +145,12 @@ const SSO = [
   SamlLogout,
   SamlMessageMarks,
   SamlService,
+  ProvidedRights,
   SsoBeginnings,
   SsoSchedule,
   SsoSignInService,
   SsoStepUp,
+  SsoTests,
   SsoTickets,
   SsoTransactions,
 ];
@@ -169,9 +179,11 @@ const TOKENS = [
 const PEOPLE = [
   AccountNotices,
   AccountService,
+  AdministratorWatch,
   FirstAdministrator,
   InvitationRights,
   InvitationsService,
+  OperatorAccounts,
   PasswordChanges,
   PasswordResetsService,
   RecoveryCodes,
@@ -199,6 +211,7 @@ const PEOPLE = [
     SecondFactorsController,
     UsersController,
     DeviceFlowController,
+    IdentityProviderTestsController,
     IdentityProvidersController,
     OidcController,
     SamlController,

@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
 import { ApiClient } from './api/api-client.js';
-import type { ClientCommand, OptionValues } from './api/command.js';
+import { type ClientCommand, type OptionValues, text } from './api/command.js';
+import { assertEffective, ReadOptions } from './api/command-forms.js';
+import { CLIENT_BUILD } from './api/client-version.js';
+import { isSystemError, systemFailure } from './api/output-file.js';
 import { readEnvironment, type ClientEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 import { bom } from './commands/bom.command.js';
@@ -23,7 +26,7 @@ import { gpgconf } from './gpg/real-gpg.js';
 import { notationPlugin } from './notation/notation-plugin.js';
 
 /** In the order of the help. */
-const COMMANDS: readonly ClientCommand[] = [
+export const COMMANDS: readonly ClientCommand[] = [
   login,
   sign,
   verify,
@@ -42,7 +45,7 @@ const COMMANDS: readonly ClientCommand[] = [
   sensor,
 ];
 
-const COMMON = {
+export const COMMON = {
   url: { type: 'string' },
   output: { type: 'string', short: 'o' },
   help: { type: 'boolean', short: 'h' },
@@ -52,36 +55,47 @@ const COMMON = {
 export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
+    if (['--version', '-V'].includes(name)) return version();
     const program = PROGRAMS[name];
     if (program !== undefined) return await program(args, readEnvironment());
     const command = COMMANDS.find((one) => one.name === name);
     if (command === undefined) throw usageError(`There is no command "${name}". See: sealwright help`);
     return await runCommand(command, args);
   } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
-    process.stderr.write(`sealwright: ${error.message}\n`);
-    return error.exitCode;
+    const failure = isSystemError(error) ? systemFailure(error) : error;
+    if (!(failure instanceof ClientError)) throw failure;
+    process.stderr.write(`sealwright: ${failure.message}\n`);
+    return failure.exitCode;
   }
+}
+
+function version(): number {
+  process.stdout.write(`${CLIENT_BUILD}\n`);
+  return EXIT.done;
 }
 
 async function runCommand(command: ClientCommand, args: string[]): Promise<number> {
   const { values, positionals } = parsed(command, args);
   if (values['help'] === true) return help(command);
-  const output = values['output'] ?? 'text';
+  const { url: _url, output = 'text', ...own } = values;
   if (output !== 'text' && output !== 'json') throw usageError('-o is text or json.');
+  await assertEffective(command, values, positionals);
   const environment = readEnvironment();
-  const url = typeof values['url'] === 'string' ? values['url'] : undefined;
-  return command.run({
-    options: values,
+  const options = new ReadOptions(own);
+  const code = await command.run({
+    options: options.values,
     positionals,
     environment,
-    api: (given = url) => ApiClient.open(environment, given),
+    url: text(values, 'url'),
+    api: (address = text(values, 'url')) => ApiClient.open(environment, address),
     print: (json, lines) => {
       const shown = output === 'json' ? [JSON.stringify(json, null, 2)] : lines;
       process.stdout.write(shown.map((line) => `${line}\n`).join(''));
     },
     note: (line) => void process.stderr.write(`${line}\n`),
   });
+  if (code === EXIT.done) options.assertAllRead(command.name);
+  return code;
 }
 
 function parsed(command: ClientCommand, args: string[]): { values: OptionValues; positionals: string[] } {

@@ -11,8 +11,10 @@ import { HostAuthoritiesController } from './host-keys/host-authorities.controll
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority, HostKey } from './model/host-key.entity.js';
 import { HostKeysController } from './host-keys/host-keys.controller.js';
+import { HostKeyAlerts } from './host-keys/host-key-alerts.js';
 import { HostKeysService, OwnHostKeys } from './host-keys/host-keys.service.js';
 import { HostImport } from './import/host-import.service.js';
+import { ImportedCredentials } from './import/imported-credentials.js';
 import { ImportReading } from './import/import-reading.service.js';
 import { HostAddressGuard } from './network/address-guard.service.js';
 import { Host } from './model/host.entity.js';
@@ -21,6 +23,8 @@ import { HostRemoval, HostUses } from './records/host-removal.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
 import { HostImportsController, HostsController } from './api/hosts.controller.js';
 import { HostsReader } from './records/hosts.reader.js';
+import { ManyHosts } from './records/many-hosts.service.js';
+import { ScanGapsReader } from './records/scan-gaps.reader.js';
 import { HostsService } from './records/hosts.service.js';
 
 /** Machines: their records, their keys, and the way to log in to them. */
@@ -36,6 +40,7 @@ import { HostsService } from './records/hosts.service.js';
     HostCredentials,
     HostFiles,
     HostImport,
+    HostKeyAlerts,
     HostKeysService,
     HostMoves,
     HostRemoval,
@@ -43,6 +48,9 @@ import { HostsService } from './records/hosts.service.js';
     HostsReader,
     HostsService,
     HostUses,
+    ImportedCredentials,
+    ManyHosts,
+    ScanGapsReader,
     ImportReading,
     OwnHostKeys,
     PrivateKeys,
@@ -56,6 +64,7 @@ import { HostsService } from './records/hosts.service.js';
     HostSightings,
     HostsService,
     HostUses,
+    ScanGapsReader,
     SshConnections,
   ],
 })

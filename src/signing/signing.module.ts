@@ -11,7 +11,9 @@ import { SigningBatchesController } from './batches/signing-batches.controller.j
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { ApprovalCheck } from './requests/approval-check.js';
 import { ClaimCheck } from './requests/claim-check.js';
-import { ApprovalRenewal, HeldRequestsSchedule } from './requests/approval-renewal.js';
+import { ApprovalRenewal } from './requests/approval-renewal.js';
+import { HeldRequestsSchedule } from './requests/held-requests.schedule.js';
+import { StoppedKeyRequests } from './requests/stopped-key-requests.js';
 import { HeldBatches } from './batches/held-batches.js';
 import { HeldRequests } from './requests/held-requests.js';
 import { ApprovalGate } from './requests/approval-gate.js';
@@ -172,6 +174,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
   ],
   exports: [
     ApprovalRenewal,
+    HeldRequests,
     JsonSignaturesService,
     TimestampRepository,
     SigningExecutor,
@@ -187,13 +190,14 @@ export class SigningModule {}
 
 /** The background half: signs the requests of job signals, and finds those that were left behind. */
 @Module({
-  imports: [SigningModule],
+  imports: [ApprovalsModule, SigningModule],
   providers: [
     CertificateEndings,
     HeldRequestsSchedule,
     SigningKeyDestructionSchedule,
     SigningProcessor,
     SigningSchedule,
+    StoppedKeyRequests,
   ],
 })
 export class SigningWorkerModule {}

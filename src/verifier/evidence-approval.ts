@@ -55,7 +55,9 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   const requester = approval?.shown['requester'] as { readonly person: string };
   // The log names those as well who were shown a secret of the credential that asked; entries of older versions do not.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
-  const stages = asked.detail['stages'] as { readonly group: string; readonly threshold: number }[];
+  // Policies that became stricter add stages to those that were asked for first.
+  const extended = facts.findLast(({ action }) => action === 'approval.extended');
+  const stages = (extended ?? asked).detail['stages'] as { readonly group: string; readonly threshold: number }[];
   return stages.flatMap(({ group, threshold }, stage) => {
     const votes = facts.filter(
       ({ action, detail }) =>

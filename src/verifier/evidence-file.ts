@@ -1,6 +1,7 @@
 import { base64Bytes } from '../formats/encoding/base64.js';
 import type { PublicJwk } from '../formats/jose/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
+import { readJson } from '../platform/json/strict-json.js';
 
 /** The members of an evidence file that the verifier reads; the service writes more into it. */
 export interface EvidenceFile {
@@ -68,5 +69,5 @@ export interface LoggedFact {
 export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {
   return log.leaves
     .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => JSON.parse(base64Bytes(data).toString()) as LoggedFact);
+    .map(({ data }) => readJson(base64Bytes(data)) as unknown as LoggedFact);
 }

@@ -23,6 +23,10 @@ describe('a JSON object that is read in pieces', () => {
     }
   });
 
+  it('may begin with a byte order mark', () => {
+    expect(canonical('\uFEFF{"a":[1]}')).toBe(canonical('{"a":[1]}'));
+  });
+
   it('is read as a whole when its names are spelled with escapes', () => {
     const text = String.raw`{"\u0061":[1],"b":[2]}`;
     expect(canonical(text)).toBe(canonicalJson({ a: [1], b: [2], signature: facts }));
@@ -54,6 +58,9 @@ describe('a JSON object that is read in pieces', () => {
     ['a value that is none outside its lists', '{"a":x}'],
     ['a line break in a name', '{"a\n":1}'],
     ['nothing', ''],
+    ['an object with a name twice', '{"version":99,"version":1,"a":[]}'],
+    ['an object with a name twice in an item', '{"a":[{"b":{"c":1,"c":2}}]}'],
+    ['an object with a number that a double changes', '{"a":[9007199254740993]}'],
     ['half a character', Buffer.from([0x7b, 0x22, 0xc3, 0x22, 0x3a, 0x31, 0x7d])],
   ])('is not %s', (_, text) => {
     const all = () => [...new JsonObjectText(Buffer.from(text as string)).canonicalWith(facts)];

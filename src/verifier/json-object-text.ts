@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { isList, itemsOf, outlineOf, type Span, withoutLists } from '../platform/json/json-outline.js';
+import { readJson, readJsonObject, withoutMark } from '../platform/json/strict-json.js';
 
 const SIGNATURE = 'signature';
 
@@ -11,16 +11,15 @@ const SIGNATURE = 'signature';
 export class JsonObjectText {
   /** Lists are empty here. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** None of an object that must be read as a whole: names come twice, or are spelled with escapes. */
+  private readonly bytes: Buffer;
+  /** Empty if a name is spelled with escapes: the object is then read as a whole. */
   private readonly spans: ReadonlyMap<string, Span>;
 
-  /** @throws SyntaxError for what is no JSON object in UTF-8; faults within its lists are found when they are read. */
-  constructor(private readonly bytes: Buffer) {
-    if (!isUtf8(bytes)) throw new SyntaxError('it is not UTF-8');
-    this.spans = outlineOf(bytes) ?? new Map<string, Span>();
-    const value: unknown = JSON.parse(withoutLists(bytes, this.spans, [...this.spans.keys()]).toString());
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new SyntaxError('it is no object');
-    this.members = value as Readonly<Record<string, unknown>>;
+  /** @throws JsonRefused for anything but a JSON object in UTF-8; faults within its lists are found when they are read. */
+  constructor(file: Buffer) {
+    this.bytes = withoutMark(file);
+    this.spans = outlineOf(this.bytes) ?? new Map<string, Span>();
+    this.members = readJsonObject(withoutLists(this.bytes, this.spans, [...this.spans.keys()]));
   }
 
   /** The canonical form (RFC 8785) piece by piece, with this member as its signature. @throws SyntaxError */
@@ -52,7 +51,7 @@ export class JsonObjectText {
   private *canonicalList(list: Span): Generator<string> {
     let before = '[';
     for (const { start, end } of itemsOf(this.bytes, list)) {
-      yield before + canonicalJson(JSON.parse(this.bytes.toString('utf8', start, end)));
+      yield before + canonicalJson(readJson(this.bytes.subarray(start, end)));
       before = ',';
     }
     yield before === '[' ? '[]' : ']';

@@ -92,18 +92,16 @@ export class SignedText {
 }
 
 /**
- * What is wrong with the signature of the object; nothing when it holds.
+ * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none when it holds. The
+ * key beside the signature is the sender's choice and is not used.
  *
- * @param trusted the key that must have signed; without it the key beside the signature is believed.
  * @throws SyntaxError
  */
-export function faultsOfJsonSignature(document: JsonObjectText, trusted?: KeyObject): string[] {
+export function faultsOfJsonSignature(document: JsonObjectText, key: KeyObject): string[] {
   const signature = document.members['signature'];
   if (!isSignature(signature)) return ['there is no signature of one signer in the document'];
   const known = Object.hasOwn(JSF_ALGORITHMS, signature.algorithm) ? JSF_ALGORITHMS[signature.algorithm] : undefined;
   if (known === undefined) return [`signatures by ${signature.algorithm} are not read`];
-  const key = trusted ?? keyBeside(signature);
-  if (key === undefined) return ['there is no key beside the signature; name one'];
   if (!fits(key, known)) return [`the key cannot sign by ${signature.algorithm}`];
   const { value, ...facts } = signature;
   const holds = new SignedText(document, facts, known.hash).isSignedBy(key, known, value);
@@ -113,14 +111,6 @@ export function faultsOfJsonSignature(document: JsonObjectText, trusted?: KeyObj
 function isSignature(value: unknown): value is JsonSignature {
   const { algorithm, value: bytes } = (value ?? {}) as Partial<JsonSignature>;
   return typeof algorithm === 'string' && typeof bytes === 'string';
-}
-
-function keyBeside({ publicKey }: JsonSignature): KeyObject | undefined {
-  try {
-    return publicKey === undefined ? undefined : createPublicKey({ key: publicKey, format: 'jwk' });
-  } catch {
-    return undefined;
-  }
 }
 
 function fits(key: KeyObject, { curve }: JsfAlgorithm): boolean {

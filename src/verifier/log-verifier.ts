@@ -4,6 +4,7 @@ import { GrowingRoot, HASH_BYTES, leafHash } from './merkle-tree.js';
 import { isConsistent } from './merkle-proof.js';
 import { type AcceptedRollback, acceptedRollbackIn, coveringRollback } from './accepted-rollback.js';
 import { type Checkpoint, openNote } from './signed-note.js';
+import { readJsonObject } from '../platform/json/strict-json.js';
 
 /**
  * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature that an entry carries, by itself and in
@@ -181,8 +182,7 @@ function readLeaf(text: string): Line | undefined {
 /** Members of an object, of which any may be missing, or something else. */
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return readJsonObject(text);
   } catch {
     return undefined;
   }

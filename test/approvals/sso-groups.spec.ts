@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { apiKey } = await stage.seed();
   place = { stage, apiKey, service: await stage.start({ settings: { ...(await atKnownAddress()), ...PEERS_HERE } }) };
   for (const name of PROVIDERS) {
-    await peers[name].start(`${place.service.url}/api/auth/oidc/callback`);
+    await peers[name].start(`${place.service.url}/api/auth/oidc/callback/${name}`);
     const roles = { rules: [], defaultRoles: ['approver'] };
     const client = { clientId: CLIENT.id, clientSecret: CLIENT.secret, scopes: ['openid', 'profile', 'email'] };
     const body = { label: name, enabled: true, ...roles, issuer: peers[name].issuer, ...client };

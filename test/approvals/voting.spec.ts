@@ -139,6 +139,64 @@ describe('a request under a policy', () => {
   });
 });
 
+describe('a request whose key stops', () => {
+  const stops = {
+    'signing-key.disabled': ['POST', '/disable', {}],
+    'signing-key.pending-destruction': ['POST', '/destruction', { days: 7 }],
+    'signing-key.expired': ['PATCH', '', { notAfter: '2026-01-01T00:00:00Z' }],
+  } as const;
+
+  it.each(Object.entries(stops))(
+    'fails with %s, and approvers are no longer asked',
+    async (code, [method, what, body]) => {
+      const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+      const { requestId, approvalId } = await held(place, order(key.name));
+      const waiting = read(place.service, place.apiKey, requestId, 20);
+      const path = `/api/v1/signing-keys/${key.id}${what}`;
+      const { headers: known } = await place.service.call('GET', `/api/v1/signing-keys/${key.id}`, {
+        key: place.apiKey,
+      });
+      const headers: Record<string, string> = method === 'PATCH' ? { 'if-match': known.get('etag') ?? '' } : {};
+      const stopped = await place.service.call(method, path, { key: place.apiKey, body, headers });
+      expect(stopped.status).toBeLessThan(300);
+      expect((await waiting).body).toMatchObject({ status: 'FAILED', failure: { code } });
+      expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
+      assertProblem(await vote(place.service, approvalId, ada), { status: 409, code: 'approval.decided' });
+      const asked = await place.service.call('GET', '/api/v1/approvals?waiting=me', { key: ada.accessToken });
+      expect(asked.body.items.map(({ id }: { id: string }) => id)).not.toContain(approvalId);
+    },
+  );
+
+  it('fails with the other requests for its key; a joint approval goes on for its other keys', async () => {
+    const team = [{ members: [ada, ben], threshold: 1 }];
+    const [classical, postQuantum] = [
+      await newGuardedKey(place, team),
+      await newGuardedKey(place, team, {}, 'ml-dsa-65'),
+    ];
+    const body = { digest: digestOf(randomUUID()), key: classical.key.name, postQuantumKey: postQuantum.key.name };
+    const asked = await place.service.call('POST', '/api/v1/sign/dual', { key: place.apiKey, body });
+    const { batchId, items } = asked.body as { batchId: string; items: { approvalId: string }[] };
+    expect(new Set(items.map(({ approvalId }) => approvalId)).size).toBe(1);
+    const disabled = `/api/v1/signing-keys/${postQuantum.key.id}/disable`;
+    await place.service.call('POST', disabled, { key: place.apiKey });
+    const batch = async () =>
+      (await place.service.call('GET', `/api/v1/sign/batches/${batchId}`, { key: place.apiKey })).body;
+    const codes = await until('the end of one request', 10, async () => {
+      const found = (await batch()).items.map(({ failure }: { failure?: { code: string } }) => failure?.code);
+      return found.some(Boolean) && found;
+    });
+    expect(codes.filter(Boolean)).toEqual(['signing-key.disabled']);
+    const approvalId = items[0]?.approvalId ?? '';
+    await vote(place.service, approvalId, ada);
+    expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
+    const signed = await until('the signature by the other key', 30, async () => {
+      const { status, items: ended } = await batch();
+      return status === 'DONE' && ended;
+    });
+    expect(signed.map(({ status }: { status: string }) => status).toSorted()).toEqual(['FAILED', 'SIGNED']);
+  });
+});
+
 it('everybody finds the approvals that wait for them, and only those', async () => {
   const dora = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [dora, ada], threshold: 2 }], { name: unique('waiting') });

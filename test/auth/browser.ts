@@ -15,6 +15,11 @@ export class Browser {
     return this.jarOf(url).get(name);
   }
 
+  /** Keeps a cookie that another client of the same person received. */
+  keepCookie(url: string, line: string): void {
+    this.keep(this.jarOf(url), line);
+  }
+
   postForm(url: string, values: Record<string, string>): Promise<Response> {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     return this.request(url, { method: 'POST', headers, body: new URLSearchParams(values).toString() });

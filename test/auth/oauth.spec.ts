@@ -240,3 +240,63 @@ describe('OAuth clients', () => {
     expect(service.log()).not.toContain(random);
   });
 });
+
+describe('a body that no OAuth client should send is answered in the form of RFC 6749', () => {
+  const ENDPOINTS = ['token', 'revoke', 'introspect', 'device_authorization'];
+  const FORM_BODY = 'grant_type=client_credentials&client_id=x&client_secret=y&token=z';
+
+  it.each([
+    'text/plain',
+    'application/xml',
+    'multipart/form-data; boundary=x',
+    'invalid/@@##',
+    ';;;invalid;;;',
+    'application/vnd.oauth+json',
+    '',
+  ])('sent as %j', async (type) => {
+    for (const endpoint of ENDPOINTS) {
+      const answer = await fetch(`${service.url}/oauth/${endpoint}`, {
+        method: 'POST',
+        body: Buffer.from(FORM_BODY),
+        headers: type === '' ? {} : { 'content-type': type },
+      });
+      const body = (await answer.json()) as Record<string, string>;
+      assertOAuthError({ status: answer.status, body, headers: answer.headers } as never, 400, 'invalid_request');
+      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(body['error_description']).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+    }
+  });
+
+  it.each(['', '{', '[]', 'null', '"x"', '{"token":1}', '{"token":"a","token":"b"}', '\uFEFF{"token":'])(
+    'JSON that is %j',
+    async (text) => {
+      for (const endpoint of ENDPOINTS) {
+        const headers = { 'content-type': 'application/json' };
+        const answer = await service.call('POST', `/oauth/${endpoint}`, { body: text, headers });
+        assertOAuthError(answer, 400, 'invalid_request');
+      }
+    },
+  );
+
+  it('too large, or compressed', async () => {
+    const large = await form('/oauth/token', { grant_type: 'x'.repeat(20_000) });
+    expect([large.status, large.body.error]).toEqual([413, 'invalid_request']);
+    const packed = await form('/oauth/token', 'token=x', { 'content-encoding': 'gzip' });
+    assertOAuthError(packed, 400, 'invalid_request');
+  });
+
+  it('with a method that is none of them', async () => {
+    const { status, body, headers } = await service.call('GET', '/oauth/token');
+    expect([status, body.error, headers.get('allow')]).toEqual([405, 'invalid_request', 'POST']);
+  });
+});
+
+it('white space around a token or a secret, as files end in, does not count', async () => {
+  const { client_id, client_secret } = await newClient(['sign:read']);
+  const answer = await form('/oauth/token', {
+    grant_type: 'client_credentials',
+    client_id,
+    client_secret: `${client_secret}\r\n`,
+  });
+  expect(answer.status).toBe(200);
+});

@@ -29,7 +29,7 @@ beforeAll(async () => {
     ['one', one],
     ['two', two],
   ] as const) {
-    await peer.start(callback);
+    await peer.start(`${callback}/${name}`);
     expect((await put(name, peer)).status).toBe(200);
   }
 });

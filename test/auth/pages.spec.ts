@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined)('oidc-provider in Chromium', () => {
   const idp = new OpenIdPeer();
 
   beforeAll(async () => {
-    await idp.start(`${service.url}/api/auth/oidc/callback`, 'localhost');
+    await idp.start(`${service.url}/api/auth/oidc/callback/main`, 'localhost');
     await put('oidc/main', { issuer: idp.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret });
     idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
     idp.accounts.set('eve', { email: 'eve@oidc.example', groups: ['strangers'] });

@@ -21,7 +21,7 @@ beforeAll(async () => {
   ({ apiKey } = await stage.seed());
   service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   other = await stage.start({ role: 'api' });
-  await idp.start(`${service.url}/api/auth/oidc/callback`);
+  await idp.start(`${service.url}/api/auth/oidc/callback/main`);
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
   const body = {
     label: 'x',

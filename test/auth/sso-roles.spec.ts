@@ -13,7 +13,7 @@ beforeAll(async () => {
   stage = await openStage();
   const { apiKey } = await stage.seed();
   service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
-  await peer.start(`${service.url}/api/auth/oidc/callback`);
+  await peer.start(`${service.url}/api/auth/oidc/callback/main`);
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
   const body = {
     label: 'x',

@@ -22,7 +22,7 @@ beforeAll(async () => {
   stage = await openStage();
   const { apiKey } = await stage.seed();
   service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
-  await oidc.start(`${service.url}/api/auth/oidc/callback`);
+  await oidc.start(`${service.url}/api/auth/oidc/callback/other`);
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
   const client = { issuer: oidc.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
   const body = { label: 'x', enabled: true, rules, ...client };

@@ -10,6 +10,7 @@ import { requireApproval, waitingRequest } from './openpgp-keys.js';
 import { vote } from '../approvals/approvers.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { createKey, publishedKey, type PublishedKey } from '../support/signing.js';
+import { signaturesFound } from '../support/dsse.js';
 import { type EndedProgram, sealwright as run } from './program.js';
 
 let certified: CertifiedStage;
@@ -44,7 +45,7 @@ function verify(bundle: string, { publicKey }: PublishedKey): void {
 
 describe('sealwright attest', () => {
   it.each(['rsa-3072', 'ec-p256'])(
-    '%s: @sigstore/verify accepts the bundle, and no changed statement',
+    '%s: @sigstore/verify and verifiers that compute key ids accept the bundle, and no changed statement',
     async (name) => {
       writeFileSync(at('app.bin'), 'an artifact');
       writeFileSync(at('predicate.json'), '{"buildDefinition":{"buildType":"https://example.org/build"}}');
@@ -63,6 +64,7 @@ describe('sealwright attest', () => {
       const key = await publishedKey(certified.service, certified.apiKey, name);
       verify(bundle, key);
       const { dsseEnvelope } = JSON.parse(bundle);
+      expect(signaturesFound(dsseEnvelope, key.publicKey)).toBe(1);
       const statement = JSON.parse(Buffer.from(dsseEnvelope.payload, 'base64').toString());
       expect(statement).toMatchObject({
         _type: 'https://in-toto.io/Statement/v1',
@@ -74,6 +76,19 @@ describe('sealwright attest', () => {
       expect(() => verify(JSON.stringify(changed), key)).toThrow(/verif|signature/);
     },
   );
+
+  it('--envelope writes a bare envelope that verifiers that compute key ids accept', async () => {
+    writeFileSync(at('bare.bin'), 'an artifact');
+    writeFileSync(at('bare.json'), '{}');
+    const args = ['attest', at('bare.bin'), '--predicate', at('bare.json'), '--key', 'ec-p256', '--envelope'];
+    expect(await sealwright(args)).toMatchObject({ code: 0, out: `${at('bare.bin')}.intoto.json\n` });
+    const { publicKey } = await publishedKey(certified.service, certified.apiKey, 'ec-p256');
+    const envelope = JSON.parse(readFileSync(at('bare.bin.intoto.json'), 'utf8'));
+    expect(signaturesFound(envelope, publicKey)).toBe(1);
+    expect(
+      signaturesFound({ ...envelope, signatures: [{ ...envelope.signatures[0], keyid: 'ec-p256' }] }, publicKey),
+    ).toBe(0);
+  });
 
   it('ends with 5 while people are asked, and waits for them with --wait', async () => {
     const { service, apiKey, stage } = certified;

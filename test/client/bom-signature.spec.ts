@@ -1,8 +1,9 @@
-import { webcrypto } from 'node:crypto';
+import { generateKeyPairSync, sign, webcrypto } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/platform/json/canonical-json.js';
 import { about, algorithm, bom } from '../inventory/documents.js';
 import { ask } from '../support/authority.js';
 import { officialCheck } from '../support/cyclonedx-schema.js';
@@ -75,10 +76,10 @@ describe('a CycloneDX document that is signed in itself', () => {
     expect(await webcrypto.subtle.verify(how, key, new Uint8Array(value), new Uint8Array(text))).toBe(true);
   });
 
-  it('is known by the command, with the key that it knows or the one beside it, and not when anything is changed', async () => {
+  it('is known by the command, with the key of the service that it names, and not when anything is changed', async () => {
     const { file, document } = await signedExport('default');
     expect(await run('verify', file, '--key', 'default')).toMatchObject({ code: 0, out: 'valid: ES256 by default\n' });
-    expect(await run('verify', file)).toMatchObject({ code: 0, err: expect.stringContaining('No --key') });
+    expect(await run('verify', file)).toMatchObject({ code: 0, out: 'valid: ES256 by default\n' });
     expect(await run('verify', file, '--key', 'demo-rsa')).toMatchObject({ code: 1 });
     const { signature, ...unsigned } = document;
     const changed = [
@@ -91,6 +92,24 @@ describe('a CycloneDX document that is signed in itself', () => {
     for (const one of changed) {
       writeFileSync(file, JSON.stringify(one));
       expect(await run('verify', file)).toMatchObject({ code: 1, out: expect.stringMatching(/^BAD .*\nNOT VALID\n$/) });
+    }
+  });
+
+  it('is never believed by the key beside it: another key under the same name is refused', async () => {
+    const { file, document } = await signedExport('default');
+    const { signature, ...unsigned } = document;
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const facts = { algorithm: 'ES256', keyId: 'default', publicKey: publicKey.export({ format: 'jwk' }) };
+    const toSign = canonicalJson({ ...unsigned, signature: facts });
+    const value = sign('sha256', Buffer.from(toSign), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    const forged = { ...unsigned, signature: { ...facts, value: value.toString('base64url') } };
+    expect(signature).toMatchObject({ keyId: facts.keyId });
+    for (const [keyId, why] of [
+      ['default', 'the signature does not verify'],
+      ['imposter', 'has no signing key named "imposter"'],
+    ]) {
+      writeFileSync(file, JSON.stringify({ ...forged, signature: { ...forged.signature, keyId } }));
+      expect(await run('verify', file)).toMatchObject({ code: 1, out: expect.stringContaining(why ?? '') });
     }
   });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Operation, operationsOf, shippedDocument } from '../support/api-document.js';
 import { type ExampleCalls, openExamples } from '../support/example-calls.js';
 import { type HostileCall, hostileCallsOf, randomOf, someOf } from '../support/hostile-values.js';
+import { longCallsOf } from '../support/long-texts.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -80,6 +81,17 @@ async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return faults;
 }
+
+it('10,000 characters in any text of any call are refused or stored, never an error of the service', async () => {
+  const good = {
+    pathValue: (operation: Operation, name: string) => examples.idFor(operation, name),
+    body: (operation: Operation) => examples.bodyOf(operation),
+  };
+  const { schemas } = shippedDocument().components;
+  const calls = OPERATIONS.flatMap((operation) => longCallsOf(operation, good, schemas));
+  expect(calls.length).toBeGreaterThan(2 * OPERATIONS.length);
+  expect(await faultsOf(calls)).toEqual([]);
+}, 600_000);
 
 it(`no hostile value in any place of any call is answered by anything but a problem (seed ${SEED})`, async () => {
   const random = randomOf(SEED);

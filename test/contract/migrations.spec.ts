@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/platform/database/new-id.js';
 import { RELATIONSHIP_KINDS, bitOf } from '../../src/inventory/model/asset-relationship.entity.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { BOUNDED } from '../support/text-indexes.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -52,6 +53,20 @@ it('a difference would be found', async () => {
   expect(output).toContain('reference');
   expect(code).not.toBe(0);
   await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference DROP NOT NULL`);
+});
+
+it('every index of text is over a bounded column, so that no text that somebody sends exceeds its maximum', async () => {
+  const columns = await stage.sql<{ name: string }>(
+    `SELECT DISTINCT format('%s.%s', i.indrelid::regclass, trim('"' FROM pg_get_indexdef(i.indexrelid, k, true))) AS name
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
+     CROSS JOIN generate_series(1, i.indnatts) k
+     JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum = k
+     WHERE c.relnamespace = 'public'::regnamespace AND am.amname IN ('btree', 'gin', 'gist')
+       AND format_type(a.atttypid, NULL) IN ('text', 'text[]', 'character varying', 'bytea', 'jsonb', 'name')
+     ORDER BY 1`,
+  );
+  const named = Object.values(BOUNDED).flat();
+  expect(columns.map(({ name }) => name)).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
 });
 
 it('every migration can be reverted and applied again', async () => {

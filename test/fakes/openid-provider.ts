@@ -33,7 +33,7 @@ export class OpenIdPeer {
           token_endpoint_auth_method: 'client_secret_post',
           redirect_uris: [redirectUri],
           post_logout_redirect_uris: [`${new URL(redirectUri).origin}/`],
-          backchannel_logout_uri: redirectUri.replace(/callback$/, 'backchannel-logout'),
+          backchannel_logout_uri: new URL('/api/auth/oidc/backchannel-logout', redirectUri).href,
           backchannel_logout_session_required: true,
         },
       ],

@@ -7,7 +7,8 @@ import { readX509Certificate } from '../../src/inventory/certificates/certificat
 import { DocumentAssets } from '../../src/inventory/ingest/document-assets.js';
 import { Judge } from '../../src/inventory/ingest/judge.js';
 import { readBody } from '../../src/inventory/readers/body-reader.js';
-import { DEFAULT_RULES, RiskEngine } from '../../src/inventory/risk/risk-engine.js';
+import { DEFAULT_RULES } from '../../src/inventory/risk/default-rules.js';
+import { RiskEngine } from '../../src/inventory/risk/risk-engine.js';
 import { corpusFile, hasCorpus } from './corpus.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealwright-certificates-'));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
+import { LONG_TEXT, longBodies } from '../support/long-texts.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
 import { about, algorithm, bom, material } from './documents.js';
@@ -27,7 +28,7 @@ const ingest = (body: unknown, query = '') => post(`/api/ingest${query}`, body, 
 /** Taken, and the counts add up; or refused, and it says where and why. */
 function assertExplained(status: number, body: Answer['body']): void {
   const explained =
-    status === 422
+    status >= 400
       ? typeof body.errors[0].pointer === 'string' && /\w/.test(body.errors[0].detail)
       : body.received === body.created + body.updated + body.unchanged + body.rejected.length;
   expect(explained ? 'explained' : body).toBe('explained');
@@ -288,5 +289,128 @@ describe.skipIf(!hasCorpus)('public documents', () => {
     );
     expect(row?.all).toBeGreaterThan(100);
     expect((row?.unknown ?? 1) / (row?.all ?? 1)).toBeLessThanOrEqual(0.1);
+  });
+});
+
+describe('a document with 10,000 characters in one of its texts', () => {
+  const SARIF = {
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'scanner',
+            rules: [{ id: 'weak', properties: { tags: ['CWE-327'] }, shortDescription: { text: 'DES' } }],
+          },
+        },
+        automationDetails: { id: 'nightly/1' },
+        versionControlProvenance: [{ repositoryUri: 'https://git.example.com/shop' }],
+        results: [
+          {
+            ruleId: 'weak',
+            message: { text: 'DES is used' },
+            locations: [
+              {
+                physicalLocation: {
+                  artifactLocation: { uri: 'src/a.c' },
+                  region: { startLine: 1, snippet: { text: 'DES()' } },
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  };
+  const component = (name: string, cryptoProperties: object) => ({
+    type: 'cryptographic-asset',
+    'bom-ref': name,
+    name,
+    cryptoProperties: { ...cryptoProperties, oid: '1.2.840.113549.1.1.1' },
+    evidence: { occurrences: [{ location: 'src/a.c', symbol: 'RSA_new', additionalContext: 'RSA_new()' }] },
+  });
+  const RICH = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    serialNumber: 'urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79',
+    version: 1,
+    metadata: {
+      timestamp: '2026-01-01T00:00:00Z',
+      component: { type: 'application', group: 'org.example', name: 'shop', purl: 'pkg:maven/org.example/shop@1' },
+      properties: [{ name: 'gitUrl', value: 'https://git.example.com/shop.git' }],
+    },
+    components: [
+      component('RSA-2048', {
+        assetType: 'algorithm',
+        algorithmProperties: { primitive: 'pke', parameterSetIdentifier: '2048', curve: 'x', padding: 'oaep' },
+      }),
+      component('cert', {
+        assetType: 'certificate',
+        certificateProperties: {
+          subjectName: 'CN=a',
+          issuerName: 'CN=b',
+          notValidBefore: '2026-01-01T00:00:00Z',
+          certificateFormat: 'X.509',
+        },
+      }),
+      component('tls', {
+        assetType: 'protocol',
+        protocolProperties: {
+          type: 'tls',
+          version: '1.3',
+          cipherSuites: [{ name: 'TLS_AES_128_GCM_SHA256', identifiers: ['0x13', '0x01'] }],
+        },
+      }),
+      component('key', {
+        assetType: 'related-crypto-material',
+        relatedCryptoMaterialProperties: { type: 'private-key', id: 'k', format: 'PEM' },
+      }),
+    ],
+    dependencies: [{ ref: 'tls', dependsOn: ['RSA-2048'] }],
+  };
+  const SENSOR = {
+    scanId: '1',
+    source: 'host a',
+    assets: [
+      {
+        component: component('AES-128', { assetType: 'algorithm', algorithmProperties: { primitive: 'ae' } }),
+        occurrence: { location: '/x', symbol: 'y', context: 'z' },
+      },
+    ],
+  };
+
+  it.each([
+    ['CycloneDX', RICH],
+    ['CycloneDX without a repository', { ...RICH, metadata: { component: { type: 'application', name: 'shop' } } }],
+    ['SARIF', SARIF],
+    ['SARIF without a category', { ...SARIF, runs: [{ ...SARIF.runs[0], automationDetails: undefined }] }],
+    ['a scan of a sensor', SENSOR],
+  ])(
+    'is stored, or refused with a pointer: %s',
+    async (_, document) => {
+      const bodies = longBodies(JSON.parse(JSON.stringify(document)));
+      const types = { 'content-type': 'application/json' };
+      for (const body of bodies) {
+        const answer = await post('/api/ingest?mode=repair', JSON.stringify(body), types);
+        expect([200, 400, 422]).toContain(answer.status);
+        assertExplained(answer.status, answer.body);
+      }
+    },
+    120_000,
+  );
+
+  it('keeps two sources apart whose long names begin alike, and says that they are cut', async () => {
+    const named = (end: string) => ({
+      ...RICH,
+      metadata: { component: { type: 'application', name: `${LONG_TEXT}${end}` } },
+    });
+    const [first, second] = [await ingest(named('a')), await ingest(named('b'))];
+    expect(first.body.source).not.toBe(second.body.source);
+    expect(first.body.source).toHaveLength(500);
+    expect(first.body.warnings).toContainEqual(expect.objectContaining({ code: 'source.shortened' }));
+    const found = await service.call('GET', `/api/assets?source=${encodeURIComponent(first.body.source)}`, {
+      key: apiKey,
+    });
+    expect(found.body.items).toHaveLength(4);
   });
 });

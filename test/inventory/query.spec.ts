@@ -177,6 +177,29 @@ describe('CSV', () => {
   });
 });
 
+describe('CSV for Excel', () => {
+  const bytesOf = async (parameter: string) => {
+    const response = await fetch(`${service.url}/api/export/csv?${parameter}`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    return Buffer.from(await response.arrayBuffer()).toString();
+  };
+
+  it('begins with a byte order mark, unless a program asks for none', async () => {
+    for (const parameter of ['', 'bom=1', 'bom=true'])
+      expect((await bytesOf(parameter)).startsWith('\uFEFFid,')).toBe(true);
+    for (const parameter of ['bom=0', 'bom=false']) expect((await bytesOf(parameter)).startsWith('id,')).toBe(true);
+  });
+
+  it('has the times of the JSON: RFC 3339 in UTC', async () => {
+    const [head = '', row = ''] = (await bytesOf('bom=0&q=name!="*,*"')).split('\n');
+    const firstSeen = row.split(',')[head.split(',').indexOf('firstSeen')];
+    const { body } = await call('GET', `/api/assets/${row.split(',')[0]}`);
+    expect(firstSeen).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(firstSeen).toBe(body.firstSeen);
+  });
+});
+
 describe('a cell of CSV', () => {
   it.each(['=1+1', '+1', '-1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '\uff0b1', '\uff0d1', '\uff201'])(
     'is no formula when it begins as in %j',

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RefusedCalls } from '../support/refused-calls.js';
-import type { CallOptions } from '../support/service.js';
+import type { CallOptions, Service } from '../support/service.js';
 import { digestOf } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -12,11 +12,14 @@ const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}
 
 let stage: Stage;
 let calls: RefusedCalls;
+let service: Service;
+let apiKey: string;
 
 beforeAll(async () => {
   stage = await openStage();
-  const { apiKey } = await stage.seed();
-  calls = new RefusedCalls(stage, await stage.start({ role: 'api' }), apiKey);
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  calls = new RefusedCalls(stage, service, apiKey);
 });
 afterAll(() => stage.close());
 
@@ -82,13 +85,39 @@ describe('an order is refused', () => {
     ['__proto__ further down', withMember('"metadata":{"a":[{"__proto__":1}]}'), '/metadata/a/0/__proto__'],
     ['constructor', withMember('"constructor":{"prototype":{}}'), '/constructor'],
     ['a number that is none', withMember('"metadata":{"a":1e400}'), '/metadata/a'],
-    ['two digests', withMember(`"digest":"${digestOf('other')}"`), ''],
-    ['a member twice further down', withMember('"metadata":{"a":[{"b":1,"b":1}]}'), ''],
+    ['an integer that a double changes', withMember('"metadata":{"a":[9007199254740993]}'), '/metadata/a/0'],
+    ['an integer beyond 2^53−1 below zero', withMember('"metadata":{"a":-9007199254740992}'), '/metadata/a'],
+    ['two digests', withMember(`"digest":"${digestOf('other')}"`), '/digest'],
+    ['a member twice further down', withMember('"metadata":{"a":[{"b":1,"b":1}]}'), '/metadata/a/0/b'],
     ['a depth bomb in the metadata', withMember(`"metadata":${nested(40)}`), ''],
     ['a depth bomb of 10,000 levels', withMember(`"metadata":${nested(10_000)}`), ''],
   ])('%s', async (_, body, pointer) => {
     await calls.post({ status: 400, code: 'request.invalid', pointer }, '/api/v1/sign/digest', { body });
   });
+});
+
+describe('a body without content is an empty body', () => {
+  const send = (type: string, body?: ReadableStream) =>
+    fetch(`${service.url}/api/v1/sign/digest`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': type },
+      ...(body === undefined ? {} : { body, duplex: 'half' as const }),
+    });
+  const nothing = () => new ReadableStream({ start: (stream) => stream.close() });
+
+  it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'application/json'])(
+    'whatever its type: %s',
+    async (type) => {
+      for (const answer of [await send(type), await send(type, nothing())]) {
+        const { code, errors } = (await answer.json()) as { code: string; errors: object[] };
+        expect({ status: answer.status, code, errors }).toMatchObject({
+          status: 400,
+          code: 'request.invalid',
+          errors: expect.arrayContaining([expect.objectContaining({ pointer: '/digest' })]),
+        });
+      }
+    },
+  );
 });
 
 describe('a body is refused', () => {

@@ -101,6 +101,24 @@ describe('the evidence of a signature verifies with the key of the log alone', (
       out: expect.stringContaining('BAD the log has another key'),
     });
     expect(await said([keep('empty.json', '{}')])).toMatchObject({ code: 1 });
+    const text = JSON.stringify(evidence);
+    const twice = text.replace('"request":{', '"request":{"digest":"AAAA","metadata":{"filename":"forged.exe"},');
+    expect(await said([keep('twice.json', twice)])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('it has the member "digest" twice (at /request/digest)'),
+    });
+    expect(await said([keep('marked.json', `\uFEFF${text}`), ...content])).toMatchObject({ code: 0 });
+    const problem = {
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+      detail: 'Request not found.',
+      code: 'request.missing',
+    };
+    expect(await said([keep('problem.json', JSON.stringify(problem))])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('problem document of a refused call: Request not found [request.missing]'),
+    });
     expect(await said([other])).toMatchObject({ code: 1, err: expect.stringContaining('cannot be read') });
     rmSync(directory, { recursive: true });
   });

@@ -1,10 +1,20 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealwright } from '../client/program.js';
+import { preAuthEncoding } from '../../src/formats/dsse/dsse.js';
 import { certifiedKey } from '../support/certified-keys.js';
 import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
 import { has } from '../support/peers.js';
 import type { Answer } from '../support/service.js';
-import { digestOf, sign } from '../support/signing.js';
+import { digestOf, type PublishedKey, sign } from '../support/signing.js';
+import {
+  certificatesIn,
+  FOR_TIMESTAMPS,
+  ImposterAuthority,
+  thumbprintOf,
+  withCertificates,
+} from '../support/swapped-certificates.js';
 
 const TYPES = ['rsa-2048', 'ec-p256', 'ec-p384', 'ec-p521'];
 const CONTENT = Buffer.from('a file that was released');
@@ -186,4 +196,198 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
       }
     },
   );
+});
+
+describe('a message whose certificates were swapped', () => {
+  const imposter = new ImposterAuthority('DigiCert Trusted Root G4');
+  const STATEMENT = Buffer.from('{"_type":"https://in-toto.io/Statement/v1"}');
+  const NOT_ONBOARDED = /was not onboarded for version 1 of the key\. Obtain the file from its signer again/;
+  const OTHER_NAMED = /the signature names another certificate/;
+  let spki: Buffer;
+  let imposed: X509Certificate;
+  /** A second certificate of the same key, by the same authority, that was onboarded as well. */
+  let renewed: X509Certificate;
+
+  const post = async (path: string, body: unknown) => {
+    const answer = await certified.service.call('POST', `/api/v1/signing-keys${path}`, { key: certified.apiKey, body });
+    expect(answer.body.code).toBeUndefined();
+    return answer.body;
+  };
+  const keyNamed = async (name: string): Promise<PublishedKey> => {
+    const { body } = await service.call('GET', '/api/v1/signing-keys', { key: certified.apiKey });
+    return body.items.find((one: PublishedKey) => one.name === name);
+  };
+  const spkiOf = ({ publicKey }: PublishedKey) => createPublicKey(publicKey).export({ type: 'spki', format: 'der' });
+
+  beforeAll(async () => {
+    const key = await certifiedKey(certified.service, certified.apiKey, certified.authority, {
+      name: 'swapped',
+      type: 'ec-p256',
+    });
+    spki = spkiOf(key);
+    imposed = imposter.certify({ subject: 'Microsoft Corporation', publicKey: spki });
+    const { signature } = await signed({ digest: digestOf(CONTENT), key: 'swapped', format: 'cms' });
+    const { csr } = await post(`/${key.id}/csr`, { subject: { commonName: 'swapped', organization: 'Renewed' } });
+    await post(`/${key.id}/certificate`, { chain: certified.authority.issue(csr).chain });
+    const fresh = await signed({ digest: digestOf(CONTENT), key: 'swapped', format: 'cms' });
+    const leaf = certificatesIn(Buffer.from(fresh.signature, 'base64'))[0];
+    if (leaf === undefined) throw new Error('a CMS carries the certificate of its key');
+    renewed = leaf;
+    expect((await verify({ digest: digestOf(CONTENT), signature, key: 'swapped', format: 'cms' })).body.valid).toBe(
+      true,
+    );
+  });
+
+  /** The verdict about the certificate; nothing else may be wrong, and the imposter's names may stand in no other place. */
+  async function refusal(body: Record<string, unknown>, check = 'certificate'): Promise<string> {
+    const { status, body: answer } = await verify(body);
+    expect({ status, valid: answer.valid }).toEqual({ status: 200, valid: false });
+    expect(answer.subject ?? '').not.toContain('Microsoft');
+    const bad = answer.checks.filter(({ ok }: { ok: boolean }) => !ok);
+    expect(bad).toMatchObject([{ check }]);
+    return bad[0].detail;
+  }
+
+  async function signedCms(
+    extra: object = {},
+  ): Promise<{ digest: string; der: Buffer; certificates: X509Certificate[] }> {
+    const digest = digestOf(CONTENT);
+    const { signature } = await signed({ digest, key: 'swapped', format: 'cms', ...extra });
+    const der = Buffer.from(signature, 'base64');
+    return { digest, der, certificates: certificatesIn(der) };
+  }
+
+  const asCms = (digest: string, der: Buffer) => ({
+    digest,
+    signature: der.toString('base64'),
+    key: 'swapped',
+    format: 'cms',
+  });
+
+  it('cms: is not the signature of whom its certificates name, by the API and by the client', async () => {
+    const { digest, der } = await signedCms();
+    const forged = withCertificates(der, [imposed, imposter.certificate]);
+    expect(await refusal(asCms(digest, forged))).toMatch(NOT_ONBOARDED);
+    writeFileSync(certified.at('swapped.bin'), CONTENT);
+    writeFileSync(certified.at('swapped.p7s'), forged);
+    const env = { SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: certified.apiKey };
+    const args = ['verify', certified.at('swapped.bin'), '--signature', certified.at('swapped.p7s'), '--format', 'cms'];
+    const { code, out } = await sealwright(args, { env });
+    expect({ code, out }).toMatchObject({ code: 1, out: expect.stringMatching(/BAD certificate: .*\nNOT VALID\n$/s) });
+  });
+
+  it('cms: with an issuer that was not onboarded it is refused, although its own certificate was', async () => {
+    const { digest, der, certificates } = await signedCms();
+    const [leaf, issuer] = certificates;
+    if (leaf === undefined || issuer === undefined) throw new Error('two certificates come along');
+    expect(await refusal(asCms(digest, withCertificates(der, [leaf, imposter.certificate])))).toMatch(NOT_ONBOARDED);
+    expect(await refusal(asCms(digest, withCertificates(der, [leaf, issuer, imposter.certificate])))).toMatch(
+      NOT_ONBOARDED,
+    );
+    expect((await verify(asCms(digest, withCertificates(der, [leaf])))).body).toMatchObject({ valid: true });
+  });
+
+  it('cms: with another onboarded certificate of its key it is refused, since its signed attribute names the first', async () => {
+    const { digest, der, certificates } = await signedCms();
+    const { body } = await verify(asCms(digest, der));
+    expect(body).toMatchObject({ valid: true, subject: expect.stringContaining('Renewed') });
+    const versions = await certified.stage.sql<{ chain: Buffer[] }>(
+      `SELECT chain FROM certificate WHERE key_id = (SELECT id FROM signing_key WHERE name = 'swapped') ORDER BY id LIMIT 1`,
+    );
+    const first = new X509Certificate(versions[0]?.chain[0] ?? Buffer.alloc(0));
+    expect(first.raw.equals(renewed.raw)).toBe(false);
+    expect(await refusal(asCms(digest, withCertificates(der, [first, ...certificates.slice(1)])))).toMatch(OTHER_NAMED);
+  });
+
+  it.skipIf(!has('osslsigncode'))('authenticode: is not the signature of whom its certificates name', async () => {
+    makeProgram('exe', certified.at('s.exe'), 'a program');
+    const content = extractedData(certified.at('s.exe'), 'sha256');
+    const { signature, digest } = await signed({ format: 'authenticode', content, key: 'swapped' });
+    const forged = withCertificates(Buffer.from(signature, 'base64'), [imposed, imposter.certificate]);
+    const asked = { format: 'authenticode', digest, key: 'swapped' };
+    expect((await verify({ ...asked, signature })).body.valid).toBe(true);
+    expect(await refusal({ ...asked, signature: forged.toString('base64') })).toMatch(NOT_ONBOARDED);
+  });
+
+  /** A JWS that a caller with the right to sign assembles of a raw signature, so that its header can say anything. */
+  async function assembledJws(header: object): Promise<Record<string, unknown>> {
+    const digest = digestOf(CONTENT);
+    const protectedHeader = { alg: 'ES256', ...header, b64: false, crit: ['b64'] };
+    const encoded = Buffer.from(JSON.stringify(protectedHeader)).toString('base64url');
+    const input = Buffer.concat([Buffer.from(`${encoded}.`), Buffer.from(digest, 'base64')]);
+    const made = await signed({ digest: digestOf(input), key: 'swapped', scheme: 'ecdsa-raw' });
+    const value = Buffer.from(made.signature, 'base64').toString('base64url');
+    return { digest, signature: Buffer.from(`${encoded}..${value}`).toString('base64'), key: 'swapped', format: 'jws' };
+  }
+
+  it('jws: x5c and the thumbprints count only for an onboarded certificate, and keys of the header never', async () => {
+    const of = ({ raw }: X509Certificate) => raw.toString('base64');
+    const { valid } = (await verify(await assembledJws({ x5c: [of(renewed)], 'x5t#S256': thumbprintOf(renewed) })))
+      .body;
+    expect(valid).toBe(true);
+    expect(await refusal(await assembledJws({ x5c: [of(imposed), of(imposter.certificate)] }))).toMatch(NOT_ONBOARDED);
+    expect(await refusal(await assembledJws({ 'x5t#S256': thumbprintOf(imposed) }))).toMatch(OTHER_NAMED);
+    const sha1 = createHash('sha1').update(imposed.raw).digest('base64url');
+    expect(await refusal(await assembledJws({ x5t: sha1 }))).toMatch(OTHER_NAMED);
+    expect(await refusal(await assembledJws({ x5c: [of(renewed)], 'x5t#S256': thumbprintOf(imposed) }))).toMatch(
+      OTHER_NAMED,
+    );
+    for (const name of ['jwk', 'jku', 'x5u'])
+      expect(await refusal(await assembledJws({ [name]: 'https://imposter.example' }), 'signature')).toContain(name);
+  });
+
+  it.each(['sigstore-bundle', 'attestation'])(
+    '%s: is not the signature of whom its certificate names',
+    async (format) => {
+      const isBundle = format === 'sigstore-bundle';
+      const type = 'application/vnd.in-toto+json';
+      const digest = isBundle ? digestOf(CONTENT) : digestOf(STATEMENT);
+      const made = isBundle
+        ? await signed({ digest, key: 'swapped', format })
+        : await signed({ digest: digestOf(preAuthEncoding(type, STATEMENT)), key: 'swapped', format: 'dsse' });
+      const text = JSON.parse(Buffer.from(made.signature, 'base64').toString()) as Record<string, unknown>;
+      const envelope = { payloadType: type, payload: STATEMENT.toString('base64'), signatures: [text] };
+      const bundle = isBundle ? text : { verificationMaterial: {}, dsseEnvelope: envelope };
+      const withMaterial = (verificationMaterial: object) => ({
+        digest,
+        format,
+        key: 'swapped',
+        signature: Buffer.from(JSON.stringify({ ...bundle, verificationMaterial })).toString('base64'),
+      });
+      const rawBytes = ({ raw }: X509Certificate) => ({ rawBytes: raw.toString('base64') });
+      expect((await verify(withMaterial({ certificate: rawBytes(renewed) }))).body.valid).toBe(true);
+      expect(await refusal(withMaterial({ certificate: rawBytes(imposed) }))).toMatch(NOT_ONBOARDED);
+      const chain = { x509CertificateChain: { certificates: [imposed, imposter.certificate].map(rawBytes) } };
+      expect(await refusal(withMaterial(chain))).toMatch(NOT_ONBOARDED);
+    },
+  );
+
+  it('timestamp tokens: the certificate of the authority must be the one that the token names, and lead to a known root', async () => {
+    const { digest, requestId, timestamp } = await signed({
+      digest: digestOf(CONTENT),
+      key: 'swapped',
+      timestamp: true,
+    });
+    const der = Buffer.from(timestamp, 'base64');
+    const [own, ...others] = certificatesIn(der);
+    if (own === undefined) throw new Error('a token carries the certificate of its authority');
+    const tsa = await keyNamed('tsa');
+    const foreign = imposter.certify({ subject: 'Imposter TSA', publicKey: spkiOf(tsa), extensions: [FOR_TIMESTAMPS] });
+    const { csr } = await post(`/${tsa.id}/csr`, { subject: { commonName: 'tsa', organization: 'Reissued' } });
+    const EKU = 'extendedKeyUsage=critical,timeStamping\nkeyUsage=critical,digitalSignature\n';
+    const { chain } = certified.authority.issue(csr, { extensions: EKU });
+    const reissued = new X509Certificate(chain);
+    for (const swapped of [
+      [foreign, imposter.certificate],
+      [reissued, ...others],
+      [reissued, own, ...others],
+    ]) {
+      const token = withCertificates(der, swapped).toString('base64');
+      expect(await refusal({ requestId, timestamp: token }, 'timestamp')).toMatch(/names another certificate/);
+    }
+    expect(
+      (await verify({ requestId, timestamp: withCertificates(der, [own, ...others]).toString('base64') })).body.valid,
+    ).toBe(true);
+    expect(digest).toBe(digestOf(CONTENT));
+  });
 });

@@ -7,7 +7,8 @@ import { SmtpPeer } from '../fakes/smtp.js';
 import { WebReceiver } from '../fakes/web-receiver.js';
 import { SshFleet } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
-import { canRunSshd } from '../support/sshd.js';
+import { until } from '../support/signing.js';
+import { canRunSshd, fingerprintOfLine } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const TO = 'ssh-team@corp.example';
@@ -37,7 +38,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
     service = await stage.start({ settings });
     field = new SshFleet(() => service, apiKey);
     const url = `http://127.0.0.1:${receiver.port}${PATH}`;
-    ({ secret } = await field.ask('POST', '/api/webhooks', { name: 'desk', url, events: ['alert.*'] }));
+    ({ secret } = await field.ask('POST', '/api/webhooks', { name: 'desk', url, events: ['alert.*', 'hosts.*'] }));
     hurry = hurryAlerts(stage);
   });
   afterAll(async () => {
@@ -52,7 +53,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
   const heard = async (count: number, subject: string) => {
     const calls = await receiver.calls(PATH, count, 30);
     const messages = calls.map(({ body, headers }) => new Webhook(secret).verify(body, headers as never));
-    return messages.find((message) => (message as { data: { subject: { id: string } } }).data.subject.id === subject);
+    return messages.find((message) => (message as { data: { subject?: { id: string } } }).data.subject?.id === subject);
   };
 
   it('a rotation that needs a person', async () => {
@@ -71,6 +72,49 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
       type: 'alert.opened',
       data: { severity: 'critical', rule: { condition: 'rotation-critical' }, subject: { kind: 'ssh-rotation' } },
     });
+    await field.ask('POST', `/v1/rotations/${id}/rollback`);
+    await field.ended(id, 30, ['ROLLED_BACK']);
+    const alert = await until('the end of the alert', 30, async () => {
+      const one = await field.alertAbout(id);
+      return one?.status === 'RESOLVED' && one;
+    });
+    expect(alert.resolvedBy).toBeNull();
+  });
+
+  it('a host key that changed, until somebody accepts it', async () => {
+    const host = await field.addHost();
+    await host.sshd.swapHostKey('ed25519');
+    const test = () => field.ask('POST', `/v1/hosts/${host.id}/test-connection`);
+    expect(await test()).toMatchObject({ code: 'host.key-changed' });
+    const presented = fingerprintOfLine(host.sshd.hostKey('ed25519'));
+    const alert = await until('an alert', 30, () => field.alertAbout(host.id));
+    expect(alert).toMatchObject({
+      status: 'OPEN',
+      severity: 'critical',
+      facts: { presented, why: expect.stringContaining(presented) },
+    });
+    const messages = await until('two messages', 30, async () => {
+      const all = receiver.received.map(({ body, headers }) => new Webhook(secret).verify(body, headers as never));
+      const about = all.filter((message) => JSON.stringify(message).includes(host.id));
+      return about.length >= 2 && about;
+    });
+    expect(messages).toContainEqual(
+      expect.objectContaining({
+        type: 'hosts.key-changed',
+        data: expect.objectContaining({ presented: { fingerprint: presented, type: 'ssh-ed25519' } }),
+      }),
+    );
+    // The same key is not reported twice.
+    await test();
+    const { items } = await field.ask('GET', `/v1/hosts/${host.id}/host-keys`);
+    const { id } = items.find(({ state }: { state: string }) => state === 'changed');
+    await field.ask('POST', `/v1/hosts/${host.id}/host-keys/${id}/accept`);
+    const resolved = await until('the end of the alert', 30, async () => {
+      const one = await field.alertAbout(host.id);
+      return one?.status === 'RESOLVED' && one;
+    });
+    expect(resolved).toMatchObject({ count: 1, resolvedBy: null });
+    expect(await test()).toMatchObject({ ok: true });
   });
 
   it('a removed key that is back', async () => {
@@ -84,7 +128,7 @@ describe.runIf(canRunSshd())('what happens to SSH keys on hosts reaches people',
     expect(mail.subject).toContain(key.fingerprint);
     expect(mail.text).toMatch(/Where\n {2}\S+, \/home\/deploy\/\.ssh\/authorized_keys:\d+ of deploy on host-\d/);
     expect(mail.text).toContain('A rotation removed this key from there.');
-    expect(await heard(2, key.id)).toMatchObject({
+    expect(await until('the message', 30, () => heard(2, key.id))).toMatchObject({
       type: 'alert.opened',
       data: { severity: 'critical', rule: { condition: 'drift' }, subject: { kind: 'ssh-key', name: key.fingerprint } },
     });

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
-import type { Service } from '../support/service.js';
+import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -70,7 +70,8 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     const stats = files.map(([name]) => statSync(join(sshOf(user), name)));
     const id = await field.rotate(key.id, [], order(user));
     const next = await proven(id);
-    const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} sealwright:${id}`;
+    const comment = key.publicKey.split(' ')[2];
+    const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} ${comment} sealwright:${id}`;
     for (const [i, [name, text]] of files.entries()) {
       const file = join(sshOf(user), name);
       expect(readFileSync(file, 'latin1')).toBe(text.replaceAll(key.publicKey, line));
@@ -126,8 +127,11 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     spoil(file, host);
     const before = readFileSync(file);
     const id = await field.rotate(key.id, [host]);
-    expect(await field.ended(id)).toMatchObject({ status: 'HALTED', progress: { FAILED_PRECHECK: 1 } });
-    expect((await field.targets(id))[0]).toMatchObject({ state: 'PLANNED', failure: { code } });
+    const halted = await field.ended(id);
+    const [target] = await field.targets(id);
+    expect(halted).toMatchObject({ status: 'HALTED', progress: { FAILED_PRECHECK: 1 } });
+    expect(halted.failure.detail).toBe(`The account could not be rotated. ${target.failure.detail}`);
+    expect(target).toMatchObject({ state: 'PLANNED', failure: { code } });
     expect(readFileSync(file)).toEqual(before);
     await field.ask('POST', `/v1/rotations/${id}/rollback`);
     expect(await field.ended(id, 20, ['ROLLED_BACK'])).toBeDefined();
@@ -150,7 +154,9 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     );
     const id = await field.rotate(key.id, [host]);
     expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
-    expect((await field.targets(id))[0].failure.code).toBe('rotation.obstacle');
+    const { failure } = (await field.targets(id))[0];
+    expect(failure.code).toBe('rotation.obstacle');
+    if (_name === 'full') expect(failure.detail).toMatch(/with \d+ KiB free, and replacing it takes 65 KiB/);
     expect(await until('an alert', 30, () => field.alertAbout(id))).toMatchObject({ severity: 'critical' });
     expect(await logIn(host, key.file)).toBe('accepted');
     expect(host.sshd.inside('ls', '-A', '/home/deploy/.ssh').trim()).toBe('authorized_keys');
@@ -284,4 +290,143 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       facts: { where: expect.stringContaining('authorized_keys:2') },
     });
   });
+
+  it.concurrent(
+    'a line of the new key that is removed in the overlap: found by a check, and written again by retry',
+    async () => {
+      const host = await field.addHost();
+      const key = await field.newKey();
+      host.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
+      const id = await field.rotate(key.id, [host], { overlapSeconds: 3600 });
+      await until('the overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
+      writeFileSync(keysOf(host), `no-pty ${key.publicKey}\n`);
+      await stage.sql(`UPDATE ssh_rotation_target SET check_at = now() WHERE rotation_id = $1`, [id]);
+      expect(await field.ended(id, 40, ['HALTED'])).toMatchObject({ failure: { code: 'rotation.blocked' } });
+      const [blocked] = await field.targets(id);
+      expect(blocked.failure).toMatchObject({
+        code: 'rotation.new-line-removed',
+        detail: expect.stringContaining('/home/deploy/.ssh/authorized_keys'),
+      });
+      expect(await logIn(host, key.file)).toBe('accepted');
+      await field.ask('POST', `/v1/rotations/${id}/retry`);
+      await until('another overlap', 60, async () => {
+      const [{ state, steps }] = await field.targets(id);
+      const limited = steps.filter(({ step, outcome }: Answer['body']) => step === 'limit-old' && outcome === 'DONE');
+      return state === 'OVERLAP' && limited.length === 2;
+    });
+      const released = await field.released(key.id);
+      const next = field.keep(`again-${id}`, released?.privateKey ?? '');
+      expect([await logIn(host, next), await logIn(host, key.file)]).toEqual(['accepted', 'accepted']);
+      await endOverlap(id);
+      expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+      expect(await logIn(host, next)).toBe('accepted');
+    },
+  );
+
+  it.concurrent(
+    'both lines removed after the hand-over: retry writes the new one with the options of the old one',
+    async () => {
+      const host = await field.addHost();
+      const key = await field.newKey();
+      host.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
+      const id = await field.rotate(key.id, [host], { overlapSeconds: 3600 });
+      await until('the overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
+      writeFileSync(keysOf(host), '# emptied\n');
+      await endOverlap(id);
+      expect(await field.ended(id)).toMatchObject({ status: 'CRITICAL', failure: { code: 'rotation.locked-out' } });
+      await field.ask('POST', `/v1/rotations/${id}/retry`);
+      expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+      expect(host.sshd.authorizedKeys('deploy')).toMatch(
+        /^# emptied\nno-pty ssh-ed25519 \S+ key-\d+ sealwright:\S+\n$/,
+      );
+    },
+  );
+
+  it.concurrent('a program that removes the new line: named as the cause, and not the old key', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const looping = setInterval(() => {
+      const text = readFileSync(keysOf(host), 'utf8');
+      if (text.includes('sealwright:')) writeFileSync(keysOf(host), text.replace(/.*sealwright:.*\n/g, ''));
+    }, 5);
+    try {
+      const id = await field.rotate(key.id, [host]);
+      await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
+      expect((await field.targets(id))[0].failure.code).toBe('rotation.new-line-removed');
+      expect(await logIn(host, key.file)).toBe('accepted');
+    } finally {
+      clearInterval(looping);
+    }
+  });
+
+  it.concurrent('a worker that died after it limited the old key: the limit stays as it was', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [host], { overlapSeconds: 3600 });
+    await until('the overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
+    const limit = () => /expiry-time="(\d+Z)"/.exec(host.sshd.authorizedKeys('deploy'))?.[1];
+    const before = limit();
+    await sleep(1100);
+    // The row as it was when the worker died: the file is further than it says.
+    await stage.sql(
+      `UPDATE ssh_rotation_target SET state = 'PROMOTED', due_at = now(), check_at = NULL, overlap_ends_at = NULL WHERE rotation_id = $1`,
+      [id],
+    );
+    await until('the overlap again', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
+    expect(limit()).toBe(before);
+    const [target] = await field.targets(id);
+    expect(new Date(target.oldEndsAt).getTime()).toBeLessThan(Date.now() + 3_599_500);
+    await endOverlap(id);
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+  });
+
+  it.concurrent('sudo that does not run commands: the cause is the privilege, and not the account', async () => {
+    const host = await field.addHost({ users: ['deploy', 'svc'] }, { privilege: 'sudo' });
+    const login = newClientKey(field.directory, 'login-svc');
+    host.sshd.authorize('svc', login.publicKey);
+    const { headers } = await field.call('GET', `/v1/hosts/${host.id}`);
+    const credential = { user: 'svc', privateKey: login.privateKey };
+    await field.call('PATCH', `/v1/hosts/${host.id}`, { credential }, { 'if-match': headers.get('etag') ?? '' });
+    expect(await field.ask('POST', `/v1/hosts/${host.id}/test-connection`)).toMatchObject({
+      ok: true,
+      becomesRoot: false,
+      privilegeDetail: expect.stringMatching(/sudo.*NOPASSWD/),
+    });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [host]);
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    expect((await field.targets(id))[0].failure).toMatchObject({ code: 'host.privilege' });
+    // The scan as the same login cannot read the file of the other account, and every rotation says so.
+    await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
+    const unread = await until('the end of the scan', 30, async () =>
+      (await field.ask('GET', `/v1/rotations/${id}`)).warnings.find((text: string) => text.includes(host.name)),
+    );
+    expect(unread).toContain('/home/deploy/.ssh/authorized_keys');
+  });
+
+  it.concurrent('a host that offers SHA-1 alone: explained, and rotated where its record allows it', async () => {
+    const host = await field.addHost({ config: ['KexAlgorithms diffie-hellman-group14-sha1'] });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const test = () => field.ask('POST', `/v1/hosts/${host.id}/test-connection`);
+    expect(await test()).toMatchObject({
+      code: 'host.no-algorithm',
+      detail: expect.stringMatching(/key exchange.*diffie-hellman-group14-sha1.*legacyAlgorithms/),
+    });
+    const { headers } = await field.call('GET', `/v1/hosts/${host.id}`);
+    const allow = { legacyAlgorithms: true };
+    await field.call('PATCH', `/v1/hosts/${host.id}`, allow, { 'if-match': headers.get('etag') ?? '' });
+    expect(await test()).toMatchObject({ ok: true });
+    expect(await field.ended(await field.rotate(key.id, [host]))).toMatchObject({ status: 'DONE' });
+  });
+
+  const keysOf = (host: ManagedHost) => join(host.sshd.home('deploy'), '.ssh/authorized_keys');
+  const endOverlap = (id: string) =>
+    stage.sql(
+      `UPDATE ssh_rotation_target SET due_at = now(), check_at = NULL, overlap_ends_at = now() WHERE rotation_id = $1`,
+      [id],
+    );
 });

@@ -63,7 +63,10 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     const id = await field.rotate(key.id, [at], { overlapSeconds: 3600 });
     await until('the overlap', 60, async () => (await field.targets(id))[0]?.state === 'OVERLAP');
     await assertKept(at, id);
-    await stage.sql(`UPDATE ssh_rotation_target SET due_at = now(), old_ends_at = now() WHERE rotation_id = $1`, [id]);
+    await stage.sql(
+      `UPDATE ssh_rotation_target SET due_at = now(), old_ends_at = now(), overlap_ends_at = now() WHERE rotation_id = $1`,
+      [id],
+    );
     expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
     expect(await remove(at)).toMatchObject({ status: 204 });
   });

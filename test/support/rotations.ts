@@ -11,6 +11,7 @@ import { type ClientKey, newClientKey, type Sshd, type SshdOptions, startSshd } 
 /** A host that the service manages, and the account whose key is rotated. */
 export interface ManagedHost {
   readonly id: string;
+  readonly name: string;
   readonly sshd: Sshd;
 }
 
@@ -55,7 +56,7 @@ export class SshFleet {
   async addHost(options: SshdOptions = {}, record: Record<string, unknown> = {}): Promise<ManagedHost> {
     const sshd = await startSshd(options);
     sshd.authorize('root', this.login.publicKey);
-    const { id } = await this.ask('POST', '/v1/hosts', {
+    const { id, name } = await this.ask('POST', '/v1/hosts', {
       name: `${this.prefix}-${(this.names += 1)}`,
       address: sshd.address,
       port: sshd.port,
@@ -65,7 +66,7 @@ export class SshFleet {
       ...record,
     });
     await this.ask('POST', `/v1/hosts/${id}/host-keys`, { publicKey: sshd.hostKey('ed25519') });
-    const host = { id, sshd };
+    const host = { id, name, sshd };
     this.hosts.push(host);
     return host;
   }

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AlertEventRow } from '../../platform/events/alert-events.js';
+import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
 import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
@@ -24,7 +25,9 @@ export class AlertIntake {
       if (lock?.mine !== true) return 0;
       const events = await tx.find(AlertEventRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
       if (events.length === 0) return 0;
-      const rules = await tx.findBy(AlertRule, { enabled: true });
+      const enabled = await tx.findBy(AlertRule, [{ enabled: true }, { active: true }]);
+      // A rule of a later version may have a condition that this version does not know.
+      const rules = enabled.filter(({ condition }) => condition in ALERT_CONDITION_RULES);
       await settle(tx, rules, events);
       await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [events.map(({ id }) => id)]);
       return events.length;

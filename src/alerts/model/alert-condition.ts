@@ -9,6 +9,7 @@ export const ALERT_CONDITIONS = [
   'sensor-silent',
   'scan-failed',
   'rotation-critical',
+  'host-key-changed',
   'drift',
   'approvals-waiting',
   'hsm-down',
@@ -79,6 +80,13 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     counts: 'each',
     headline: 'A key rotation needs a person',
     advice: 'Open the rotation: it says which hosts hold which key now. Both keys stay valid until you decide.',
+  },
+  'host-key-changed': {
+    events: ['host.key-changed'],
+    counts: 'once',
+    headline: 'A host key changed',
+    advice:
+      'Treat it as an attack until the new key is confirmed from a trusted source, then accept or reject it. Nobody is logged in to the host until then.',
   },
   drift: {
     events: ['ssh-key.drift'],

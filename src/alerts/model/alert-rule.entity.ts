@@ -48,8 +48,13 @@ export class AlertRule {
   @Column('uuid', { array: true })
   webhooks: string[];
 
+  /** Read by `isActive`. False for a condition that the previous version does not know: that version fails on such a rule. */
   @Column('boolean', { default: true })
   enabled: boolean;
+
+  /** Overrides `enabled` for such a rule; null for all others. */
+  @Column('boolean', { nullable: true })
+  active: boolean | null;
 
   /** Until then alerts open and count without notifications. */
   @Column('timestamptz', { nullable: true })
@@ -60,4 +65,17 @@ export class AlertRule {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** Conditions that the previous version does not know. */
+const NEW_CONDITIONS: readonly AlertConditionName[] = ['host-key-changed'];
+
+/** Whether a rule opens alerts. */
+export function isActive({ enabled, active }: Pick<AlertRule, 'enabled' | 'active'>): boolean {
+  return active ?? enabled;
+}
+
+/** The columns that enable or disable a rule so that the previous version can still read the table. */
+export function activation(condition: AlertConditionName, enabled: boolean): Pick<AlertRule, 'enabled' | 'active'> {
+  return NEW_CONDITIONS.includes(condition) ? { enabled: false, active: enabled } : { enabled, active: null };
 }

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
 import { lockDue, whenDue } from '../../platform/jobs/claim.js';
-import { AlertRule } from '../model/alert-rule.entity.js';
+import { AlertRule, isActive } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
 
@@ -39,7 +39,7 @@ export class AlertNotifier {
   }
 
   private async settle(tx: EntityManager, alert: Alert, rule: AlertRule | undefined): Promise<void> {
-    const reason = rule?.enabled === true ? reasonOf(alert) : undefined;
+    const reason = rule !== undefined && isActive(rule) ? reasonOf(alert) : undefined;
     if (rule === undefined || reason === undefined) {
       await tx.query(`UPDATE alert SET notify_at = NULL WHERE id = $1`, [alert.id]);
       return;

@@ -20,7 +20,14 @@ import { IsDateTime } from '../../platform/http/field-rules.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../model/alert.entity.js';
-import { type AlertRule, type Grouping, GROUPINGS, SEVERITIES, type Severity } from '../model/alert-rule.entity.js';
+import {
+  type AlertRule,
+  isActive,
+  type Grouping,
+  GROUPINGS,
+  SEVERITIES,
+  type Severity,
+} from '../model/alert-rule.entity.js';
 import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
 
 const EMAILS = { type: String, isArray: true, example: ['crypto-team@corp.example'], required: false } as const;
@@ -162,9 +169,9 @@ export class AlertRuleView {
 
   static of(rule: AlertRule): AlertRuleView {
     const { id, name, condition, parameters, severity, grouping, coolDownMinutes } = rule;
-    const { emails, webhooks, enabled, mutedUntil, version, createdAt } = rule;
+    const { emails, webhooks, mutedUntil, version, createdAt } = rule;
     const kind = { id, name, condition, parameters, severity, grouping, coolDownMinutes };
-    return { ...kind, emails, webhooks, enabled, mutedUntil, version, createdAt };
+    return { ...kind, emails, webhooks, enabled: isActive(rule), mutedUntil, version, createdAt };
   }
 }
 

@@ -11,7 +11,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import { AlertChannels, type Sent } from '../notices/alert-channels.js';
 import { alertMessage } from '../notices/alert-message.js';
-import { AlertRule } from '../model/alert-rule.entity.js';
+import { activation, AlertRule } from '../model/alert-rule.entity.js';
 
 export type AlertRuleOrder = Pick<
   AlertRule,
@@ -41,7 +41,7 @@ export class AlertRulesService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return find(tx, earlier);
       await assertWebhooks(tx, order.webhooks);
-      await tx.insert(AlertRule, { id, ...order });
+      await tx.insert(AlertRule, { id, ...order, ...activation(order.condition, true) });
       await this.record(tx, caller, 'alert-rule.created', id, { ...order });
       return find(tx, id);
     });
@@ -57,10 +57,12 @@ export class AlertRulesService {
 
   async change(caller: Caller, id: string, version: number, change: AlertRuleChange): Promise<AlertRule> {
     const present = await this.get(id);
+    const { enabled } = change;
     assertParameters({ condition: present.condition, parameters: change.parameters ?? present.parameters });
     return this.write(change.name ?? present.name, async (tx) => {
       await assertWebhooks(tx, change.webhooks ?? []);
-      const { affected } = await tx.update(AlertRule, { id, version }, { ...change, version: version + 1 });
+      const columns = { ...change, ...(enabled === undefined ? {} : activation(present.condition, enabled)) };
+      const { affected } = await tx.update(AlertRule, { id, version }, { ...columns, version: version + 1 });
       if (affected !== 1) throw staleProblem(`/api/alert-rules/${id}`);
       await this.record(tx, caller, 'alert-rule.changed', id, { ...change });
       return find(tx, id);

@@ -14,7 +14,9 @@ import {
   WebhookOldSecret,
 } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { giveUpWaiting, WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
+import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
 import { WebhookSecrets, newWebhookSecret } from '../../platform/outbound/webhook-secrets.js';
+import { nearestName } from '../../platform/text/nearest-name.js';
 
 export interface WebhookEndpointOrder {
   readonly name: string;
@@ -48,6 +50,7 @@ export class WebhookEndpointsService {
     order: WebhookEndpointOrder,
     use?: IdempotentUse,
   ): Promise<{ row: WebhookEndpoint; secret?: string }> {
+    assertKnownEvents(order.events);
     await this.assertTarget(order.url);
     const id = use?.resource ?? newId();
     const secret = order.format === 'standard' ? newWebhookSecret() : undefined;
@@ -84,6 +87,7 @@ export class WebhookEndpointsService {
   async change(caller: Caller, id: string, version: number, change: WebhookEndpointChange): Promise<WebhookEndpoint> {
     const { name, url, events, enabled } = change;
     const { format, name: present } = await this.get(id);
+    if (events !== undefined) assertKnownEvents(events);
     if (url !== undefined) await this.assertTarget(url);
     const next = {
       ...(name === undefined ? {} : { name }),
@@ -153,6 +157,19 @@ export class WebhookEndpointsService {
     const taken = () => new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
     return writeUnique(this.db, work, taken);
   }
+}
+
+/** Throws Problem 422 `webhook.event-unknown`: an endpoint that waits for an event that does not exist would never receive it. */
+function assertKnownEvents(events: readonly string[]): void {
+  const errors = withoutEffect(events).map((name) => {
+    const nearest = nearestName(name, WEBHOOK_SUBSCRIPTIONS);
+    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    return { pointer: `/events/${events.indexOf(name)}`, detail: `There is no event "${name}".${hint}` };
+  });
+  const [first] = errors;
+  if (first === undefined) return;
+  const known = `Known events: ${WEBHOOK_SUBSCRIPTIONS.join(', ')}.`;
+  throw new Problem('refused', 'webhook.event-unknown', `${first.pointer}: ${first.detail} ${known}`, { errors });
 }
 
 /** The URL without secrets: without the query, and without the path if the URL itself is the credential. */

@@ -20,10 +20,12 @@ import {
   type WebhookEndpoint,
   type WebhookFormat,
 } from '../../platform/outbound/webhook-endpoint.entity.js';
+import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
 import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
 
 const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;
 const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type: String } as const;
+const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUBSCRIPTIONS };
 
 export class CreateWebhookBody {
   /** What the endpoint is for; unique. @example 'incident desk' */
@@ -42,8 +44,11 @@ export class CreateWebhookBody {
   @IsIn(WEBHOOK_FORMATS)
   format?: WebhookFormat;
 
-  /** Types that it hears, `approval.requested`, or all of an area, `approval.*`. Rules of alerts may name it without. */
-  @ApiProperty({ ...EVENTS, required: false })
+  /**
+   * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription.
+   * An event that does not exist is refused with 422.
+   */
+  @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
   @Matches(EVENT, { each: true })
   @ArrayMaxSize(50)
@@ -84,6 +89,8 @@ export class WebhookView {
   format: WebhookFormat;
   @ApiProperty(EVENTS)
   events: string[];
+  /** Stored subscriptions without effect, because no such event exists. @example [] */
+  eventsWithoutEffect: string[];
   /** @example true */
   enabled: boolean;
   /** Why it was disabled, when nobody here did it. @example 'The receiver answered 410 Gone.' */
@@ -94,7 +101,8 @@ export class WebhookView {
 
   static of(row: WebhookEndpoint): WebhookView {
     const { id, name, shownUrl: url, format, events, enabled, disabledReason, version, createdAt } = row;
-    return { id, name, url, format, events, enabled, disabledReason, version, createdAt };
+    const eventsWithoutEffect = withoutEffect(events);
+    return { id, name, url, format, events, eventsWithoutEffect, enabled, disabledReason, version, createdAt };
   }
 }
 

@@ -2,14 +2,14 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, LessThanOrEqual, Raw } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { ApprovalMoves } from './approval-moves.js';
+import { type ApprovalEnding, ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
 import { isDecided, Approval } from '../model/approval.entity.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
 
-/** Ends approvals without a vote: the requester withdrew, or the time ran out. */
+/** ApprovalEndings ends approvals without a vote: the requester withdrew, the time ran out, or the subject cannot be carried out. */
 @Injectable()
 export class ApprovalEndings {
   private readonly logger = new Logger(ApprovalEndings.name);
@@ -51,16 +51,22 @@ export class ApprovalEndings {
     }
   }
 
-  private async expireOne(id: string): Promise<void> {
+  /** Ends a pending approval whose subject can no longer be carried out. The subject fails with `why`. Does nothing once it is decided. */
+  cancel(id: string, why: Problem): Promise<void> {
+    return this.endPending(id, 'WITHDRAWN', why);
+  }
+
+  private expireOne(id: string): Promise<void> {
+    const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
+    return this.endPending(id, 'EXPIRED', why);
+  }
+
+  private async endPending(id: string, status: ApprovalEnding, why: Problem): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {
       const found = await lock(tx, id);
       if (isDecided(found.status)) return undefined;
-      const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
-      await this.moves.ended(tx, found, 'EXPIRED', why, {
-        actor: APPROVALS_ACTOR,
-        correlation: found.correlation,
-        source: '',
-      });
+      const by = { actor: APPROVALS_ACTOR, correlation: found.correlation, source: '' };
+      await this.moves.ended(tx, found, status, why, by);
       return found;
     });
     if (approval !== undefined) this.moves.committed(approval);

@@ -36,6 +36,17 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 
+/** The audit entry of an approval that needs further stages. Its stages replace those of the entry before, and begin with the same ones. */
+export function extendedEntry(
+  approval: About & ApprovalRequirement & Pick<Approval, 'stage' | 'correlation'>,
+  actor: Actor,
+): NewEntry {
+  const { policies, stages, commentRequired, rejectThreshold, expiresInSeconds, stage, correlation } = approval;
+  const rules = { policies, stages, commentRequired, rejectThreshold, expiresInSeconds };
+  const detail = { from: approval.status, to: 'PENDING', stage, ...about(approval), ...rules };
+  return { action: 'approval.extended', actor, target: targetOf(approval), correlation, source: '', detail };
+}
+
 /** The audit entry of a vote. */
 export function voteEntry(approval: About, { decision, stage, comment }: ApprovalVote, caller: Caller): NewEntry {
   return {

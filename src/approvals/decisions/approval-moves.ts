@@ -3,9 +3,11 @@ import type { EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type SubjectApproval, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
-import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
+import { PolicyEvaluation } from '../policies/policy-evaluation.js';
+import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../subjects/approval-subject.port.js';
+import { putNotice, type ApprovalStatus, type Approval, ApprovalItem, ApprovalVote } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
+import { ApprovalExtension } from './approval-extension.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
@@ -17,6 +19,8 @@ export class ApprovalMoves {
     private readonly audit: AuditService,
     private readonly subjects: ApprovalSubjectsService,
     private readonly events: EventBus,
+    private readonly evaluation: PolicyEvaluation,
+    private readonly extension: ApprovalExtension,
   ) {}
 
   /** The stage that is being asked has approved: the next one is asked or, after the last, the subject is released. */
@@ -44,10 +48,20 @@ export class ApprovalMoves {
     this.subjects.of(subjectKind).decided(subjectId);
   }
 
-  /** All stages have approved: the subject is released in this very transaction. */
+  /** All stages have approved: the subject is released in this very transaction, unless the policies of now demand more. */
   private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
+    const subject = await subjectOf(tx, approval);
+    const owner = this.subjects.of(approval.subjectKind);
+    const uses = await owner.usesToApprove(tx, subject);
+    const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(approval.subjectKind), uses);
+    if (demand !== undefined) {
+      const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision: 'REJECT' });
+      if (rejections >= demand.rejectThreshold)
+        return this.ended(tx, approval, 'REJECTED', tooManyRejections(rejections), by);
+      if (await this.extension.extend(tx, approval, demand)) return;
+    }
     await this.decide(tx, approval, 'APPROVED', by);
-    await this.subjects.of(approval.subjectKind).released(tx, await subjectOf(tx, approval));
+    await owner.released(tx, subject);
   }
 
   private async decide(tx: EntityManager, approval: Approval, status: ApprovalStatus, by: By): Promise<void> {
@@ -65,6 +79,11 @@ export class ApprovalMoves {
 async function subjectOf(tx: EntityManager, { id, subjectId, correlation }: Approval): Promise<SubjectApproval> {
   const items = await tx.findBy(ApprovalItem, { approvalId: id });
   return { approvalId: id, subjectId, itemIds: items.map((item) => item.subjectId), correlation };
+}
+
+function tooManyRejections(count: number): Problem {
+  const detail = `${count} people rejected it, which is enough under the approval policies of now.`;
+  return new Problem('refused', 'approval.rejected', detail);
 }
 
 function assertMoved(moved: number): void {

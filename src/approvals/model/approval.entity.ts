@@ -4,7 +4,8 @@ import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.j
 import { newId } from '../../platform/database/new-id.js';
 
 /**
- * The life of an approval: PENDING until one of the others, all of which are final. SUPERSEDED: what was to be approved changed for a
+ * The life of an approval: PENDING until one of the others. An APPROVED one whose subject was not carried out becomes PENDING again when the
+ * policies of now demand further stages; the others are final. SUPERSEDED: what was to be approved changed for a
  * good reason (its key was rotated), and another approval was asked for.
  */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'] as const;
@@ -14,7 +15,7 @@ export function isDecided(status: ApprovalStatus): boolean {
   return status !== 'PENDING';
 }
 
-/** One question to the approvers, with the rules as they were when it was asked. Changed only by compare-and-set statements. */
+/** One question to the approvers, with the rules by which it is decided. Changed only by compare-and-set statements. */
 @Entity('approval')
 @Check('approval_decided', `(status = 'PENDING') = (decided_at IS NULL)`)
 @Check('approval_group', `(status = 'PENDING') = (group_id IS NOT NULL)`)
@@ -115,6 +116,17 @@ export class Approval {
   /** The approval that was asked for in place of this one. */
   @Column('uuid', { nullable: true })
   supersededBy: string | null;
+}
+
+/** Approvals with less time than this have no reminder. */
+const MIN_REMINDED_SECONDS = 10;
+/** Approvers are reminded when this part of the waiting time is over; the texts of `approval-notices.ts` say so. */
+const REMINDER_SHARE = 0.5;
+
+/** Values for the columns `expiresAt` and `remindAt` of an approval that is open for so many seconds from now. */
+export function endsAfter(seconds: number) {
+  const fromNow = (part: number) => () => `now() + make_interval(secs => ${Math.trunc(seconds) * part})`;
+  return { expiresAt: fromNow(1), remindAt: seconds < MIN_REMINDED_SECONDS ? null : fromNow(REMINDER_SHARE) };
 }
 
 /**

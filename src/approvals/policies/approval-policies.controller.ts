@@ -9,6 +9,7 @@ import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
+import { PolicyChecks } from './policy-checks.js';
 import { PolicyTrialBody, PolicyTrialView } from './policy-trial.dto.js';
 import { PolicyTrialService } from './policy-trial.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
@@ -20,6 +21,7 @@ export class ApprovalPoliciesController {
   constructor(
     private readonly policies: ApprovalPoliciesService,
     private readonly trials: PolicyTrialService,
+    private readonly checks: PolicyChecks,
   ) {}
 
   /** Creates an approval policy. */
@@ -34,14 +36,16 @@ export class ApprovalPoliciesController {
   ): Promise<ApprovalPolicyView> {
     const policy = await this.policies.create(caller, body.toOrder(), use);
     void reply.header('location', `/api/v1/approval-policies/${policy.id}`);
-    return ApprovalPolicyView.of(policy);
+    return ApprovalPolicyView.of(await this.checks.covering(policy));
   }
 
   /** Lists approval policies, newest first. */
   @Get()
   @Needs('approvals:read')
   async listApprovalPolicies(@Query() query: PageQuery): Promise<ApprovalPolicyPage> {
-    return ApprovalPolicyPage.of(await this.policies.list(query));
+    const { items, nextCursor } = await this.policies.list(query);
+    const covering = await Promise.all(items.map((policy) => this.checks.covering(policy)));
+    return ApprovalPolicyPage.of({ items: covering, nextCursor });
   }
 
   /** Says whether uses of keys, or past requests, would need approval and why. Nobody is asked, and a policy that is sent along is not made. */
@@ -49,18 +53,18 @@ export class ApprovalPoliciesController {
   @HttpCode(200)
   @Needs('approvals:read')
   async testApprovalPolicies(@TheCaller() caller: Caller, @Body() body: PolicyTrialBody): Promise<PolicyTrialView> {
-    return PolicyTrialView.of(await this.trials.try(caller, body.toTrial()));
+    const trial = body.toTrial();
+    return PolicyTrialView.of(await this.trials.try(caller, trial), trial.policy);
   }
 
   /** Shows an approval policy, with its ETag. */
   @Get(':id')
   @Needs('approvals:read')
   async getApprovalPolicy(@Param() { id }: IdParam): Promise<ApprovalPolicyView> {
-    const policy = await this.policies.read(id);
-    return ApprovalPolicyView.of(policy);
+    return ApprovalPolicyView.of(await this.checks.covering(await this.policies.read(id)));
   }
 
-  /** Replaces an approval policy. What was asked for before keeps the rules that it was asked under. */
+  /** Replaces an approval policy. Requests that wait need the votes that the new version demands. */
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
@@ -71,10 +75,10 @@ export class ApprovalPoliciesController {
     @ExpectedVersion() version: number,
   ): Promise<ApprovalPolicyView> {
     const policy = await this.policies.change(caller, id, version, body.toOrder());
-    return ApprovalPolicyView.of(policy);
+    return ApprovalPolicyView.of(await this.checks.covering(policy));
   }
 
-  /** Removes an approval policy. What was asked for before keeps the rules that it was asked under. */
+  /** Removes an approval policy. Requests that wait for an approval still need the votes that were demanded of them. */
   @Delete(':id')
   @HttpCode(204)
   @Needs('approvals:write')

@@ -22,7 +22,9 @@ import { isVerifiedFact } from '../../access/identity/verified-identity.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
-import type { ApprovalPolicy, PolicyOrder } from './approval-policy.entity.js';
+import type { PolicyOrder } from './approval-policy.entity.js';
+import type { CoveringPolicy } from './policy-checks.js';
+import { POLICY_WARNINGS, type PolicyWarning, type PolicyWarningCode, policyWarningsOf } from './policy-warnings.js';
 
 const DAY = 24 * 3600;
 
@@ -65,11 +67,13 @@ export class PolicyConditionBody {
   values: string[];
 }
 
-/** What excepts a use from a policy must not be a thing that the caller only says. */
+/** What exempts a use from a policy must be verified: callers choose everything else. */
 export class PolicyExceptionBody extends PolicyConditionBody {
-  /** As of a condition, without `metadata.<name>`. @example verified.repository */
+  /** `verified.<claim>`, `trust` or `caller`: what an issuer proved, or whom the service authenticated. @example verified.repository */
   @IsFact()
-  @Matches(/^(?!metadata\.)/, { message: 'must not be what the caller says of itself' })
+  @Matches(/^(?:caller|trust|verified\.)/, {
+    message: 'must be caller, trust or verified.<claim>: callers choose everything else',
+  })
   declare fact: string;
 }
 
@@ -123,7 +127,7 @@ export class ApprovalPolicyBody {
   @Max(100)
   rejectThreshold?: number = 1;
 
-  /** The policy applies when all of them hold. One about a fact that a request does not tell holds. */
+  /** The policy applies when all of them hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), which can be moved into any format. */
   @ApiPropertyOptional({ type: [PolicyConditionBody] })
   @IsOptional()
   @IsArray()
@@ -132,7 +136,7 @@ export class ApprovalPolicyBody {
   @Type(() => PolicyConditionBody)
   conditions?: PolicyConditionBody[];
 
-  /** The policy does not apply when all of them hold. One about a fact that a request does not tell does not hold. */
+  /** The policy does not apply when all of them hold. An exception on a fact that a request does not have does not hold. */
   @ApiPropertyOptional({ type: [PolicyExceptionBody] })
   @IsOptional()
   @IsArray()
@@ -163,6 +167,19 @@ export class PolicyStageView {
   threshold: number;
 }
 
+export class PolicyWarningView {
+  @ApiProperty({ enum: POLICY_WARNINGS, example: 'format-condition' })
+  code: PolicyWarningCode;
+  /** Fact of the condition or exception. @example format */
+  fact: string;
+  /** How the policy is avoided, and what to do about it. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
+  detail: string;
+
+  static of({ code, fact, detail }: PolicyWarning): PolicyWarningView {
+    return { code, fact, detail };
+  }
+}
+
 export class ApprovalPolicyView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -172,6 +189,8 @@ export class ApprovalPolicyView {
   subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
+  /** Keys that the policy covers now: of SSH keys also those that replaced a key in `keys`. @example ["release"] */
+  coveredKeys: string[];
   stages: PolicyStageView[];
   /** @example 86400 */
   expiresInSeconds: number;
@@ -180,24 +199,28 @@ export class ApprovalPolicyView {
   rejectThreshold: number;
   conditions: PolicyConditionBody[];
   unless: PolicyExceptionBody[];
+  /** Ways in which callers can avoid the policy, and exceptions that never hold. */
+  warnings: PolicyWarningView[];
   /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
 
-  static of(policy: ApprovalPolicy): ApprovalPolicyView {
+  static of({ policy, coveredKeys }: CoveringPolicy): ApprovalPolicyView {
     const { id, name, subject, keys, expiresInSeconds, commentRequired, rejectThreshold, revision: version } = policy;
     return {
       id,
       name,
       subject,
       keys,
+      coveredKeys: [...coveredKeys],
       stages: policy.stages.map(({ groupId, threshold }) => ({ group: groupId, threshold })),
       expiresInSeconds,
       commentRequired,
       rejectThreshold,
       conditions: policy.conditions.map(({ fact, op, values }) => ({ fact, op, values: [...values] })),
       unless: policy.unless.map(({ fact, op, values }) => ({ fact, op, values: [...values] })),
+      warnings: policyWarningsOf(policy).map((one) => PolicyWarningView.of(one)),
       version,
       createdAt: policy.createdAt,
       updatedAt: policy.updatedAt,
@@ -210,7 +233,7 @@ export class ApprovalPolicyPage {
   /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
-  static of(page: Page<ApprovalPolicy>): ApprovalPolicyPage {
-    return { items: page.items.map((policy) => ApprovalPolicyView.of(policy)), nextCursor: page.nextCursor };
+  static of(page: Page<CoveringPolicy>): ApprovalPolicyPage {
+    return { items: page.items.map((one) => ApprovalPolicyView.of(one)), nextCursor: page.nextCursor };
   }
 }

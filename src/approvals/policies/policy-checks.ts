@@ -16,6 +16,12 @@ const NAMED: Readonly<Record<PolicySubject, string>> = {
   'ssh-certificate': 'SSH authority with the name',
 };
 
+/** A policy with the keys that it covers now. */
+export interface CoveringPolicy {
+  readonly policy: ApprovalPolicy;
+  readonly coveredKeys: readonly string[];
+}
+
 /** Checks whether a policy can work: its keys exist, and the people of its groups can satisfy it. */
 @Injectable()
 export class PolicyChecks {
@@ -40,6 +46,13 @@ export class PolicyChecks {
     }
     await this.assertKeysThere(tx, order, before);
     return stages;
+  }
+
+  /** The policy with the keys that it covers now, which are others than it names where those were replaced. */
+  async covering(policy: ApprovalPolicy): Promise<CoveringPolicy> {
+    const { subject, keys } = policy;
+    if (keys.includes(WHOLE)) return { policy, coveredKeys: [WHOLE] };
+    return { policy, coveredKeys: (await this.subjects.of(subject).keysCovered?.(keys)) ?? keys };
   }
 
   /** The next judgement reads the policies again. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import { POLICY_REVISION, type PolicySubject } from '../subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../subjects/key-use.port.js';
 import type { ApprovalPolicy } from './approval-policy.entity.js';
 import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgement.js';
@@ -13,7 +13,7 @@ export interface Stage {
   readonly threshold: number;
 }
 
-/** Who must approve, how many, and until when. It stays as it was when the approval was asked for. */
+/** Who must approve, how many, and until when. */
 export interface ApprovalRequirement {
   readonly policies: readonly { readonly id: string; readonly name: string; readonly revision: number }[];
   readonly stages: readonly Stage[];
@@ -71,6 +71,15 @@ export class PolicyEvaluation {
     const all = book.policies.filter((policy) => applying.some((some) => some.includes(policy)));
     const demand = all.length === 0 ? undefined : joined(all, book.groups);
     return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
+  }
+
+  /** Judges uses as `judgeAll` does, by policies that are at least as new as those that the transaction sees. */
+  async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
+    const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
+    const judged = await this.judgeAll(kind, uses);
+    if (judged.revision === row?.revision) return judged;
+    this.forget();
+    return this.judgeAll(kind, uses);
   }
 
   /** Judges uses as `judgeAll` does and tells the reasons; nothing is asked of anybody. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factsOfSigningUse, type KeyUseToApprove } from '../subjects/key-use.port.js';
+import { COMPOSED_FORMATS, type KeyUseToApprove, signingUse } from '../subjects/key-use.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { verdictOf } from './policy-judgement.js';
 
@@ -11,6 +11,7 @@ const CLAIMS = {
   'kubernetes.io': { namespace: 'prod' },
 };
 const OTHER = {
+  key: 'release',
   algorithm: 'sha256',
   scheme: 'ecdsa-der',
   format: 'raw',
@@ -24,10 +25,8 @@ const identity = (claims: object) => ({
   tokenSha256: '',
   keyThumbprint: '',
 });
-const use = (claims: object | null = CLAIMS): KeyUseToApprove => ({
-  key: 'release',
-  facts: factsOfSigningUse({ ...OTHER, identity: claims === null ? null : identity(claims) }),
-});
+const use = (claims: object | null = CLAIMS, other: Partial<typeof OTHER> = {}): KeyUseToApprove =>
+  signingUse({ ...OTHER, ...other, identity: claims === null ? null : identity(claims) });
 const applies = (rules: { conditions?: Condition[]; unless?: Condition[] }, of = use()) =>
   verdictOf(
     { subject: 'signing-request', keys: ['release'], conditions: [], unless: [], ...rules },
@@ -62,19 +61,49 @@ describe('a condition on a verified claim', () => {
   });
 
   it('takes nothing for verified that the caller only says', () => {
-    const said = {
-      key: 'release',
-      facts: factsOfSigningUse({
-        ...OTHER,
-        metadata: { 'verified.repository': 'org/app', trust: 'x' },
-        identity: null,
-      }),
-    };
+    const said = use(null, { metadata: { 'verified.repository': 'org/app', trust: 'x' } as never });
     expect(Object.keys(said.facts).filter((name) => name.startsWith('verified') || name === 'trust')).toEqual([]);
   });
 });
 
+describe('a condition on what a caller chooses for a signature over its own digest', () => {
+  const bare = ['raw', 'sigstore-bundle', 'dsse', 'openpgp', 'a format of a later version'];
+
+  it.each(bare)('holds for %s, whose signature can be moved into any format', (format) => {
+    const of = use(null, { format });
+    for (const condition of [
+      is('format', 'authenticode'),
+      isNot('format', 'raw', format),
+      is('scheme', 'rsa-pss'),
+      is('algorithm', 'sha512'),
+      isNot('algorithm', 'sha256'),
+    ])
+      expect({ condition, applies: applies({ conditions: [condition] }, of) }).toEqual({ condition, applies: true });
+  });
+
+  it.each(COMPOSED_FORMATS)('is judged by its value for %s, which the service composes', (format) => {
+    const of = use(null, { format });
+    expect(applies({ conditions: [is('format', format)] }, of)).toBe(true);
+    expect(applies({ conditions: [is('format', 'raw')] }, of)).toBe(false);
+    expect(applies({ conditions: [is('algorithm', 'sha512')] }, of)).toBe(false);
+  });
+});
+
+it('a policy covers a key that replaced one that it names', () => {
+  const rules = { subject: 'ssh-rotation' as const, keys: ['SHA256:old'], conditions: [], unless: [] };
+  const rotated = { key: 'SHA256:new', formerKeys: ['SHA256:older', 'SHA256:old'], facts: {} };
+  expect(verdictOf(rules, 'ssh-rotation', rotated)).toMatchObject({ guards: true, applies: true });
+  expect(verdictOf(rules, 'ssh-rotation', { key: 'SHA256:new', facts: {} }).guards).toBe(false);
+});
+
 describe('an exception', () => {
+  it.each(['format', 'scheme', 'algorithm', 'metadata.branch'])(
+    'on %s never holds, although an earlier version stored it',
+    (fact) => {
+      for (const exception of [is(fact, '*'), isNot(fact, 'x')]) expect(applies({ unless: [exception] })).toBe(true);
+    },
+  );
+
   const unless = [is('verified.repository', 'org/app'), is('verified.ref', 'refs/tags/v*')];
 
   it('excepts when all of it holds', () => {
@@ -104,12 +133,12 @@ it('the reasons are told with the values that were compared', () => {
       unless: [is('verified.ref', 'refs/tags/v*')],
     },
     'signing-request',
-    use(),
+    use(CLAIMS, { format: 'jws' }),
   );
   expect(verdict).toEqual({
     applies: false,
     guards: true,
-    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['raw'], holds: false }],
+    conditions: [{ fact: 'format', op: 'in', values: ['cms'], given: ['jws'], holds: false }],
     unless: [{ fact: 'verified.ref', op: 'in', values: ['refs/tags/v*'], given: ['refs/tags/v1'], holds: true }],
   });
 });

@@ -28,10 +28,11 @@ export interface PolicyVerdict {
  * Whether a policy applies to a use of a key: the one rule for the API, for the claim of a request that is about to be signed, and for the
  * trial of a policy. In doubt it applies: a condition about a fact that the use does not tell holds, an exception about such a fact does not.
  */
-export function verdictOf(policy: PolicyRules, kind: PolicySubject, { key, facts }: KeyUseToApprove): PolicyVerdict {
-  const guards = policy.subject === kind && (policy.keys.includes(key) || policy.keys.includes(WHOLE));
-  const conditions = policy.conditions.map((condition) => judged(condition, facts, true));
-  const unless = policy.unless.map((condition) => judged(condition, facts, false));
+export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseToApprove): PolicyVerdict {
+  const names = [WHOLE, use.key, ...(use.formerKeys ?? [])];
+  const guards = policy.subject === kind && policy.keys.some((name) => names.includes(name));
+  const conditions = policy.conditions.map((condition) => judgedCondition(condition, use));
+  const unless = policy.unless.map((condition) => judgedException(condition, use));
   const isExcepted = unless.length > 0 && unless.every(({ holds }) => holds);
   return { applies: guards && conditions.every(({ holds }) => holds) && !isExcepted, guards, conditions, unless };
 }
@@ -46,6 +47,22 @@ export function jointVerdictOf(
   const shown = verdicts.find(({ applies }) => applies) ?? verdicts[0];
   if (shown === undefined) throw new Error('a policy is tried on a use at least');
   return shown;
+}
+
+/** Whether an exception may depend on a fact: on what an issuer proved or the service authenticated, never on what the caller chooses. */
+export function isExceptionFact(fact: string): boolean {
+  return fact === 'caller' || isVerifiedFact(fact);
+}
+
+function judgedCondition(condition: Condition, { facts, interchangeable = [] }: KeyUseToApprove): JudgedCondition {
+  const judgement = judged(condition, facts, true);
+  return interchangeable.includes(condition.fact) ? { ...judgement, holds: true } : judgement;
+}
+
+/** Earlier versions stored exceptions on any fact. Those that are refused now never hold. */
+function judgedException(condition: Condition, { facts }: KeyUseToApprove): JudgedCondition {
+  const judgement = judged(condition, facts, false);
+  return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };
 }
 
 /** `whenUnknown`: whether the condition holds for a use that does not tell the fact. */

@@ -15,9 +15,10 @@ import {
 } from 'class-validator';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
-import { factsOfSigningUse, usesOfCertificate } from '../subjects/key-use.port.js';
-import { ApprovalPolicyBody } from './approval-policies.dto.js';
-import type { JudgedCondition, PolicyVerdict } from './policy-judgement.js';
+import { signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
+import { ApprovalPolicyBody, PolicyWarningView } from './approval-policies.dto.js';
+import type { JudgedCondition, PolicyRules, PolicyVerdict } from './policy-judgement.js';
+import { policyWarningsOf } from './policy-warnings.js';
 import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service.js';
 
 const OPERATORS = ['in', 'not-in'] as const;
@@ -123,8 +124,8 @@ export class TriedUseBody {
     const callers = caller === undefined ? [] : [caller];
     const identity = this.claims === undefined ? null : triedIdentity(this.claims, this.trust ?? '');
     if (this.certificate === undefined) {
-      const facts = factsOfSigningUse({ algorithm, scheme, format, metadata, callers, identity });
-      return { kind: 'signing-request', uses: [{ key, facts }] };
+      const use = signingUse({ key, algorithm, scheme, format, metadata, callers, identity });
+      return { kind: 'signing-request', uses: [use] };
     }
     const { principals, keyId = '', kind = 'user', keyType = 'ssh-ed25519', renewal = false } = this.certificate;
     const said = { authority: key, kind, keyType, keyId, principals, isRenewal: renewal };
@@ -241,8 +242,14 @@ export class TriedUseView {
 
 export class PolicyTrialView {
   results: TriedUseView[];
+  /** Of the policy that was sent along: ways in which callers can avoid it. */
+  warnings: PolicyWarningView[];
 
-  static of(tried: readonly TriedUse[]): PolicyTrialView {
-    return { results: tried.map((one) => TriedUseView.of(one)) };
+  static of(tried: readonly TriedUse[], policy: PolicyRules | undefined): PolicyTrialView {
+    const warnings = policy === undefined ? [] : policyWarningsOf(policy);
+    return {
+      results: tried.map((one) => TriedUseView.of(one)),
+      warnings: warnings.map((one) => PolicyWarningView.of(one)),
+    };
   }
 }

@@ -29,18 +29,22 @@ export interface SubjectApproval {
 export interface ApprovalSubject {
   /** The last stage has approved. */
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
-  /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
+  /** It was rejected, withdrawn or cancelled, or nobody decided in time; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
    * Which of these names no key of this kind has. Asked of names that a policy is to guard: a name that is misspelt would guard nothing.
    * Kinds that no policy asks for need not answer.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
+  /** Names of keys that exist now and that policies naming `names` cover. Kinds whose keys keep their names need not answer. */
+  keysCovered?(names: readonly string[]): Promise<readonly string[]>;
   /**
    * What policies judge of past subjects, in the order of the ids, as far as the caller may see them: for each the uses of a key that it
    * consists of. Kinds on which no policy is tried need not answer.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
+  /** The uses of keys that an approval is about, by the present rows, for the policies of now. */
+  usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
   /** After the commit of either: a hint to go on at once, which may be lost. */
   decided(subjectId: string): void;
 }
@@ -59,6 +63,11 @@ export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)'
 export function hasApproval(kind: PolicySubject, subject: string): string {
   return `(EXISTS (SELECT FROM approval a WHERE a.subject_kind = '${kind}' AND a.subject_id = ${subject})
     OR EXISTS (SELECT FROM approval_item i WHERE i.subject_id = ${subject}))`;
+}
+
+/** policySubjectOf returns the kind by which policies judge the parts of an approval. */
+export function policySubjectOf(kind: ApprovalKind): PolicySubject {
+  return kind === 'signing-batch' ? 'signing-request' : kind;
 }
 
 /** The registry of the modules that own the kinds of subjects. */

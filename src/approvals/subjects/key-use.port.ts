@@ -7,7 +7,14 @@ export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
+  /** Names of the keys that this key replaced, directly or not: a policy that names one of them covers this key too. */
+  readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
+  /**
+   * Facts whose value the caller could have replaced without changing what the key signs. A condition on such a fact holds, as one on a fact
+   * that is not told does.
+   */
+  readonly interchangeable?: readonly string[];
 }
 
 /** What is known of an SSH certificate before it is judged. */
@@ -47,6 +54,8 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
 
 /** What is known of a signing request before it is judged. */
 interface SigningUse {
+  /** Name of the key. */
+  readonly key: string;
   readonly algorithm: string;
   readonly scheme: string;
   readonly format: string;
@@ -58,12 +67,21 @@ interface SigningUse {
   readonly identity: VerifiedIdentity | null;
 }
 
-/** The facts about a signing request that the conditions of policies can name: the same when it comes, when it is claimed, and when a policy is tried. */
-export function factsOfSigningUse({ algorithm, scheme, format, metadata, callers, identity }: SigningUse): PolicyFacts {
+/**
+ * Formats in which the service composes what the key signs around the digest of the caller. In every other format the key signs that digest
+ * itself, so its signature can be moved into any format: a caller who hashes the signed attributes of a CMS gets a CMS signature by `raw`.
+ */
+export const COMPOSED_FORMATS: readonly string[] = ['cms', 'authenticode', 'jws', 'attestation'];
+/** Facts that say nothing about a signature over the caller's own digest. */
+const INTERCHANGEABLE = ['format', 'scheme', 'algorithm'] as const;
+
+/** signingUse returns what policies judge of a signing request: the same when it comes, when it is claimed, and when a policy is tried. */
+export function signingUse(request: SigningUse): KeyUseToApprove {
+  const { key, algorithm, scheme, format, metadata, callers, identity } = request;
   const named = Object.entries(metadata).flatMap(([name, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
   );
-  return {
+  const facts = {
     ...Object.fromEntries(named),
     ...(identity === null ? {} : identityFacts(identity)),
     algorithm: [algorithm],
@@ -71,6 +89,7 @@ export function factsOfSigningUse({ algorithm, scheme, format, metadata, callers
     format: [format],
     caller: callersOf(callers, identity),
   };
+  return COMPOSED_FORMATS.includes(format) ? { key, facts } : { key, facts, interchangeable: INTERCHANGEABLE };
 }
 
 /** The trust of a workload counts as a caller, too. */

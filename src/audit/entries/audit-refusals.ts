@@ -41,6 +41,7 @@ class RefusalCounts<Who> {
 }
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '' };
+const PLAIN = { action: 'request.refused', detail: {} };
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
@@ -64,21 +65,28 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
 
   async record(request: FastifyRequest, problem: Problem): Promise<void> {
     const unauthenticated = problem.kind === 'unauthenticated' || problem.kind === 'forbidden';
-    if (READING.has(request.method) && !unauthenticated) return;
+    if (READING.has(request.method) && !unauthenticated && problem.audit === undefined) return;
     const { caller } = request as { caller?: Actor };
     const { key, ...who } = refusedOf(request, caller);
     if (!this.counts.count(key, who)) return;
+    const operation = `${request.method} ${request.routeOptions.url ?? 'none'}`;
+    const {
+      action,
+      target,
+      detail: more,
+    } = problem.audit ?? { ...PLAIN, target: { kind: 'operation', id: operation } };
     await this.group.add({
-      action: 'request.refused',
+      action,
       outcome: 'refused',
       actor: who.actor,
-      target: { kind: 'operation', id: `${request.method} ${request.routeOptions.url ?? 'none'}` },
+      target,
       correlation: request.id,
       source: request.ip,
       detail: {
         code: problem.code,
         scope: problem.scope,
         pointers: problem.errors?.slice(0, 5).map(({ pointer }) => pointer),
+        ...(problem.audit !== undefined && { operation, ...more }),
       },
     });
   }

@@ -2,6 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 
 @Entity('api_key')
+@Index('api_key_owner', ['ownerId', 'id'])
 @Index('api_key_expiring', ['expiry'], { where: 'revoked_at IS NULL AND replaced_by IS NULL' })
 export class ApiKey {
   @PrimaryColumn('uuid')

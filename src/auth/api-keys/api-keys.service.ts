@@ -8,7 +8,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { columns, confirmRead } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
@@ -85,6 +85,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The same in the caller's transaction. */
   async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
     this.assertGrantable(caller, order);
+    assertNoVotes(order.permissions);
     const { key, lookup, secretHash } = newApiKeyText();
     const entity = tx.create(ApiKey, {
       id,
@@ -132,6 +133,33 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);
     return row;
+  }
+
+  /**
+   * Revokes the keys that a person created, in the caller's transaction. Keys of sensors stay: they belong to the sensor, and have no rights
+   * without those of the person.
+   */
+  async revokeAllIn(
+    tx: EntityManager,
+    by: Actor & { origin: Origin },
+    ownerId: string,
+    because: string,
+  ): Promise<void> {
+    const [rows]: [{ id: string; name: string }[], number] = await tx.query(
+      `UPDATE api_key k SET revoked_at = now() WHERE owner_id = $1 AND revoked_at IS NULL
+         AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) RETURNING id, name`,
+      [ownerId],
+    );
+    for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });
+  }
+
+  /** Drops the person's keys from the cache of this process, so that the next call reads them and the roles behind them again. */
+  async forgetAllOf(personId: string): Promise<void> {
+    const rows: { lookup: string }[] = await this.db.query(
+      `SELECT lookup FROM api_key WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000`,
+      [personId],
+    );
+    for (const { lookup } of rows) this.known.forget(lookup);
   }
 
   /** The caller behind a key, or a Problem with the reason. */
@@ -216,6 +244,14 @@ export class ApiKeysService implements OnApplicationShutdown {
       });
     }
   }
+}
+
+/** A key that was made before keeps the scope, which has no effect. @throws Problem 422 */
+function assertNoVotes(permissions: readonly Scope[]): void {
+  if (!permissions.includes('approvals:approve')) return;
+  const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only people can use' }];
+  const detail = 'An API key cannot vote on approvals: leave out approvals:approve, and sign in as a person to vote.';
+  throw new Problem('refused', 'api-key.person-needed', detail, { errors });
 }
 
 function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, unknown> {

@@ -25,12 +25,13 @@ export class BrowserSessions {
   ) {}
 
   /** @returns the value of the session cookie */
-  async open({ user, way, methods, external, authenticatedAt }: SignedInPerson, origin: Origin): Promise<string> {
+  async open(person: SignedInPerson, origin: Origin): Promise<string> {
+    const { user, way, methods, external, authenticatedAt, detail } = person;
     const { text, hash } = newSecret('browser');
     const actor = { kind: 'user', id: user.id, name: user.email } as const;
     const lifeSeconds = this.config.browserSessionHours * 3600;
     const since = authenticatedAt === undefined ? {} : { authenticatedAt };
-    const order = { userId: user.id, way, methods, lifeSeconds, cookieHash: hash, ...since };
+    const order = { userId: user.id, way, methods, lifeSeconds, cookieHash: hash, detail, ...since };
     const session = await this.db.transaction((tx) =>
       this.sessions.open(tx, actor, { ...order, ...(external === undefined ? {} : { external }) }, origin),
     );

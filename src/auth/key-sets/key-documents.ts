@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 const TIMEOUT_MS = 5000;
 
@@ -28,8 +29,8 @@ export async function jsonAt(url: string, read: DocumentReader): Promise<unknown
   const { status, body } = await read(url);
   if (status !== 200) throw new Error(`${url} answers ${status}`);
   try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    throw new Error(`${url} is no JSON of at most 64 kB`);
+    return readJson(body, { roundsNumbers: true });
+  } catch (error) {
+    throw new Error(`${url} is not JSON of at most 64 kB: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -7,6 +7,8 @@ export const MAX_KEY_SET_BYTES = 64 * 1024;
 
 const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
+/** Uses of keys that verify JWTs: RFC 7517 section 4.2, and those of SPIFFE trust bundles (`x509-svid` keys verify certificates). */
+const USES: ReadonlySet<unknown> = new Set([undefined, 'sig', 'jwt-svid']);
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const;
 /** Members of private and of symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
@@ -45,7 +47,7 @@ export function thumbprintsOf(keys: readonly PublicJwk[]): string[] {
 }
 
 function usableKey(key: unknown): PublicJwk | undefined {
-  if (!isObject(key) || (key['use'] !== undefined && key['use'] !== 'sig')) return undefined;
+  if (!isObject(key) || !USES.has(key['use'])) return undefined;
   const entries = PUBLIC_MEMBERS.flatMap((name) => (typeof key[name] === 'string' ? [[name, key[name]] as const] : []));
   const jwk = Object.fromEntries(entries) as unknown as PublicJwk;
   if (jwkThumbprint(jwk) === undefined) return undefined;

@@ -8,6 +8,8 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose';
+import { base64UrlBytes } from '../../formats/encoding/base64.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 /** RFC 7518 section 3.1, RFC 8037, RFC 9864. */
 export const ASYMMETRIC_ALGORITHMS = [
@@ -35,6 +37,7 @@ export type KeyReader = (fresh: boolean) => Promise<{ keys: unknown[] }>;
  * @throws jose's JOSEError with the reason.
  */
 export async function verifyToken(token: string, keys: KeyReader, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+  assertUnambiguous(token);
   const accepted = { algorithms: ASYMMETRIC_ALGORITHMS, ...options };
   try {
     return await verifyWith(token, await keys(false), accepted);
@@ -51,8 +54,19 @@ export function isSignedBySecret(token: string): boolean {
 }
 
 /** Verifies a token that is signed with the client secret. */
-export function verifyWithSecret(token: string, secret: string): Promise<JWTVerifyResult> {
+export async function verifyWithSecret(token: string, secret: string): Promise<JWTVerifyResult> {
+  assertUnambiguous(token);
   return jwtVerify(token, Buffer.from(secret), { algorithms: [...SYMMETRIC] });
+}
+
+/** Of a claim that is there twice (RFC 7519 section 4) another reader would use the other value. */
+function assertUnambiguous(token: string): void {
+  const [header = '', payload = ''] = token.split('.');
+  try {
+    for (const part of [header, payload]) readJsonObject(base64UrlBytes(part), { roundsNumbers: true });
+  } catch (error) {
+    throw new errors.JWTInvalid(`the header or the claims cannot be read: ${(error as Error).message}`);
+  }
 }
 
 async function verifyWith(

@@ -2,6 +2,8 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
+/** Code units of a password as it is typed: a character may have several, such as a letter and its accent (NFD). */
+export const MAX_TYPED_PASSWORD_LENGTH = 4 * MAX_PASSWORD_LENGTH;
 /** A password with common words in it needs this many other characters. */
 const MIN_OTHER_CHARACTERS = 8;
 

@@ -18,14 +18,21 @@ export class Passwords {
   /** Verified for unknown users, so that the answer takes as long as for known ones. */
   private readonly decoy = hashOfNothing();
 
+  /** Hashes the NFC form, since keyboards and browsers send one text in several forms (RFC 8265 section 4.2.2, NIST SP 800-63B). */
   hash(password: string): Promise<string> {
-    return this.serialized(() => hash(password, COST));
+    return this.serialized(() => hash(password.normalize('NFC'), COST));
   }
 
-  /** Verifies a password. Without a stored hash it is false, after the same time. */
-  async matches(stored: string | undefined, password: string): Promise<boolean> {
-    const same = await this.serialized(() => verify(stored ?? this.decoy, password));
-    return same && stored !== undefined;
+  /**
+   * Verifies a password. Earlier versions hashed passwords as they were typed: `outdated` means that another form than NFC matches, and that
+   * the hash should be replaced. The time depends on the typed text alone, not on the stored hash or on which form matches.
+   */
+  async verify(stored: string | undefined, password: string): Promise<'match' | 'outdated' | 'mismatch'> {
+    const matching: boolean[] = [];
+    for (const form of formsOf(password))
+      matching.push(await this.serialized(() => verify(stored ?? this.decoy, form)));
+    if (stored === undefined || !matching.includes(true)) return 'mismatch';
+    return matching[0] === true ? 'match' : 'outdated';
   }
 
   private async serialized<T>(work: () => Promise<T>): Promise<T> {
@@ -42,6 +49,11 @@ export class Passwords {
       else next();
     }
   }
+}
+
+/** The forms in which a password may have been hashed, NFC first; one for text without accents. */
+function formsOf(password: string): string[] {
+  return [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
 }
 
 /** A PHC string of the same cost that no password has: to hash one would take each start 100 ms and 64 MB, also of processes that nobody signs in to. */

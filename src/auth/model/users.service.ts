@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
@@ -6,7 +6,6 @@ import { newId } from '../../platform/database/new-id.js';
 import type { RoleName } from '../../access/scopes.js';
 import { Passwords } from './passwords.js';
 import { User } from './user.entity.js';
-import { Config } from '../../platform/config/config.js';
 
 export interface NewUser {
   readonly email: string;
@@ -54,6 +53,17 @@ export class UsersService {
     return this.db.manager.findOneBy(User, { email: canonical(email) });
   }
 
+  /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */
+  async replaceHash(user: User, password: string): Promise<void> {
+    const passwordHash = await this.passwords.hash(password);
+    const { affected } = await this.db.manager.update(
+      User,
+      { id: user.id, passwordHash: user.passwordHash ?? '' },
+      { passwordHash },
+    );
+    if (affected === 1) user.passwordHash = passwordHash;
+  }
+
   async isEmpty(): Promise<boolean> {
     return !(await this.db.manager.exists(User));
   }
@@ -62,24 +72,4 @@ export class UsersService {
 /** The canonical form of an address, so that one person cannot be two users. */
 export function canonical(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase();
-}
-
-/** Creates the administrator of SVC_ADMIN_EMAIL while there is no user at all. There is no default account. */
-@Injectable()
-export class FirstAdministrator implements OnApplicationBootstrap {
-  private readonly logger = new Logger(FirstAdministrator.name);
-
-  constructor(
-    private readonly config: Config,
-    private readonly users: UsersService,
-  ) {}
-
-  async onApplicationBootstrap(): Promise<void> {
-    const { adminEmail: email, adminPassword: password } = this.config;
-    if (email === '' || password === '' || !(await this.users.isEmpty())) return;
-    const actor = { kind: 'system', id: 'start', name: 'start' } as const;
-    if ((await this.users.create(actor, { email, password, roles: ['admin'] }, 'start')) !== undefined) {
-      this.logger.log('created the first administrator');
-    }
-  }
 }

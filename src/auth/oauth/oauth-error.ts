@@ -1,7 +1,13 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/errors/problem.js';
-import { ProblemFilter, Refusals } from '../../platform/http/server/problem.filter.js';
+import {
+  type ForeignAnswer,
+  ProblemFilter,
+  type Refusal,
+  Refusals,
+  useErrorShape,
+} from '../../platform/http/server/problem.filter.js';
 
 /** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1, RFC 9449 section 5. */
 export type OAuthErrorCode =
@@ -48,7 +54,9 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
   constructor(
     private readonly refusals: Refusals,
     private readonly problems: ProblemFilter,
-  ) {}
+  ) {
+    useErrorShape('/oauth/', oauthAnswer);
+  }
 
   async catch(error: OAuthError, host: ArgumentsHost): Promise<void> {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
@@ -66,6 +74,25 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
       .header('pragma', 'no-cache')
       .send({ error: error.code, error_description: error.message });
   }
+}
+
+/** Characters that an error_description cannot have (RFC 6749 section 5.2). */
+const UNPRINTABLE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
+/** Statuses of requests that are malformed for OAuth clients, whatever HTTP calls them: RFC 6749 section 5.2 answers them with 400. */
+const MALFORMED = new Set([400, 415, 422]);
+
+/** oauthAnswer answers refusals that never reach a handler, such as of the body, in the form that OAuth clients understand. */
+function oauthAnswer({ status, problem }: Refusal): ForeignAnswer | undefined {
+  if (status === 404) return undefined;
+  const isTemporary = status === 429 || status === 503;
+  return {
+    status: MALFORMED.has(status) ? 400 : status,
+    headers: { pragma: 'no-cache' },
+    body: {
+      error: isTemporary ? 'temporarily_unavailable' : status >= 500 ? 'server_error' : 'invalid_request',
+      error_description: problem.message.replaceAll(UNPRINTABLE, "'"),
+    },
+  };
 }
 
 /** The error as the audit log records it: `pointers` names the OAuth error. */

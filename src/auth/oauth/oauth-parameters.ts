@@ -6,7 +6,7 @@ export const FORM = 'application/x-www-form-urlencoded';
 
 /**
  * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each at most once, empty ones count as absent
- * (RFC 6749 section 3.2).
+ * (RFC 6749 section 3.2). White space around a value is dropped: tokens and secrets come from files that end in a line break.
  */
 export class OAuthParameters {
   private constructor(private readonly values: ReadonlyMap<string, string>) {}
@@ -34,7 +34,7 @@ function ofForm(text: string): Map<string, string> {
   for (const [name, value] of new URLSearchParams(text)) {
     if (seen.has(name)) throw duplicate();
     seen.add(name);
-    if (value !== '') values.set(name, value);
+    if (value.trim() !== '') values.set(name, value.trim());
   }
   return values;
 }
@@ -47,7 +47,8 @@ function ofJson(body: Buffer): Map<string, string> {
   if (!isFlat || entries.some(([, value]) => typeof value !== 'string')) {
     throw new OAuthError('invalid_request', 'The body must be a JSON object whose members are strings.');
   }
-  return new Map((entries as [string, string][]).filter(([, value]) => value !== ''));
+  const trimmed = (entries as [string, string][]).map(([name, value]) => [name, value.trim()] as const);
+  return new Map(trimmed.filter(([, value]) => value !== ''));
 }
 
 function parsedJson(body: Buffer): unknown {

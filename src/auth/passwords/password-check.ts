@@ -54,12 +54,13 @@ export class PasswordCheck {
     const [address, ...person] = attemptsOf(email, origin);
     await this.throttle.assertMayTry([address, ...person]);
     const user = await this.users.findByEmail(email);
-    const matches = await this.passwords.matches(user?.passwordHash ?? undefined, password);
-    if (user === null || !matches || user.disabled) {
+    const verdict = await this.passwords.verify(user?.passwordHash ?? undefined, password);
+    if (user === null || verdict === 'mismatch' || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     }
     // The count of the address stays: one right password must not reset guesses at other accounts.
     await this.throttle.succeeded(person);
+    if (verdict === 'outdated') await this.users.replaceHash(user, password);
     return user;
   }
 }

@@ -1,3 +1,4 @@
+import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -134,7 +135,7 @@ export class PasskeyChallengeBody {
 
   /** @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 }
 

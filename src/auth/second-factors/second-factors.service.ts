@@ -5,7 +5,8 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
+import type { Origin } from '../../platform/http/origin.js';
 import { AccountNotices } from '../model/account-notices.js';
 import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
@@ -95,12 +96,12 @@ export class SecondFactorsService {
   }
 
   /** Removes all factors and recovery codes of a person who lost them; they sign in with the password alone until they add one. */
-  async reset(caller: Caller, user: { id: string; email: string }): Promise<void> {
+  async reset(by: Actor & { origin: Origin }, user: { id: string; email: string }): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });
       await tx.delete(RecoveryCode, { userId: user.id });
-      await this.record(tx, caller, 'second-factor.reset', user.id);
-      await this.notices.accountChanged(tx, user.email, 'Your authenticators were removed', caller.origin);
+      await this.record(tx, by, 'second-factor.reset', user.id);
+      await this.notices.accountChanged(tx, user.email, 'Your authenticators were removed', by.origin);
     });
   }
 

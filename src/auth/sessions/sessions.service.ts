@@ -38,7 +38,7 @@ export interface NewSession {
   /** Absolute end of the session; refreshing does not extend it. */
   readonly lifeSeconds: number;
   /** More facts for the audit entry. */
-  readonly detail?: Record<string, unknown>;
+  readonly detail?: Record<string, unknown> | undefined;
 }
 
 /** Maximum life of a person's session, however active it is. */
@@ -60,6 +60,8 @@ export interface Renewal {
   readonly methods: readonly string[];
   /** Absent: now. */
   readonly at?: Date;
+  /** More facts for the audit entry. */
+  readonly detail?: Record<string, unknown> | undefined;
 }
 
 interface Ended {
@@ -110,7 +112,9 @@ export class SessionsService {
     await tx.insert(Session, session);
     const isPerson = order.userId !== undefined;
     const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
-    const detail = { way: order.way, session: session.id, scopes: order.scopes, ...order.boundTo, ...order.detail };
+    const methods = isPerson ? { methods: order.methods } : {};
+    const common = { way: order.way, session: session.id, scopes: order.scopes, ...methods };
+    const detail = { ...common, ...order.boundTo, ...order.detail };
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
@@ -128,7 +132,7 @@ export class SessionsService {
   }
 
   /** Records a step-up. */
-  async renewed(by: Actor & { origin: Origin }, { id, methods, at }: Renewal): Promise<void> {
+  async renewed(by: Actor & { origin: Origin }, { id, methods, at, detail }: Renewal): Promise<void> {
     await this.db.transaction(async (tx) => {
       const since = at ?? this.clock.now();
       const { affected } = await tx.update(
@@ -138,7 +142,7 @@ export class SessionsService {
       );
       if (affected !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
       const target = { kind: 'session', id };
-      await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods } });
+      await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods, ...detail } });
     });
     this.callers.forget(id);
   }
@@ -187,6 +191,15 @@ export class SessionsService {
     await tx.query(`UPDATE device_authorization SET status = 'DENIED' WHERE user_id = $1 AND status = 'APPROVED'`, [
       userId,
     ]);
+  }
+
+  /** Drops the person's sessions from the cache of this process, so that the next call reads roles and state again. */
+  async forgetAllOf(userId: string): Promise<void> {
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT id FROM auth_session WHERE user_id = $1 AND expires_at > now() ORDER BY id DESC LIMIT 1000`,
+      [userId],
+    );
+    for (const { id } of rows) this.callers.forget(id);
   }
 
   /** The provider by which the caller signed in, and the hint for its logout; undefined for other sign-ins. */

@@ -1,3 +1,4 @@
+import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength, ValidateNested } from 'class-validator';
@@ -37,14 +38,14 @@ export class LoginBody extends FactorsBody {
 
   /** @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 }
 
 export class StepUpBody extends FactorsBody {
   /** @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 }
 
@@ -63,7 +64,7 @@ export class ResetPasswordBody {
 
   /** At least 12 characters. @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 }
 
@@ -75,7 +76,7 @@ export class RegisterBody {
 
   /** At least 12 characters. @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 
   /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
@@ -100,12 +101,12 @@ export class RefreshBody {
 export class ChangePasswordBody {
   /** @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   currentPassword: string;
 
   /** At least 12 characters. @example correct-horse-battery-staple */
   @IsString()
-  @Length(1, 128)
+  @Length(1, MAX_TYPED_PASSWORD_LENGTH)
   password: string;
 }
 

@@ -6,7 +6,16 @@ import { SecondFactorCheck, type ShownFactors } from '../second-factors/second-f
 import { SessionsService } from '../sessions/sessions.service.js';
 import { type SignedInPerson, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { PasswordCheck } from '../passwords/password-check.js';
+import { failedSignIn } from '../model/failed-sign-in.js';
 import type { User } from '../model/user.entity.js';
+
+interface PasswordAttempt {
+  readonly account: string;
+  readonly password: string;
+  readonly factors: ShownFactors;
+  readonly origin: Origin;
+  readonly isStepUp?: boolean;
+}
 
 /** Sign-in with password and second factor. Other ways (single sign-on, devices) end in the same tokens. */
 @Injectable()
@@ -20,8 +29,8 @@ export class SignInService {
 
   /** Authenticates by e-mail address, password, and a second factor if the person has one. */
   async personWith(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<SignedInPerson> {
-    const user = await this.passwords.userWith(email, password, origin);
-    return { user, way: 'password', methods: await this.secondFactor.methodsWith(user.id, factors) };
+    const { user, methods } = await this.authenticated({ account: email, password, factors, origin });
+    return { user, way: 'password', methods };
   }
 
   /** The same, and issues tokens. */
@@ -31,9 +40,19 @@ export class SignInService {
 
   /** Step-up: a signed-in person authenticates again. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
-    const user = await this.passwords.userWith(caller.name, password, caller.origin);
-    const methods = await this.secondFactor.methodsWith(user.id, factors);
+    const attempt = { account: caller.name, password, factors, origin: caller.origin, isStepUp: true };
+    const { methods } = await this.authenticated(attempt);
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
+  }
+
+  /** Verifies the password and, if the person has one, a second factor. A failure is recorded with the account that was tried. */
+  private async authenticated({ account, password, factors, origin, isStepUp }: PasswordAttempt) {
+    try {
+      const user = await this.passwords.userWith(account, password, origin);
+      return { user, methods: await this.secondFactor.methodsWith(user.id, factors) };
+    } catch (error) {
+      throw error instanceof Problem ? failedSignIn(error, { way: 'password', account, isStepUp }) : error;
+    }
   }
 
   /** Issues tokens to a person who has just registered. */

@@ -30,6 +30,8 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** When they authenticated, if not just now. */
   readonly authenticatedAt?: Date;
+  /** More facts for the audit entry of the sign-in. */
+  readonly detail?: Record<string, unknown> | undefined;
   /** The OAuth client that gets the tokens. */
   readonly client?: Omit<GrantedClient, 'name'>;
 }
@@ -66,11 +68,11 @@ export class TokenGrants {
   /** The same in the caller's transaction. */
   async forPersonIn(
     tx: EntityManager,
-    { user, way, methods, client, external, authenticatedAt }: SignedInPerson,
+    { user, way, methods, client, external, authenticatedAt, detail }: SignedInPerson,
     origin: Origin,
   ): Promise<Tokens> {
     const actor: Actor = { kind: 'user', id: user.id, name: user.email };
-    const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS };
+    const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS, detail };
     const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes, boundTo: client.boundTo };
     const session = await this.sessions.open(
       tx,

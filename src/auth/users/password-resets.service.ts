@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
@@ -39,11 +39,8 @@ export class PasswordResetsService {
 
   /** Sends a link to a person; for administrators. */
   async send(actor: Actor, user: User, origin: Origin): Promise<void> {
-    const { text, hash } = newSecret('mail');
-    const link = `${this.config.publicUrl}/account#reset=${text}`;
     await this.db.transaction(async (tx) => {
-      const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
-      await tx.insert(PasswordReset, { id: newId(), userId: user.id, tokenHash: hash, expiresAt });
+      const link = await this.linkFor(tx, user);
       await this.mailbox.put(tx, {
         recipient: user.email,
         subject: 'Set a new password for Sealwright',
@@ -53,6 +50,22 @@ export class PasswordResetsService {
       const target = { kind: 'user', id: user.id };
       await this.audit.appendBy(tx, { ...actor, origin }, { action: 'user.password-reset-sent', target });
     });
+  }
+
+  /** Returns a link without sending it; for the operator of the machine, who hands it over. */
+  async issue(actor: Actor, user: User, origin: Origin): Promise<string> {
+    return this.db.transaction(async (tx) => {
+      const target = { kind: 'user', id: user.id };
+      await this.audit.appendBy(tx, { ...actor, origin }, { action: 'user.password-reset-issued', target });
+      return this.linkFor(tx, user);
+    });
+  }
+
+  private async linkFor(tx: EntityManager, user: User): Promise<string> {
+    const { text, hash } = newSecret('mail');
+    const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
+    await tx.insert(PasswordReset, { id: newId(), userId: user.id, tokenHash: hash, expiresAt });
+    return `${this.config.publicUrl}/account#reset=${text}`;
   }
 
   /** The person of a valid link, without consuming it. */

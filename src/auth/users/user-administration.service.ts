@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
+import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
 import { User } from '../model/user.entity.js';
 
@@ -14,6 +15,9 @@ export interface UserChange {
   readonly roles?: readonly RoleName[];
   readonly disabled?: boolean;
 }
+
+/** RightsHolder is who administers accounts: a caller, or the operator of the machine. */
+type RightsHolder = Actor & Pick<Caller, 'scopes' | 'origin'>;
 
 /** Administration of other people's accounts. Administrators never see or choose a password. */
 @Injectable()
@@ -37,7 +41,7 @@ export class UserAdministrationService {
   }
 
   /** Sets roles or disables. All sessions, tokens and keys of a disabled person are refused within five seconds. */
-  async change(caller: Caller, id: string, change: UserChange): Promise<User> {
+  async change(caller: RightsHolder, id: string, change: UserChange): Promise<User> {
     return this.db.transaction(async (tx) => {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
@@ -48,9 +52,7 @@ export class UserAdministrationService {
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
-      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) {
-        throw new Problem('conflict', 'user.last-administrator', 'Somebody must stay who can administer the service.');
-      }
+      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) throw lastAdministrator();
       await tx.update(User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
@@ -64,20 +66,18 @@ export class UserAdministrationService {
   }
 }
 
+function lastAdministrator(): Problem {
+  const detail =
+    'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
+  return new Problem('conflict', 'user.last-administrator', detail);
+}
+
 function missing(): Problem {
   return new Problem('missing', 'user.missing', 'There is no such user.');
 }
 
-/** Locks the administrators and answers their ids. Changes run one after the other, so that two administrators cannot remove each other. */
-export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
-  const rows: { id: string }[] = await tx.query(
-    `SELECT id FROM user_account WHERE 'admin' = ANY(roles) AND NOT disabled ORDER BY id FOR UPDATE`,
-  );
-  return rows.map(({ id }) => id);
-}
-
 /** Callers grant only scopes that they have, and change only people who have no more. */
-export function assertMayGrant(caller: Caller, roles: readonly RoleName[]): void {
+export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;
   throw new Problem('forbidden', 'user.beyond-caller', `This takes what you do not hold: ${beyond.join(', ')}.`);

@@ -39,9 +39,9 @@ describe('the keys of an issuer', () => {
       /another issuer/,
     ],
     ['the issuer is spelled with a slash', { ...METADATA, issuer: `${ISSUER}/` }, { keys: [rsa] }, /another issuer/],
-    ['the document is no JSON', '<html>', { keys: [rsa] }, /no JSON/],
+    ['the document is no JSON', '<html>', { keys: [rsa] }, /is not JSON/],
     ['it names no keys', { issuer: ISSUER }, { keys: [rsa] }, /no jwks_uri/],
-    ['the keys are cut off', METADATA, '{"keys":[{"kty":"RSA","n":"AAAA', /no JSON/],
+    ['the keys are cut off', METADATA, '{"keys":[{"kty":"RSA","n":"AAAA', /is not JSON/],
     ['there are no keys', METADATA, { keys: [] }, /no key that verifies/],
     ['there is no list of keys', METADATA, { keys: {} }, /no JWK Set/],
     ['there are very many keys', METADATA, { keys: Array.from({ length: 51 }, () => rsa) }, /51 keys/],
@@ -52,6 +52,19 @@ describe('the keys of an issuer', () => {
 });
 
 describe('a key set', () => {
+  it('may be a SPIFFE trust bundle, whose X.509 keys verify no tokens', () => {
+    const svid = { ...ecJwk, kid: 'jwt' };
+    const bundle = {
+      keys: [
+        { ...svid, use: 'jwt-svid' },
+        { ...rsa, use: 'x509-svid', x5c: ['AA=='] },
+      ],
+      spiffe_sequence: 7,
+    };
+    expect(readKeySet(bundle)).toEqual([expect.objectContaining(svid)]);
+    expect(() => readKeySet({ keys: [{ ...rsa, use: 'x509-svid' }] })).toThrow('no key that verifies signatures');
+  });
+
   it('is read without keys that verify nothing: symmetric, weak, for encryption, broken, unknown', () => {
     const others = [
       { kty: 'oct', k: 'AA' },

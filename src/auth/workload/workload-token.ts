@@ -48,7 +48,9 @@ export function unverifiedIssuerOf(token: string): string {
   const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
   const issuer = decoded?.payload['iss'];
   if (typeof issuer === 'string') return issuer;
-  throw new WorkloadTokenRefused('The token is not a JWT in compact form with the claim iss.');
+  throw new WorkloadTokenRefused(
+    'The token is not a JWT in compact form with the claim iss, or it has a name twice or a number beyond 2^53.',
+  );
 }
 
 /**

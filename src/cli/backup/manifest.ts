@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AdminError } from '../command.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 /** Of a logical copy. */
@@ -80,7 +81,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
 
 function parsed(text: string): BackupManifest | undefined {
   try {
-    const found = JSON.parse(text) as Partial<BackupManifest> | null;
+    const found = readJson(text) as Partial<BackupManifest> | null;
     return found !== null && isManifest(found) ? (found as BackupManifest) : undefined;
   } catch {
     return undefined;

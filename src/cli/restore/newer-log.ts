@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isId } from '../../platform/database/new-id.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** Who lost their rights after the backup, by the ids of the database. */
 export interface RevokedSince {
@@ -55,7 +56,7 @@ function remember(people: Set<string>, id: string, disabled: unknown): void {
 /** The entry of a leaf that the database does not have. */
 function entryIn(line: string, from: number): LoggedEntry | undefined {
   try {
-    const { index, data } = JSON.parse(line) as { index?: unknown; data?: LoggedEntry | null };
+    const { index, data } = readJson(line) as { index?: unknown; data?: LoggedEntry | null };
     return typeof index === 'number' && index >= from ? (data ?? undefined) : undefined;
   } catch {
     return undefined;

@@ -1,8 +1,9 @@
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
+import { workloadToken } from './workload-identity.js';
 import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
@@ -17,6 +18,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** A body that is JSON already, sent byte by byte. */
   readonly json?: string;
+  /** A body that is not JSON; its type is among the headers. */
+  readonly raw?: Buffer | undefined;
   readonly headers?: Record<string, string>;
   /** The call may be repeated: it reads, or carries an Idempotency-Key. */
   readonly repeatable?: boolean;
@@ -39,6 +42,7 @@ export class ApiClient {
   private constructor(
     private credentials: Omit<StoredCredentials, 'token'> & { readonly token?: string },
     private readonly environment: ClientEnvironment,
+    private readonly isWorkload = false,
   ) {
     this.server = httpServer(credentials.url);
   }
@@ -47,10 +51,14 @@ export class ApiClient {
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
     const safe = addressOf(environment, url ?? environment.url ?? kept?.url);
-    const token = environment.token ?? (kept?.url === safe ? kept.token : undefined);
+    const own = environment.token ?? (kept?.url === safe ? kept.token : undefined);
+    const token = own ?? (await workloadToken(safe, environment.variables));
     if (token === undefined)
-      throw new ClientError(EXIT.authentication, 'Log in first (sealwright login), or set SEALWRIGHT_TOKEN.');
-    return new ApiClient({ ...kept, url: safe, token }, environment);
+      throw new ClientError(
+        EXIT.authentication,
+        `Log in first (sealwright login), or set SEALWRIGHT_TOKEN.${inGitHub(environment)}`,
+      );
+    return new ApiClient({ ...kept, url: safe, token }, environment, own === undefined);
   }
 
   /** For calls that prove by themselves who makes them. ClientError when there is no address. */
@@ -66,6 +74,15 @@ export class ApiClient {
     if (answer.statusCode === 204) return undefined;
     if (isOk(answer)) return JSON.parse(content);
     throw errorOf(answer, content);
+  }
+
+  /** Sends a body that is not JSON, and resolves with that of the answer. The call is repeated while the service is busy. */
+  async bytes(method: string, path: string, sent?: { type: string; body: Buffer }): Promise<{ body: Buffer }> {
+    const headers: Record<string, string> = sent === undefined ? {} : { 'content-type': sent.type };
+    const answer = await this.answered(method, path, { raw: sent?.body, headers, repeatable: true });
+    const body = await buffer(answer);
+    if (isOk(answer)) return { body };
+    throw errorOf(answer, body.toString());
   }
 
   /** The body of an answer that may be too large to hold, and may take long. */
@@ -100,9 +117,9 @@ export class ApiClient {
   }
 
   private send(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
-    const { body, json, headers, limitMs = CALL_MS, signal } = options;
+    const { body, json, raw, headers, limitMs = CALL_MS, signal } = options;
     const { token } = this.credentials;
-    const content = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    const content = raw ?? json ?? (body === undefined ? undefined : JSON.stringify(body));
     return exchange({
       method,
       server: this.server,
@@ -120,6 +137,7 @@ export class ApiClient {
 
   /** A refresh token works once, and using it twice ends the login: of several processes one renews, the others take what it got. */
   private async renewed(): Promise<boolean> {
+    if (this.isWorkload) return this.exchangedAgain();
     const { refreshToken, clientId } = this.credentials;
     if (refreshToken === undefined || clientId === undefined) return false;
     return alone(this.environment.credentialsFile, async () => {
@@ -129,6 +147,14 @@ export class ApiClient {
       this.credentials = kept;
       return true;
     });
+  }
+
+  /** A run of GitHub Actions gets another identity token whenever it asks; of other builds the one that they have was used. */
+  private async exchangedAgain(): Promise<boolean> {
+    if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;
+    const token = await workloadToken(this.credentials.url, this.environment.variables);
+    if (token !== undefined) this.credentials = { ...this.credentials, token };
+    return token !== undefined;
   }
 
   /** Exchanges the refresh token, and keeps the new pair. */
@@ -148,6 +174,13 @@ export class ApiClient {
     await writeCredentials(this.environment.credentialsFile, renewed);
     return true;
   }
+}
+
+/** A job of GitHub Actions without the permission has no address to get a token from. */
+function inGitHub({ variables }: ClientEnvironment): string {
+  return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
+    ? ' The job has no identity token: give it "permissions: id-token: write".'
+    : '';
 }
 
 function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefined): string {

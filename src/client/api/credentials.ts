@@ -1,7 +1,9 @@
-import { chmod, mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
+import { readJson } from '../../platform/json/strict-json.js';
+import { OutputFile, writing } from './output-file.js';
 
 /** Credentials that `login` keeps: address of the service and token. */
 export interface StoredCredentials {
@@ -25,18 +27,16 @@ export async function readStoredCredentials(file: string): Promise<StoredCredent
   if ((status.mode & OTHERS) !== 0)
     throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as StoredCredentials;
+    return readJson(await readFile(file)) as StoredCredentials;
   } catch {
     throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
   }
 }
 
 export async function writeCredentials(file: string, credentials: StoredCredentials): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
-  await chmod(fresh, 0o600);
-  await rename(fresh, file);
+  await writing(file, () => mkdir(dirname(file), { recursive: true, mode: 0o700 }));
+  const output = await OutputFile.reserve(file);
+  await output.write(`${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** Does the work while no other process works on the file. */

@@ -22,7 +22,7 @@ export interface HttpCall {
   readonly server: HttpServer;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
   /** The call ends after so long, also while its answer is read. */
   readonly limitMs: number;
   /** Ends the call, also while its answer is read. */

@@ -1,8 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { ClientError, EXIT } from './exit-codes.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
+import { OutputFile } from './output-file.js';
 
 /** The newest checkpoint of a log that was found to be right, and the key that signed it. */
 export interface LogState {
@@ -31,9 +33,8 @@ export async function readTrust(keyFile: string | undefined, stateFile: string |
 }
 
 export async function writeState(file: string, state: LogState): Promise<void> {
-  const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, `${JSON.stringify(state, null, 2)}\n`);
-  await rename(fresh, file);
+  const output = await OutputFile.reserve(file);
+  await output.write(`${JSON.stringify(state, null, 2)}\n`);
 }
 
 /** DER of the public key in a PEM file, as `sealwright log key` writes it. */
@@ -49,7 +50,7 @@ export async function readKey(file: string): Promise<Buffer> {
 async function readState(file: string): Promise<LogState> {
   const text = await contentOf(file);
   try {
-    const { log, publicKey, checkpoint } = JSON.parse(text) as Record<string, unknown>;
+    const { log, publicKey, checkpoint } = readJsonObject(text);
     if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
       return { log, publicKey, checkpoint };
   } catch {

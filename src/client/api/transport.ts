@@ -32,6 +32,8 @@ export interface ClientEnvironment {
   readonly url: string | undefined;
   /** SEALWRIGHT_TOKEN: an API key or an access token. */
   readonly token: string | undefined;
+  /** SEALWRIGHT_RUN: a name that a repetition of a pipeline has again. Requests are named after it, so that the repetition finds them. */
+  readonly run: string | undefined;
   /** SEALWRIGHT_ALLOW_HTTP=yes */
   readonly allowsHttp: boolean;
   /** File in which `login` keeps its credentials. */
@@ -50,14 +52,20 @@ export function readEnvironment(): ClientEnvironment {
   const directory = home === undefined || home === '' ? join(ownDirectory(), '.config') : home;
   const states = state === undefined || state === '' ? join(ownDirectory(), '.local', 'state') : state;
   return {
-    url,
-    token,
+    url: url === undefined ? undefined : trimmed(url),
+    token: token === undefined ? undefined : trimmed(token),
+    run: process.env['SEALWRIGHT_RUN'] || undefined,
     allowsHttp,
     credentialsFile: join(directory, 'sealwright', 'credentials.json'),
     spoolDirectory: join(states, 'sealwright', 'sensor'),
     runtimeDirectory: runtimeDirectory(process.env['XDG_RUNTIME_DIR']),
     variables: { ...process.env },
   };
+}
+
+/** Files and shells of Windows add a byte order mark, carriage returns or line breaks, which no header may have. */
+function trimmed(text: string): string {
+  return text.replace(/^\uFEFF/, '').trim();
 }
 
 /** The home of this user. Containers run under users that no file names and that have no HOME: they have nothing stored. */

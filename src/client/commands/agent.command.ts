@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ApiClient } from '../api/api-client.js';
-import { type ClientCommand, type Invocation, shellWord, text } from '../api/command.js';
+import { type ClientCommand, type Invocation, type OptionValues, shellWord, text } from '../api/command.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
 import { p11KitAddress } from '../agent/exec/tool-environment.js';
 import { serveProgram } from '../agent/pkcs11/connection.js';
@@ -24,8 +24,21 @@ export const agent: ClientCommand = {
     'ssh-socket': { type: 'string' },
     pin: { type: 'boolean' },
   },
+  forms: {
+    pkcs11: { uses: ['protocol', 'key', 'purpose', 'socket', 'pin'], when: 'on the protocol pkcs11', maxArguments: 0 },
+    'ssh-agent': { uses: ['protocol', 'key', 'ssh-socket'], when: 'on the protocol ssh-agent', maxArguments: 0 },
+    both: {
+      uses: ['protocol', 'key', 'purpose', 'socket', 'pin', 'ssh-socket'],
+      when: 'on the protocols pkcs11 and ssh-agent',
+      maxArguments: 0,
+    },
+  },
+  formOf: (options) => {
+    const [first = '', ...more] = new Set(protocolsOf(options));
+    return more.length > 0 ? 'both' : first;
+  },
   async run(invocation) {
-    const protocols = protocolsOf(invocation);
+    const protocols = protocolsOf(invocation.options);
     const client = await invocation.api();
     const served: Served[] = [];
     try {
@@ -55,7 +68,7 @@ interface Served {
 
 const PROTOCOLS = ['pkcs11', 'ssh-agent'];
 
-function protocolsOf({ options }: Invocation): string[] {
+function protocolsOf(options: OptionValues): string[] {
   const given = (text(options, 'protocol') ?? 'pkcs11').split(',');
   if (given.every((one) => PROTOCOLS.includes(one))) return given;
   throw usageError(`--protocol is one or both of ${PROTOCOLS.join(', ')}.`);
@@ -64,11 +77,15 @@ function protocolsOf({ options }: Invocation): string[] {
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const wanted = { protocol: 'pkcs11', purpose: purposeOption(options), names: namesOf(options) } as const;
   // Read once before anybody connects, so that a wrong name or a missing login is reported here.
-  noteMissingCertificates(await readAgentKeys(client, wanted), wanted.purpose, note);
+  noteMissingCertificates(await readAgentKeys(client, { ...wanted, note }), wanted.purpose, note);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
   const source = {
     // Read anew for each program: keys are rotated, and certificates renewed.
-    keys: () => readAgentKeys(client, wanted),
+    keys: () =>
+      readAgentKeys(client, wanted).catch((error: Error) => {
+        note(`sealwright: no keys: ${error.message}`);
+        throw error;
+      }),
     sign: (order: Omit<SignatureOrder, 'purpose'>) => signer.sign({ ...order, purpose: wanted.purpose }),
     asksForPin: options['pin'] === true,
     note,

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
@@ -16,6 +16,8 @@ import type { ApiClient } from '../api/api-client.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { FileState } from '../api/file-state.js';
+import { OutputFile } from '../api/output-file.js';
 import { type ListedKey, listSigningKeys } from '../api/signing-keys.js';
 
 export const bom: ClientCommand = {
@@ -31,37 +33,44 @@ export const bom: ClientCommand = {
     wait: { type: 'string' },
     request: { type: 'string' },
   },
+  forms: {
+    export: { uses: ['spec-version'], when: 'on bom export' },
+    sign: { uses: ['key', 'out', 'wait', 'request'], when: 'on bom sign' },
+    verify: { uses: ['key'], when: 'on bom verify' },
+    whole: { uses: [], when: 'on bom verify without --key', isOffline: true },
+  },
+  formOf(options, [what]) {
+    if (what === 'verify') return options['key'] === undefined ? 'whole' : 'verify';
+    return what === 'sign' || what === 'export' ? what : undefined;
+  },
   async run(invocation) {
     const [what, file, ...more] = invocation.positionals;
     if ((what !== 'export' && what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
       throw usageError('bom takes: export FILE, sign FILE, or verify FILE.');
     if (what === 'export') return exported(invocation, file);
-    const document = await readDocument(file);
-    return what === 'sign' ? sign(invocation, file, document) : verify(invocation, file, document);
+    return what === 'sign' ? sign(invocation, file) : verify(invocation, file, documentIn(file, await bytesOf(file)));
   },
 };
 
 /** The whole inventory; the file is there only when all of it came. */
 async function exported({ options, api, print }: Invocation, file: string): Promise<ExitCode> {
   const version = text(options, 'spec-version') ?? '1.6';
-  const unfinished = `${file}.part`;
+  const output = await OutputFile.reserve(file);
   const document = await (await api()).stream(`/api/export/cyclonedx?version=${encodeURIComponent(version)}`);
-  try {
-    await pipeline(document, createWriteStream(unfinished, { mode: 0o600 }));
-    await rename(unfinished, file);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw new ClientError(EXIT.failed, `${file} cannot be written: ${(error as Error).message}.`);
-  }
+  await output.replace((fresh) => pipeline(document, createWriteStream(fresh, { mode: 0o600 })));
   print({ files: [file], version }, [file]);
   return EXIT.done;
 }
 
-async function sign(invocation: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
+async function sign(invocation: Invocation, file: string): Promise<ExitCode> {
   const { options } = invocation;
+  const before = await FileState.of(file);
+  const bytes = await bytesOf(file);
+  const document = documentIn(file, bytes);
   const name = text(options, 'key');
   if (name === undefined) throw usageError('bom sign needs --key.');
   const seconds = secondsOf(text(options, 'wait'));
+  const output = await OutputFile.reserve(text(options, 'out') ?? file);
   const api = await invocation.api();
   const signer = signerOf(await findKey(api, name));
   const { facts, how, publicKey } = signer;
@@ -79,9 +88,9 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
   const value = base64Bytes(signature).toString('base64url');
   if (!toSign.isSignedBy(publicKey, how, value))
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
-  const out = text(options, 'out') ?? file;
-  await writeFile(out, document.signedBy({ ...facts, value }));
-  invocation.print({ requestId, status, key: request.key, files: [out] }, [out]);
+  await before.assertCurrent(requestId, async () => (await bytesOf(file)).equals(bytes));
+  await output.write(document.signedBy({ ...facts, value }), { requestId });
+  invocation.print({ requestId, status, key: request.key, files: [output.path] }, [output.path]);
   return EXIT.done;
 }
 
@@ -105,26 +114,37 @@ async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: n
   return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
-async function verify(
-  { options, api, print, note }: Invocation,
-  file: string,
-  document: JsonObjectText,
-): Promise<ExitCode> {
-  const name = text(options, 'key');
-  if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
-  const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
-  let faults = [`${name} has no key yet`];
-  for (const key of trusted) {
-    faults = reading(file, () => faultsOfJsonSignature(document, key));
-    if (faults.length === 0) break;
-  }
-  const valid = faults.length === 0;
+async function verify({ options, api, print }: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
   const { keyId, algorithm } = (document.members['signature'] ?? {}) as Partial<JsonSignature>;
+  const named = text(options, 'key');
+  const faults = await faultsBy(await api(), { file, document, name: named ?? keyId, mustExist: named !== undefined });
+  const valid = faults.length === 0;
   print({ valid, keyId, algorithm, faults }, [
     ...faults.map((fault) => `BAD ${fault}`),
     valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
   ]);
   return valid ? EXIT.done : EXIT.failed;
+}
+
+interface Verification {
+  readonly file: string;
+  readonly document: JsonObjectText;
+  /** Name of a signing key: the caller's choice, or what the document says. */
+  readonly name: unknown;
+  readonly mustExist: boolean;
+}
+
+/** Faults by the versions of a signing key of the service. The document may name that key, but its own public key is never trusted. */
+async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
+  if (typeof name !== 'string') return ['the document names no signing key; name one by --key NAME'];
+  const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
+  if (!isKnown) return [`the service has no signing key named "${name}"; name one by --key NAME`];
+  let faults = [`the signing key "${name}" has no version yet`];
+  for (const key of await versionsOf(api, name)) {
+    faults = reading(file, () => faultsOfJsonSignature(document, key));
+    if (faults.length === 0) break;
+  }
+  return faults;
 }
 
 /** Signatures of earlier versions are still valid. */
@@ -147,10 +167,13 @@ async function findKey(api: ApiClient, name: string): Promise<ListedKey> {
   throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
 }
 
-async function readDocument(file: string): Promise<JsonObjectText> {
-  const bytes = await readFile(file).catch((error: Error) => {
+function bytesOf(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: Error) => {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   });
+}
+
+function documentIn(file: string, bytes: Buffer): JsonObjectText {
   const document = reading(file, () => new JsonObjectText(bytes));
   if (document.members['bomFormat'] !== 'CycloneDX')
     throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
@@ -162,8 +185,7 @@ function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    // What the parser says quotes the document.
-    if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   }
 }

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { awaited, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { OutputFile } from '../api/output-file.js';
 import { signingKeyNamed } from '../api/signing-keys.js';
 
 /** As the service answers; the certificate is there once the request is signed. */
@@ -39,16 +39,18 @@ export const certify: ClientCommand = {
     if (name === undefined || more.length > 0) throw usageError('certify takes one key.');
     const body = { subject: subjectOf(options), notAfter: timeOf(text(options, 'not-after')) };
     const seconds = secondsOf(text(options, 'wait'));
+    const out = text(options, 'out');
+    const file = out === undefined ? undefined : await OutputFile.reserve(out);
     const api = await invocation.api();
     const { id } = await signingKeyNamed(api, name);
     const ask = (): Promise<Made> =>
       api.call('POST', `/api/v1/signing-keys/${id}/self-signed-certificate`, { body, repeatable: true });
     const first = await ask();
-    if (first.certificate !== undefined) return finish(invocation, first);
+    if (first.certificate !== undefined) return finish(invocation, first, file);
     const request = await awaited(api, first.requestId, seconds);
     if (request.status === 'FAILED')
       throw new ClientError(EXIT.failed, `${request.failure?.detail} [${request.failure?.code}]`);
-    return finish(invocation, request.status === 'SIGNED' ? await ask() : first);
+    return finish(invocation, request.status === 'SIGNED' ? await ask() : first, file);
   },
 };
 
@@ -65,7 +67,7 @@ function timeOf(given: string | undefined): string | undefined {
   return at.toISOString();
 }
 
-async function finish({ options, note, print }: Invocation, made: Made): Promise<ExitCode> {
+async function finish({ note, print }: Invocation, made: Made, file: OutputFile | undefined): Promise<ExitCode> {
   const { status, requestId, certificate } = made;
   if (certificate === undefined) {
     note(`Not signed yet (${status}, request ${requestId}). The same call goes on with it, with --wait until then.`);
@@ -73,8 +75,7 @@ async function finish({ options, note, print }: Invocation, made: Made): Promise
     return EXIT.pending;
   }
   const pem = certificate.chain.join('');
-  const out = text(options, 'out');
-  if (out !== undefined) await writeFile(out, pem);
-  print(made, [out ?? pem.trimEnd()]);
+  await file?.write(pem, { requestId });
+  print(made, [file?.path ?? pem.trimEnd()]);
   return EXIT.done;
 }

@@ -6,6 +6,7 @@ import { examineEvidence } from '../../verifier/evidence-verifier.js';
 import { type ClientCommand, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { readKey } from '../api/log-trust.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 export const evidence: ClientCommand = {
   name: 'evidence',
@@ -13,6 +14,7 @@ export const evidence: ClientCommand = {
   meaning:
     'checks the evidence of a signature without the service, and with --content that the signature is of that file',
   options: { key: { type: 'string' }, content: { type: 'string' } },
+  forms: { verify: { uses: ['key', 'content'], when: 'when evidence is verified', isOffline: true } },
   async run({ options, positionals, print, note }) {
     const [what, file, ...more] = positionals;
     if (what !== 'verify' || file === undefined || more.length > 0) throw usageError('evidence takes: verify FILE.');
@@ -50,12 +52,24 @@ async function faultsOfContent(read: EvidenceFile, file: string): Promise<string
   }
 }
 
+/** Often the answer of a failed call was saved: its problem says more than what is missing. */
+function contentOf({ title, status, detail, code }: Record<string, unknown>): string {
+  if (typeof detail === 'string' && typeof code === 'string')
+    return `it is the problem document of a refused call: ${detail} [${code}]`.replace(/\.? \[/, ' [');
+  if (typeof title === 'string' && typeof status === 'number')
+    return `it is the problem document of a refused call: ${status} ${title}`;
+  return 'evidence has the members request, key and log';
+}
+
 async function readEvidence(file: string): Promise<EvidenceFile> {
+  let read: Record<string, unknown>;
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (typeof value === 'object' && value !== null) return value as EvidenceFile;
+    read = readJsonObject(await readFile(file));
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
   }
-  throw new ClientError(EXIT.failed, `${file} is no evidence.`);
+  const { request, key, log } = read as Partial<EvidenceFile>;
+  if ([request, key, log].every((member) => typeof member === 'object' && member !== null))
+    return read as unknown as EvidenceFile;
+  throw new ClientError(EXIT.failed, `${file} is not evidence; ${contentOf(read)}.`);
 }

@@ -19,13 +19,16 @@ export const exec: ClientCommand = {
     pin: { type: 'boolean' },
     collect: { type: 'boolean' },
   },
+  forms: {
+    exec: { uses: ['key', 'purpose', 'file-name', 'pin', 'collect'], when: 'when a tool is run', isSilent: true },
+  },
   async run({ options, positionals, environment, api, note }) {
     const [command, ...args] = positionals;
     const names = namesOf(options);
     if (command === undefined || names === undefined) throw usageError('exec takes --key NAME, --, and a command.');
     const purpose = purposeOption(options);
     const client = await api();
-    const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names });
+    const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names, note });
     noteMissingCertificates(keys, purpose, note);
     const asking = askingProgramOf(command, args, text(options, 'file-name'));
     const order = { command, args, keys, purpose, asking, asksForPin: options['pin'] === true };
@@ -38,12 +41,21 @@ export const exec: ClientCommand = {
   },
 };
 
-/** Runs the tool once to note which digests it asks for, has them signed together, and runs it again. */
+/**
+ * Runs the tool once to note which digests it asks for, has them signed together, and runs it again. What the first run prints is about
+ * signatures that it did not get, so it is shown only if the first run was the last.
+ */
 async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promise<ToolEnd> {
   const { api, note } = surroundings;
   const noted = new NotedOrders();
-  const first = await runWithKeys({ ...order, sign: (asked) => noted.note(asked) }, surroundings);
-  if (noted.all.length === 0 || first.signal !== null) return first;
+  const first = await runWithKeys(
+    { isQuiet: true, ...order, sign: (asked) => noted.note(asked, order.asking.fileName) },
+    surroundings,
+  );
+  if (noted.all.length === 0 || first.signal !== null) {
+    process.stderr.write(first.printed);
+    return first;
+  }
   note(`sealwright: ${order.command} asked for signatures: ${noted.all.length}; they are now asked for together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;

@@ -24,6 +24,17 @@ export const log: ClientCommand = {
   meaning:
     'checks the audit log, or an export of it, entry by entry and names the first wrong one; `key` prints the public key to keep',
   options: { key: { type: 'string' }, state: { type: 'string' }, quick: { type: 'boolean' } },
+  forms: {
+    key: { uses: [], when: 'when the key of the log is printed' },
+    service: { uses: ['key', 'state', 'quick'], when: 'when the log of the service is verified' },
+    address: { uses: ['key', 'state', 'quick'], when: 'when an address is given as an argument', isOffline: true },
+    file: { uses: ['key', 'state'], when: 'when a file is verified', isOffline: true },
+  },
+  formOf(_options, [what, place]) {
+    if (what === 'key') return 'key';
+    if (place === undefined) return 'service';
+    return isUrl(place) ? 'address' : 'file';
+  },
   async run(invocation) {
     const { options, positionals, api, print } = invocation;
     const [what, place, ...more] = positionals;

@@ -24,9 +24,14 @@ export const login: ClientCommand = {
     scope: { type: 'string' },
     'api-key': { type: 'boolean' },
   },
+  forms: {
+    browser: { uses: ['client', 'scope'], when: 'when a browser is used to log in', maxArguments: 0 },
+    key: { uses: ['api-key'], when: 'when an API key is stored', maxArguments: 0 },
+  },
+  formOf: (options) => (options['api-key'] === true ? 'key' : 'browser'),
   async run(invocation) {
     const { options, environment } = invocation;
-    const address = text(options, 'url') ?? environment.url;
+    const address = invocation.url ?? environment.url;
     if (address === undefined) throw usageError('Where is the service? Give --url or set SEALWRIGHT_URL.');
     const url = serviceAddress(address, environment.allowsHttp);
     if (options['api-key'] === true) return withApiKey(invocation, url);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientCommand, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 interface Judged {
   readonly fact: string;
@@ -39,11 +40,20 @@ export const policy: ClientCommand = {
     principals: { type: 'string' },
     certificate: { type: 'string' },
   },
+  forms: {
+    key: { uses: ['policy', 'key', 'claims', 'metadata', 'principals'], when: 'when a use of a key is tested' },
+    request: { uses: ['policy', 'request'], when: 'when a past request is tested' },
+    certificate: { uses: ['policy', 'certificate'], when: 'when a past certificate is tested' },
+  },
+  formOf(options) {
+    const given = ['key', 'request', 'certificate'].filter((name) => options[name] !== undefined);
+    const [form] = given;
+    if (form !== undefined && given.length === 1) return form;
+    throw usageError('policy test takes one of --key, --request and --certificate.');
+  },
   async run({ options, positionals, api, print }) {
     if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('policy takes: test.');
     const [key, request, certificate] = ['key', 'request', 'certificate'].map((name) => text(options, name));
-    if ([key, request, certificate].filter((one) => one !== undefined).length !== 1)
-      throw usageError('policy test takes one of --key, --request and --certificate.');
     const principals = text(options, 'principals')?.split(',');
     const [draft, claims, metadata] = await Promise.all(
       ['policy', 'claims', 'metadata'].map((name) => objectIn(text(options, name))),
@@ -83,10 +93,8 @@ function lineOf({ fact, op, values, given, holds }: Judged): string {
 async function objectIn(file: string | undefined): Promise<object | undefined> {
   if (file === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    return readJsonObject(await readFile(file));
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
   }
-  throw new ClientError(EXIT.failed, `${file} is no JSON object.`);
 }

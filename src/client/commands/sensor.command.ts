@@ -19,6 +19,21 @@ export const sensor: ClientCommand = {
     patience: { type: 'string' },
     stay: { type: 'boolean' },
   },
+  forms: {
+    once: {
+      uses: ['source', 'exclude', 'store-passwords', 'spool', 'patience'],
+      when: 'when files are scanned once',
+    },
+    endpoints: { uses: ['source', 'spool', 'patience'], when: 'when only endpoints are scanned' },
+    stay: {
+      uses: ['source', 'exclude', 'store-passwords', 'spool', 'stay'],
+      when: 'with --stay, which retries until it is ended',
+    },
+  },
+  formOf(options, positionals) {
+    if (options['stay'] === true) return 'stay';
+    return positionals.length > 0 && positionals.every(isEndpoint) ? 'endpoints' : 'once';
+  },
   async run(invocation) {
     const { options, environment, note } = invocation;
     const api = await invocation.api();

@@ -10,6 +10,7 @@ export const wrappers: ClientCommand = {
   meaning:
     'writes gpg, gpgconf and notation-sealwright into a directory: programs by which other tools sign with this one',
   options: {},
+  forms: { write: { uses: [], when: 'when wrappers are written', isOffline: true } },
   async run({ positionals, print }) {
     const [directory, ...more] = positionals;
     const [, program] = process.argv;

@@ -1,13 +1,13 @@
 import { armored, dearmored } from '../../formats/openpgp/armor.js';
 import { askingProgramOf, type AskingProgram } from '../agent/signer/said-by-client.js';
-import { RemoteSigner } from '../agent/signer/remote-signer.js';
+import { type NotSigned, RemoteSigner } from '../agent/signer/remote-signer.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { descriptorOf, type GpgCall, lastValue, readGpgCall } from './gpg-arguments.js';
 import { GpgConsole } from './gpg-console.js';
 import { agentKeyOf, type GpgKey, gpgKeysNamed, readGpgKeys } from './gpg-keys.js';
 import { colonListing, plainListing, gpgValidityOf } from './gpg-listing.js';
-import { considered, makeSignature, type NotSigned, type SignDigest } from './gpg-signing.js';
+import { considered, makeSignature, type SignDigest } from './gpg-signing.js';
 import { realProgram, runReal } from './real-gpg.js';
 import { readFileSync } from 'node:fs';
 
@@ -23,11 +23,11 @@ const FAILED = 2;
 
 /** Codes of libgpg-error, with gpg as their source, as `FAILURE` lines have them. */
 const SOURCE_GPG = 2 << 24;
-const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, unavailable: 77 } as const;
+const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, pending: 62, unavailable: 77 } as const;
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
 /** What gpg calls them where it fails. */
-const NAMES = { detach: 'sign', clearsign: 'sign', list: 'list', export: 'export' } as const;
+const NAMES = { detach: 'sign', clearsign: 'sign', inline: 'sign', list: 'list', export: 'export' } as const;
 
 /** Does what gpg is asked to do with the keys of the service, and has the real gpg do everything else. Answers the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {

@@ -1,5 +1,6 @@
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import type { DigestName, Scheme } from '../agent/signer/remote-signer.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 /** Codes of errors that notation knows (notaryproject specifications, plugin-extensibility.md). */
 export type NotationErrorCode =
@@ -78,12 +79,10 @@ function textOf(value: unknown): string | undefined {
 
 function objectIn(input: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(input);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // Said below.
+    return readJsonObject(input);
+  } catch (error) {
+    throw new NotationError('VALIDATION_ERROR', `the request cannot be read: ${(error as Error).message}`);
   }
-  throw new NotationError('VALIDATION_ERROR', 'the request is no JSON object');
 }
 
 /** What a JWS of notation is about, for approvers: the artifact by its digest. Nothing for COSE, which is not read here. */

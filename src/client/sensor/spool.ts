@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 /** A reported target: its sources, and the number of parts it is cut into. */
 export interface Reported {
@@ -50,7 +51,7 @@ export class Spool {
 
   async state(): Promise<Record<string, Reported>> {
     const text = await readFile(join(this.directory, 'state.json'), 'utf8').catch(() => '{}');
-    return JSON.parse(text) as Record<string, Reported>;
+    return readJson(text) as Record<string, Reported>;
   }
 
   /** A directory for a scan that is being made; one that was left behind is gone. */
@@ -78,7 +79,7 @@ export class Spool {
   /** The scan that waits, if there is one. */
   async waiting(): Promise<SpooledScan | undefined> {
     const text = await readFile(join(this.directory, 'scan', 'scan.json'), 'utf8').catch(() => undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as SpooledScan);
+    return text === undefined ? undefined : (readJson(text) as SpooledScan);
   }
 
   /** Names of the batches that wait, in their order. */

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
 import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/sshsig.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
+import { OutputFile } from '../api/output-file.js';
 
 const HOST_KEYS = '/etc/ssh';
 /** A certificate is renewed when this part of its life is over: what is left is for a service that is away, and for approvers. */
@@ -50,9 +51,8 @@ export async function renewed(api: ApiClient, key: string): Promise<HostCertific
 /** Puts a certificate beside its key, where ssh and sshd look for it: the old one is there until the new one is whole. */
 export async function keepCertificate(key: string, { certificate }: HostCertificate): Promise<string> {
   const file = certificateFile(key);
-  const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, `${certificate}\n`, { mode: 0o644 });
-  await rename(fresh, file);
+  const output = await OutputFile.reserve(file);
+  await output.write(`${certificate}\n`, { mode: 0o644 });
   return file;
 }
 

@@ -56,6 +56,7 @@ export class DeepScan {
       }
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      await this.sightings.notLookedInto(host.id, error.code);
       const outcome = error.code.startsWith('network.') ? 'DENIED' : (OUTCOMES[error.code] ?? 'NO_LOGIN');
       return { outcome, hostId: host.id, facts: { code: error.code, detail: error.message } };
     }
@@ -89,7 +90,8 @@ export class DeepScan {
       keys: [...reading.lines, ...reading.privateKeys.filter(({ isForSsh }) => isForSsh)],
       uses: log === undefined ? [] : readKeyUses(fieldTextOf(log, 0), survey),
     };
-    await this.sightings.lookedInto(host.id, { os: survey.os, scanId });
+    const gap = { paths: lines.denied.slice(0, MAX_DENIED), lowConfidence: survey.confidence === 'low' };
+    await this.sightings.lookedInto(host.id, { os: survey.os, scanId, gap });
     const url = `ssh://${host.address.includes(':') ? `[${host.address}]` : host.address}:${host.port}`;
     const found = assetsOfHost({ url, hostId: host.id, name: host.name, os: survey.os }, reading);
     const facts = factsOf(survey, reading, { uses: keys.uses.length, seconds: (performance.now() - start) / 1000 });

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 import { isSignedBy } from '../../formats/ssh/ssh-signature.js';
 import { isPostQuantum, KEY_AGREEMENTS, type KeyAgreement } from './key-agreements.js';
+import type { KexInit } from '../../formats/ssh/kex-init.js';
 import {
-  type KexInit,
   MSG,
   readKexInit,
   readPacket,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { KEX_INIT_LISTS, KEX_INIT_MESSAGE, type KexInit, readKexInitLists } from '../../formats/ssh/kex-init.js';
 import { WireReader, wireString } from '../../formats/ssh/wire.js';
 import { type BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 
@@ -9,7 +10,7 @@ export const MSG = {
   unimplemented: 3,
   debug: 4,
   extInfo: 7,
-  kexInit: 20,
+  kexInit: KEX_INIT_MESSAGE,
   kexStart: 30,
   kexReply: 31,
 };
@@ -19,12 +20,6 @@ const MAX_LINE = 8192;
 
 /** Reads a message of the peer. Throws ProbeFault `malformed` past its end. */
 export class MessageReader extends WireReader {
-  /** A name-list (RFC 4251 section 5), with what is not printable shown as `?`. */
-  nameList(): string[] {
-    const text = this.string().toString('latin1');
-    return text === '' ? [] : text.split(',').map((name) => name.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 64));
-  }
-
   protected override tooShort(): Error {
     return new ProbeFault('malformed', 'a message ends too early');
   }
@@ -63,41 +58,13 @@ export async function readPacket(stream: BoundedStream): Promise<Buffer> {
   }
 }
 
-/** The lists of KEXINIT (RFC 4253 section 7.1), in the order of the server's preference. */
-export interface KexInit {
-  readonly kex: string[];
-  readonly hostKey: string[];
-  readonly ciphersIn: string[];
-  readonly ciphersOut: string[];
-  readonly macsIn: string[];
-  readonly macsOut: string[];
-  readonly compressionIn: string[];
-  readonly compressionOut: string[];
-  readonly languagesIn: string[];
-  readonly languagesOut: string[];
-}
-
-const LISTS = [
-  'kex',
-  'hostKey',
-  'ciphersIn',
-  'ciphersOut',
-  'macsIn',
-  'macsOut',
-  'compressionIn',
-  'compressionOut',
-  'languagesIn',
-  'languagesOut',
-] as const satisfies readonly (keyof KexInit)[];
-
 export function readKexInit(payload: Buffer): KexInit {
   const reader = new MessageReader(payload);
   if (reader.byte() !== MSG.kexInit) throw new ProbeFault('malformed', 'the first message is not KEXINIT');
-  reader.skip(16);
-  return Object.fromEntries(LISTS.map((name) => [name, reader.nameList()])) as unknown as KexInit;
+  return readKexInitLists(reader);
 }
 
 export function writeKexInit(lists: KexInit): Buffer {
-  const names = LISTS.map((name) => wireString(lists[name].join(',')));
+  const names = KEX_INIT_LISTS.map((name) => wireString(lists[name].join(',')));
   return Buffer.concat([Buffer.from([MSG.kexInit]), randomBytes(16), ...names, Buffer.alloc(5)]);
 }

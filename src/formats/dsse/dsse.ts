@@ -1,9 +1,12 @@
-/** DSSE (secure-systems-lab/dsse v1): an envelope around a payload and the signatures over both its type and its bytes. */
+/**
+ * DsseEnvelope holds a payload and the signatures over both its type and its bytes (secure-systems-lab/dsse v1). New signatures have no
+ * `keyid`: verifiers on go-securesystemslib, such as cosign, compute an id of their key and skip signatures that name another one.
+ */
 export interface DsseEnvelope {
   readonly payloadType: string;
   /** Base64. */
   readonly payload: string;
-  readonly signatures: readonly { readonly sig: string; readonly keyid: string }[];
+  readonly signatures: readonly { readonly sig: string; readonly keyid?: string }[];
 }
 
 /** Types of an in-toto statement v1: its `_type`, and its media type as the payload of an envelope (in-toto Attestation Framework). */

@@ -44,6 +44,9 @@ describe('what is no JWT in compact form is not taken apart', () => {
     `${part('{}')}.${part('{}')}.A+/=`,
     `${part('{}')}.${Buffer.from([0x22, 0xff]).toString('base64url')}.AA`,
     `${part('{}')}.${part('{}')}.AA.AA.AA`,
+    `${part('{"alg":"ES256","alg":"RS256"}')}.${part('{}')}.AA`,
+    `${part('{}')}.${part('{"iss":"a","iss":"b"}')}.AA`,
+    `${part('{}')}.${part('{"project_id":9007199254740993}')}.AA`,
   ])('%j', (text) => {
     expect(decodeJws(text)).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 import { constants, createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { base64UrlBytes, fromBase64Url } from '../encoding/base64.js';
+import { readJsonObject } from '../../platform/json/strict-json.js';
 
 /** The public members of a key (RFC 7517, RFC 7518 section 6, RFC 8037). */
 export interface PublicJwk {
@@ -57,7 +58,10 @@ interface DecodedJws {
   readonly signature: Buffer;
 }
 
-/** Takes a JWT of the compact serialization apart (RFC 7515 section 7.1); undefined if it is none. Nothing is verified. */
+/**
+ * decodeJws splits a JWT in compact serialization (RFC 7515 section 7.1). It verifies nothing. Returns undefined for any other text, and for
+ * a header or payload with a name twice (section 4, RFC 7519 section 4) or with a number that cannot be kept.
+ */
 export function decodeJws(token: string): DecodedJws | undefined {
   const parts = token.split('.');
   const [header = '', payload = '', signature = ''] = parts;
@@ -86,11 +90,7 @@ export function isSignedByJwk({ header, signingInput, signature }: DecodedJws, j
 
 function objectIn(part: string): Record<string, unknown> | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(base64UrlBytes(part));
-    const read: unknown = JSON.parse(text);
-    return typeof read === 'object' && read !== null && !Array.isArray(read)
-      ? (read as Record<string, unknown>)
-      : undefined;
+    return readJsonObject(base64UrlBytes(part));
   } catch {
     return undefined;
   }

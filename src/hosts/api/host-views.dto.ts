@@ -50,6 +50,8 @@ export class HostView {
   managementMode: ManagementMode;
   @ApiProperty({ enum: PRIVILEGES })
   privilege: Privilege;
+  /** Whether logins may use SHA-1 and ciphers in CBC mode. @example false */
+  legacyAlgorithms: boolean;
   /** Who is logged in as, and how; the secret itself is never shown. */
   credential?: CredentialView;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
@@ -79,6 +81,7 @@ export class HostView {
       hostKeyPolicy,
       managementMode,
       privilege,
+      legacyAlgorithms: row.legacyAlgorithms,
       reachability,
       owner: row.owner ?? undefined,
       environment: row.environment ?? undefined,
@@ -148,4 +151,24 @@ export class ConnectionTestView implements ConnectionTest {
   os?: string;
   /** Whether commands can be run as root; absent when the record does not ask for it. @example true */
   becomesRoot?: boolean;
+  /** Why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
+  privilegeDetail?: string;
+}
+
+export class ManyHostsItemView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example web-1.example.com */
+  name: string;
+  /** Problem code of a host that was not changed. @example request.stale */
+  code?: string;
+  /** @example 'Somebody changed it meanwhile.' */
+  detail?: string;
+}
+
+export class ManyHostsView {
+  /** Whether anything was written. @example true */
+  stored: boolean;
+  /** Hosts that have the labels, by name. */
+  items: ManyHostsItemView[];
 }

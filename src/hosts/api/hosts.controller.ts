@@ -22,13 +22,14 @@ import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
-import { CreateHostBody, HostQuery, UpdateHostBody } from '../records/hosts.dto.js';
+import { ChangeManyHostsBody, CreateHostBody, HostQuery, UpdateHostBody } from '../records/hosts.dto.js';
+import { ManyHosts } from '../records/many-hosts.service.js';
 import { HostRemoval } from '../records/host-removal.service.js';
 import { HostsReader } from '../records/hosts.reader.js';
 import { HostsService } from '../records/hosts.service.js';
 import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from '../import/host-import.dto.js';
 import { HostImport } from '../import/host-import.service.js';
-import { ChangedHostView, ConnectionTestView, HostPage, HostView } from './host-views.dto.js';
+import { ChangedHostView, ConnectionTestView, HostPage, HostView, ManyHostsView } from './host-views.dto.js';
 
 /** An AbortSignal that fires when the client closes its connection before it has the answer. */
 const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
@@ -52,6 +53,7 @@ export class HostsController {
     private readonly reader: HostsReader,
     private readonly removal: HostRemoval,
     private readonly tester: ConnectionTester,
+    private readonly many: ManyHosts,
   ) {}
 
   /** Adds a host. Its credential is sealed and never shown again. */
@@ -64,6 +66,16 @@ export class HostsController {
     @Repeatable() use?: IdempotentUse,
   ): Promise<HostView> {
     return HostView.of(await this.reader.get(await this.hosts.create(caller, body, use)));
+  }
+
+  /** Changes every host that has the labels, at most 200: who logs in, and what may be done there. Each host is changed on its own. */
+  @Post('change')
+  @HttpCode(200)
+  @Needs('hosts:write')
+  @Fresh()
+  async changeManyHosts(@TheCaller() caller: Caller, @Body() body: ChangeManyHostsBody): Promise<ManyHostsView> {
+    const { label, change, dryRun = false } = body;
+    return { stored: !dryRun, items: await this.many.change(caller, label, { change, dryRun }) };
   }
 
   /** Lists hosts, newest first. */
@@ -133,7 +145,8 @@ export class HostImportsController {
     @Body() body: ImportHostsBody,
     @ClientGone() gone: AbortSignal,
   ): Promise<ImportReportView> {
-    const { format, text, pin = false, onRefusal = 'abort', dryRun = false } = body;
-    return ImportReportView.of(await this.imports.run(caller, { format, text, pin, onRefusal, dryRun }, gone));
+    const { format, text, pin = false, onRefusal = 'abort', dryRun = false, credentials = [] } = body;
+    const order = { format, text, pin, onRefusal, dryRun, credentials };
+    return ImportReportView.of(await this.imports.run(caller, order, gone));
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
+import type { SshSession } from '../model/ssh-session.port.js';
 import { HostsReader } from '../records/hosts.reader.js';
 import { ConnectionRecords } from './connection-records.js';
 import { SshConnections } from './ssh-connections.service.js';
@@ -17,9 +18,21 @@ export interface ConnectionTest {
   readonly os?: string;
   /** Whether commands can be run as root; absent when the record does not ask for it. */
   readonly becomesRoot?: boolean;
+  /** Why commands cannot be run as root. */
+  readonly privilegeDetail?: string;
 }
 
 const OS_NAME = `. /etc/os-release 2>/dev/null && printf '%s' "$PRETTY_NAME" || uname -sr`;
+
+async function becomesRoot(session: SshSession): Promise<Pick<ConnectionTest, 'becomesRoot' | 'privilegeDetail'>> {
+  try {
+    const { stdout } = await session.run('id -u', { as: 'root', maxBytes: 64 });
+    return { becomesRoot: stdout.toString().trim() === '0' };
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
+    return { becomesRoot: false, privilegeDetail: error.message };
+  }
+}
 
 /** Tests a host record: the connection, the host key, the login, and the privilege. */
 @Injectable()
@@ -44,10 +57,9 @@ export class ConnectionTester {
           .replaceAll(/[^\x20-\x7e]/g, '')
           .slice(0, 200);
         if (name !== '') await this.records.runs(id, name);
-        const root = host.privilege === 'none' ? undefined : await session.run('id -u', { as: 'root', maxBytes: 64 });
         const { hostKeyFingerprint, user, software } = session;
-        const becomesRoot = root === undefined ? undefined : root.stdout.toString().trim() === '0';
-        return { ok: true, milliseconds: took(), hostKeyFingerprint, user, software, os: name, becomesRoot };
+        const root = host.privilege === 'none' ? {} : await becomesRoot(session);
+        return { ok: true, milliseconds: took(), hostKeyFingerprint, user, software, os: name, ...root };
       } finally {
         session.close();
       }

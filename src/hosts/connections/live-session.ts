@@ -83,7 +83,9 @@ export class LiveSession implements SshSession {
     if (command === undefined)
       throw new Problem('refused', 'host.privilege', `The login at the host may not act as ${as}.`);
     const result = await this.exec(command, { ...options, maxBytes: maxBytes + MAX_NOISE_BYTES });
-    return outputBehind(parts.join(''), result, maxBytes);
+    const mark = parts.join('');
+    if (runAs.privilege === 'sudo' && as !== undefined && as !== this.user) assertSudo(result, mark, as);
+    return outputBehind(mark, result, maxBytes);
   }
 
   /** Opens a channel to another machine, for a session through this one. */
@@ -173,6 +175,18 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   }
   const stdout = begin === -1 ? whole : whole.subarray(begin + mark.length + 1);
   return { ...result, stdout: stdout.subarray(0, maxBytes), truncated: truncated || stdout.length > maxBytes };
+}
+
+/** Throws Problem `host.privilege` when sudo ran nothing, with the reason that it printed. */
+function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: string): void {
+  if (code === 0 || stdout.includes(`${mark}\n`)) return;
+  const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
+  const hint = said.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200) || `exit status ${code}`;
+  throw new Problem(
+    'refused',
+    'host.privilege',
+    `sudo at the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service sends none.`,
+  );
 }
 
 /** Quotes a text as one word of a POSIX shell command. NUL cannot be passed and is refused. */

@@ -135,7 +135,8 @@ export class SshConnections {
       proven = true;
     };
     try {
-      return await sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
+      const allowsLegacy = host.legacyAlgorithms;
+      return await sshHandshake({ stream, login, timeoutMs, allowsLegacy, keyTypes, judge, proven: prove });
     } finally {
       const key = shown === undefined ? undefined : readPublicKeyBlob(shown);
       if (key !== undefined) {

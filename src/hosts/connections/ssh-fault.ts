@@ -1,4 +1,5 @@
 import { Problem } from '../../platform/errors/problem.js';
+import type { HostOffer } from './host-offer.js';
 
 /**
  * The code when it is one of these faults. Only `host.login-refused` means that the host refused the login;
@@ -29,15 +30,15 @@ export const lost = (cause?: unknown): Problem =>
   new Problem('unavailable', 'host.lost', 'The connection to the host broke.', { cause });
 
 /** Translates a fault that the SSH library reports before a login has succeeded. */
-export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number): Problem {
+export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number, offer: HostOffer): Problem {
   const { level, message } = error;
   if (level === 'client-authentication')
-    return new Problem('refused', 'host.login-refused', 'The host does not accept the login.', { cause: error });
-  if (level === 'client-timeout') return timedOut('the login did not finish');
-  if (/no matching/i.test(message))
-    return new Problem('refused', 'host.no-algorithm', 'The host offers no algorithm that this service has.', {
+    return new Problem('refused', 'host.login-refused', `The host does not accept the login.${offer.loginLead()}`, {
       cause: error,
     });
+  if (level === 'client-timeout') return timedOut('the login did not finish');
+  if (/no matching/i.test(message))
+    return new Problem('refused', 'host.no-algorithm', offer.mismatch(message), { cause: error });
   if (level === 'client-socket' || level === 'client-dns') return bytesRead === 0 ? throttled() : lost(error);
   if (/lost before handshake|connection lost/i.test(message)) return bytesRead === 0 ? throttled() : lost(error);
   return notSsh(error);

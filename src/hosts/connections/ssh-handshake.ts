@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
 import { type Address, formatAddress } from '../../formats/addresses/address.js';
 import type { Login } from '../model/ssh-session.port.js';
+import { HostOffer } from './host-offer.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled, unreachable } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -20,11 +21,20 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
 };
 
+/** Algorithms of old hosts, allowed by `legacyAlgorithms` of the host. */
+const LEGACY = {
+  hostKeys: ['ssh-rsa'],
+  kex: ['diffie-hellman-group-exchange-sha1', 'diffie-hellman-group14-sha1', 'diffie-hellman-group1-sha1'],
+  ciphers: ['aes256-cbc', 'aes192-cbc', 'aes128-cbc', '3des-cbc'],
+} as const;
+
 export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
   readonly timeoutMs: number;
+  /** Allows SHA-1 and ciphers in CBC mode as well, after everything else. */
+  readonly allowsLegacy?: boolean;
   /** Types of the known host keys; requested first, so that a host with several keys shows a known one. */
   readonly keyTypes: readonly string[];
   /** Called before authentication; a Problem ends the connection. */
@@ -42,12 +52,14 @@ export interface LoggedIn {
 }
 
 /** Agrees on keys, checks the host's, and logs in. Exactly one login is tried. Throws the Problems of ssh-fault.ts. */
-export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
+export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
+  const { stream, login, timeoutMs, allowsLegacy = false, keyTypes, judge, proven } = handshake;
   return new Promise((resolve, reject) => {
     const client = new ssh2.Client();
     let refusal: Problem | undefined;
     let hostKey: Buffer | undefined;
     let bytes = 0;
+    const offer = new HostOffer(login);
     const fail = (problem: Problem) => {
       stream.off('data', count);
       client.on('error', () => undefined);
@@ -57,15 +69,19 @@ export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven
     };
     const count = (chunk: Buffer) => {
       bytes += chunk.length;
+      offer.take(chunk);
       if (bytes > MAX_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
     };
-    client.once('handshake', proven);
+    client.once('handshake', () => {
+      offer.followExtensions(client);
+      proven();
+    });
     client.once('ready', () => {
       stream.off('data', count);
       const software = (client as ssh2.Client & { _remoteVer?: string })._remoteVer ?? '';
       resolve({ client, hostKey: hostKey ?? Buffer.alloc(0), software: truncate(software, 255) });
     });
-    client.once('error', (error) => fail(refusal ?? faultBeforeLogin(error, bytes)));
+    client.once('error', (error) => fail(refusal ?? faultBeforeLogin(error, bytes, offer)));
     client.once('close', () => fail(refusal ?? (bytes === 0 ? throttled() : lost())));
     stream.on('data', count);
     try {
@@ -73,14 +89,14 @@ export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven
         sock: stream,
         username: login.user,
         readyTimeout: timeoutMs,
-        keepaliveInterval: 10_000,
+        keepaliveInterval: 5000,
         keepaliveCountMax: 3,
         authHandler: [
           methodOf(login, (problem) => {
             refusal = problem;
           }),
         ],
-        algorithms: { serverHostKey: orderedAlgorithms(keyTypes) as ssh2.ServerHostKeyAlgorithm[] },
+        algorithms: algorithmsFor(keyTypes, allowsLegacy),
         hostVerifier: (key: Buffer) => {
           hostKey = key;
           refusal = judge(key);
@@ -93,9 +109,15 @@ export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven
   });
 }
 
-function orderedAlgorithms(keyTypes: readonly string[]): string[] {
+function algorithmsFor(keyTypes: readonly string[], allowsLegacy: boolean): ssh2.Algorithms {
   const known = keyTypes.flatMap((type) => ownMember(HOST_KEY_ALGORITHMS, type) ?? []);
-  return [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
+  const hostKeys = [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
+  if (!allowsLegacy) return { serverHostKey: hostKeys as ssh2.ServerHostKeyAlgorithm[] };
+  return {
+    serverHostKey: [...hostKeys, ...LEGACY.hostKeys] as ssh2.ServerHostKeyAlgorithm[],
+    kex: { append: [...LEGACY.kex], prepend: [], remove: [] },
+    cipher: { append: [...LEGACY.ciphers], prepend: [], remove: [] },
+  };
 }
 
 function methodOf(login: Login, failed: (problem: Problem) => void): AnyAuthMethod {

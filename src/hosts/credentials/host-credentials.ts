@@ -60,6 +60,12 @@ export class HostCredentials {
     };
   }
 
+  /** Opens the private key of a credential once, for a credential that many hosts get. Throws as `close`. */
+  async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
+    const { login } = await this.loginOf(caller, given);
+    return login;
+  }
+
   /**
    * Opens what was sealed for this destination. What a version before sealed, for the host alone, comes with `rebound`: the same for this
    * destination, to be stored in its place. Throws Problem `host.credential-elsewhere` when it was sealed for another destination.

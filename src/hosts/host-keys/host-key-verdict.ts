@@ -1,4 +1,5 @@
 import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
+import { matchesHostPattern } from '../../formats/ssh/host-pattern.js';
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
@@ -51,8 +52,11 @@ export function certificateFault(
     return `is signed by ${authority}, which is not trusted`;
   if (now < validAfter || now >= validBefore)
     return `is good from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
-  // A certificate without principals would be valid for every host; an unknown critical option must be refused.
-  if (!principals.some((one) => [name, address].includes(one.toLowerCase())))
+  // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for every
+  // host, which proves nothing about this one.
+  const isNamed = (principal: string) =>
+    [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
+  if (!principals.some(isNamed))
     return `names ${principals.slice(0, 5).join(', ') || 'no host'}, and neither ${name} nor ${address}`;
   return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;
 }

@@ -5,14 +5,14 @@ import type { Caller } from '../../access/caller.js';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 import { newId } from '../../platform/database/new-id.js';
 import { pagesById } from '../../platform/database/pages-by-id.js';
-import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type SshCertificateContent, readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { Host } from '../model/host.entity.js';
 import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';
+import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
-import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';
+import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
@@ -30,8 +30,8 @@ export class HostKeysService {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly events: EventBus,
     private readonly authorities: HostAuthorities,
+    private readonly alerts: HostKeyAlerts,
   ) {}
 
   async list(hostId: string): Promise<HostKey[]> {
@@ -49,12 +49,7 @@ export class HostKeysService {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
     const key = readHostKeyLine(line);
-    if (key === undefined) {
-      const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
-      throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
-        errors,
-      });
-    }
+    if (key === undefined) throw unreadableHostKey(line);
     await this.list(hostId);
     await this.db.transaction((tx) =>
       this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null),
@@ -101,9 +96,9 @@ export class HostKeysService {
       const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
       if (key === null) throw new Problem('missing', 'host-key.missing', 'The host has no such key.');
       const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
-      if (state === 'pinned')
-        await tx.update(HostKey, { hostId, type: key.type, state: 'pinned' }, { state: 'rejected', ...decision });
+      if (state === 'pinned') await this.rejectPinned(tx, hostId, key.type, caller);
       await tx.update(HostKey, { id: keyId }, { state, ...decision });
+      await this.alerts.decided(tx, hostId);
       const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
       const detail = { fingerprint: key.fingerprint, type: key.type, was: key.state };
       const target = { kind: 'host', id: hostId };
@@ -127,7 +122,10 @@ export class HostKeysService {
     const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
     // An import does not undo a rejection.
     if (was === 'rejected') return false;
+    // A changed key of a trusted file replaces the pinned one, as when a person accepts it.
+    if (was === 'changed' && state === 'pinned') await this.rejectPinned(tx, hostId, key.type, caller);
     await tx.update(HostKey, { id }, { state, ...decision });
+    if (was === 'changed') await this.alerts.decided(tx, hostId);
     const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
     const detail = { fingerprint: key.fingerprint, type: key.type, was, by: 'import' };
     const target = { kind: 'host', id: hostId };
@@ -135,9 +133,9 @@ export class HostKeysService {
     return true;
   }
 
-  /** Writes down what a host showed. A key in the place of a pinned one is certified to everybody, once. */
+  /** Records the keys that a host presented. A new key in place of a trusted one is audited and alerted, once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
-    const changed = await this.db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];
       for (const one of seen) {
         const isNew = await this.insert(tx, hostId, one, new Date());
@@ -155,9 +153,14 @@ export class HostKeysService {
           detail: { fingerprint, type },
         })),
       );
-      return fresh;
+      await this.alerts.changed(tx, hostId, fresh);
     });
-    for (const { fingerprint, type } of changed) this.events.emit('hosts.key-changed', { hostId, fingerprint, type });
+  }
+
+  /** Rejects the pinned keys of a type: another key takes their place. */
+  private async rejectPinned(tx: EntityManager, hostId: string, type: string, caller: Caller): Promise<void> {
+    const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
+    await tx.update(HostKey, { hostId, type, state: 'pinned' }, { state: 'rejected', ...decision });
   }
 
   /** True when the key was not known; a key that is known is only marked as seen. */

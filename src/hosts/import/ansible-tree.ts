@@ -3,6 +3,7 @@ import { type ImportItem, type ImportBudget, ImportRefusal } from './import-resu
 import { InventoryGraph } from './inventory-graph.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { pointerStep } from '../../platform/json/json-pointer.js';
+import { readJson } from '../../platform/json/strict-json.js';
 
 const MAX_DEPTH = 100;
 
@@ -34,12 +35,9 @@ export function readAnsibleJson(text: string, budget: ImportBudget): ImportItem[
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return readJson(text, { roundsNumbers: true });
   } catch (error) {
-    const position = /position (\d{1,9})/.exec(error instanceof Error ? error.message : '')?.[1];
-    const before = position === undefined ? undefined : text.slice(0, Number(position)).split('\n');
-    const at = before === undefined ? '' : `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
-    throw new ImportRefusal('host-import.format', `is no ansible-json${at}`);
+    throw new ImportRefusal('host-import.format', `is not ansible-json: ${(error as Error).message}`);
   }
 }
 

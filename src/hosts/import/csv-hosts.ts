@@ -15,6 +15,8 @@ const COLUMNS = [
   'privilege',
   'jumpHost',
   'hostKey',
+  'user',
+  'credential',
 ] as const;
 
 /** Excel writes semicolons where a comma parts the decimals, and tabs when cells are copied. */
@@ -98,7 +100,8 @@ function item(pointer: string, cells: ReadonlyMap<string, string>): ImportItem {
       ? [{ pointer: `${pointer}/hostKey`, detail: 'must be a line like ssh-ed25519 AAAA…' }]
       : [];
   const keys = key === undefined ? [] : [{ key }];
-  return { pointer, name: text('name') ?? '', fields, jumpHost: text('jumpHost'), keys, faults, ignored: [] };
+  const login = { credential: text('credential'), user: text('user') };
+  return { pointer, name: text('name') ?? '', fields, login, jumpHost: text('jumpHost'), keys, faults, ignored: [] };
 }
 
 interface CsvRecord {

@@ -1,9 +1,29 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsOptional,
+  IsString,
+  Length,
+  ValidateNested,
+} from 'class-validator';
+import { CredentialBody } from '../records/hosts.dto.js';
 import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-result.js';
 import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
 
 export const MAX_CHARACTERS = 2_000_000;
+
+/** A credential of an import, under the name that rows refer to. */
+export class ImportCredentialBody extends CredentialBody {
+  /** @example default */
+  @IsString()
+  @Length(1, 64)
+  name: string;
+}
 
 export class ImportHostsBody {
   @ApiProperty({ enum: IMPORT_FORMATS, example: 'known-hosts' })
@@ -19,6 +39,19 @@ export class ImportHostsBody {
   @IsOptional()
   @IsBoolean()
   pin?: boolean;
+
+  /**
+   * Credentials by name. A host gets the one that its column `credential` names, else the one with the name `default`; without both it gets none. Its login
+   * name is the file's (column `user`, `User` of ssh_config), else the credential's.
+   */
+  @ApiProperty({ type: () => [ImportCredentialBody], required: false, example: [] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ArrayUnique(({ name }: ImportCredentialBody) => name)
+  @ValidateNested({ each: true })
+  @Type(() => ImportCredentialBody)
+  credentials?: ImportCredentialBody[];
 
   /** `abort`: when one item is refused, nothing is stored. `skip`: the others are. */
   @ApiProperty({ enum: ['abort', 'skip'], required: false, default: 'abort' })

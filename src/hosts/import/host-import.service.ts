@@ -12,6 +12,7 @@ import { Host } from '../model/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';
 import type { ImportFormat, ImportItem, ItemFault } from './import-result.js';
+import { type ImportCredential, ImportedCredentials, withKnownCredentials } from './imported-credentials.js';
 import { cancelled, ImportReading } from './import-reading.service.js';
 
 export interface ImportOrder {
@@ -22,6 +23,7 @@ export interface ImportOrder {
   /** `abort`: one item that is refused, and nothing is stored. */
   readonly onRefusal: 'abort' | 'skip';
   readonly dryRun: boolean;
+  readonly credentials: readonly ImportCredential[];
 }
 
 export const IMPORT_OUTCOMES = ['created', 'keys-added', 'unchanged', 'refused'] as const;
@@ -56,11 +58,12 @@ export class HostImport {
     private readonly hosts: HostsService,
     private readonly keys: HostKeysService,
     private readonly reading: ImportReading,
+    private readonly credentials: ImportedCredentials,
   ) {}
 
   /** Throws the Problems of ImportReading when the file is not of the format, or when `signal` says that the client is gone. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
-    const items = await this.reading.read(order, caller.id, signal);
+    const items = withKnownCredentials(await this.reading.read(order, caller.id, signal), order.credentials);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {
@@ -70,7 +73,7 @@ export class HostImport {
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
       });
-      return { stored: true, items: taken };
+      return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
     } catch (error) {
       if (isUniqueViolation(error))
         throw new Problem(
@@ -92,13 +95,15 @@ export class HostImport {
     { pin, signal }: { pin: boolean; signal?: AbortSignal },
   ): Promise<ImportedItem[]> {
     const known = new KnownHosts(await this.known(tx, items));
+    const imported = new Map<string, string>();
     const taken: ImportedItem[] = [];
     for (const [index, item] of items.entries()) {
       if (index % ITEMS_AT_ONCE === 0) await nextTurn();
       if (signal?.aborted === true) throw cancelled();
       const faults = [...item.faults];
       const found = faults.length > 0 ? undefined : known.find(item);
-      const body = found === undefined && faults.length === 0 ? await this.body(item, known, faults) : undefined;
+      const body =
+        found === undefined && faults.length === 0 ? await this.body(item, { known, imported }, faults) : undefined;
       const refused = { outcome: 'refused', hostId: undefined } as const;
       const done =
         faults.length > 0
@@ -109,6 +114,7 @@ export class HostImport {
             });
       if (body !== undefined && done.hostId !== undefined)
         known.add({ id: done.hostId, name: body.name, address: canonicalAddress(body.address), port: body.port ?? 22 });
+      if (done.hostId !== undefined) imported.set(item.name, done.hostId);
       taken.push({ pointer: item.pointer, name: found?.name ?? item.name, ...done, faults, ignored: item.ignored });
     }
     return taken;
@@ -127,11 +133,17 @@ export class HostImport {
   }
 
   /** The order that makes the host; what is wrong with it is put to the faults. */
-  private async body(item: ImportItem, known: KnownHosts, faults: ItemFault[]): Promise<NewHost | undefined> {
+  private async body(
+    item: ImportItem,
+    { known, imported }: { known: KnownHosts; imported: ReadonlyMap<string, string> },
+    faults: ItemFault[],
+  ): Promise<NewHost | undefined> {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
     if (known.named(item.name) !== undefined)
       faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host, at another address' });
-    const jumpHostId = item.jumpHost === undefined ? undefined : known.named(item.jumpHost)?.id;
+    // A host of the file that was there before may have another name here.
+    const jumpHostId =
+      item.jumpHost === undefined ? undefined : (imported.get(item.jumpHost) ?? known.named(item.jumpHost)?.id);
     if (item.jumpHost !== undefined && jumpHostId === undefined)
       faults.push({ pointer: `${item.pointer}/jumpHost`, detail: 'is the name of no host' });
     return { ...(item.fields as unknown as NewHost), ...(jumpHostId === undefined ? {} : { jumpHostId }) };

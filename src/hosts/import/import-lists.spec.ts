@@ -59,6 +59,49 @@ describe('ssh_config', () => {
     expect(items.find(({ name }) => name === 'db')?.ignored).toEqual(['user', 'identityfile']);
   });
 
+  it.each([
+    ['the name of a block', 'b', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['a user and the name of a block', 'bob@b', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['the port of the block', 'b:2200', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['a user and the port of the block', 'bob@b:2200', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['a URI', 'ssh://bob@b:2200', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['a URI with a slash', 'ssh://b:2200/', ['  Port 2200'], 'b 192.0.2.1:2200'],
+    ['the usual port of a block without a port', 'b:22', [], 'b 192.0.2.1:22'],
+    ['another port than the block', 'b:2200', [], 'b-2200 192.0.2.1:2200'],
+    ['the usual port of a block with another', 'bob@b:22', ['  Port 2200'], 'b-22 192.0.2.1:22'],
+    ['a name that a pattern matches', 'j1', [], 'j1 j1.example.com:2022'],
+    ['a name that a pattern matches, and a port', 'j1:2200', [], 'j1-2200 j1.example.com:2200'],
+    ['an IPv6 address with a port', '[2001:db8::1]:2200', [], '2001-db8--1-2200 2001:db8::1:2200'],
+    ['a chain', 'j1:2200,b:2222', ['  ProxyJump j1'], 'b-2222 192.0.2.1:2222 through j1-2200 j1.example.com:2200'],
+    [
+      'a block with another port behind another host',
+      'b:2222',
+      ['  ProxyJump j1'],
+      'b-2222 192.0.2.1:2222 through j1 j1.example.com:2022',
+    ],
+  ])('follows ProxyJump with %s', (_, jump, block, expected) => {
+    const items = read('ssh-config', [
+      'Host b',
+      '  HostName 192.0.2.1',
+      ...block,
+      'Host c',
+      '  HostName 192.0.2.2',
+      `  ProxyJump ${jump}`,
+      'Host j?',
+      '  HostName %h.example.com',
+      '  Port 2022',
+    ]);
+    const way = (name: string | undefined): string[] => {
+      const item = items.find((one) => one.name === name);
+      if (item === undefined) return [];
+      return [
+        `${item.name} ${String(item.fields['address'])}:${Number(item.fields['port'] ?? 22)}`,
+        ...way(item.jumpHost),
+      ];
+    };
+    expect(way('c').slice(1).join(' through ')).toBe(expected);
+  });
+
   it('names what it cannot know', () => {
     const items = read('ssh-config', [
       'Include config.d/*',

@@ -177,5 +177,5 @@ it('an Ansible inventory in JSON is taken as ansible-inventory and scripts write
     'b = b:2200 ansible/web',
     'c = c:0 ansible/old',
   ]);
-  expect(refusal('ansible-json', '{"a":\n  [1,]}')?.detail).toContain('is no ansible-json');
+  expect(refusal('ansible-json', '{"a":\n  [1,]}')?.detail).toContain('is not ansible-json: line 2, column 6');
 });

@@ -31,6 +31,8 @@ export interface ImportItem {
   readonly name: string;
   /** Members of a host as written; validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
+  /** Name of the credential of the import that it gets, and the login name; absent: `default`, and the credential's. */
+  readonly login?: { readonly credential?: string; readonly user?: string };
   /** Name of the host that it is reached through. */
   readonly jumpHost?: string;
   readonly keys: readonly ImportedKey[];

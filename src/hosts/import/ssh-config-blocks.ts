@@ -1,4 +1,5 @@
 import { truncate } from '../../platform/text/truncate.js';
+import { matchesHostPattern } from '../../formats/ssh/host-pattern.js';
 
 /** A block of ssh_config(5) for the hosts that its patterns match. */
 export interface ConfigBlock {
@@ -54,16 +55,16 @@ export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   let isMatched = false;
   for (const pattern of patterns) {
     const isNegated = pattern.startsWith('!');
-    if (!matches(isNegated ? pattern.slice(1) : pattern, name)) continue;
+    if (!matchesHostPattern(isNegated ? pattern.slice(1) : pattern, name)) continue;
     if (isNegated) return false;
     isMatched = true;
   }
   return isMatched;
 }
 
-/** `Match all`, `Match host a,b` and `Match originalhost a,b`; any other criterion cannot be judged here. */
+/** `Match all`, `Match host a,b`, `Match host=a,b` and the same with `originalhost`; any other criterion cannot be judged here. */
 function patternsOf(words: readonly string[]): readonly string[] {
-  const [criterion = '', list = '', ...rest] = words;
+  const [criterion = '', list = '', ...rest] = words.flatMap((word) => word.split(/=(.*)/s, 2));
   if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];
   const isHost = ['host', 'originalhost'].includes(criterion.toLowerCase()) && rest.length === 0 && list !== '';
   return isHost ? list.split(',') : NO_PATTERNS;
@@ -79,18 +80,4 @@ function wordsOf(raw: string): string[] {
   const words = [...rest.matchAll(/"([^"\n]*)"|([^\s"]+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
   const comment = words.findIndex((word) => word.startsWith('#'));
   return [line.slice(0, end), ...(comment === -1 ? words : words.slice(0, comment))];
-}
-
-/** `*` and `?`, in time that grows with the product of both lengths at most. */
-function matches(pattern: string, name: string): boolean {
-  let [at, inName, star, restart] = [0, 0, -1, 0];
-  while (inName < name.length) {
-    const one = pattern[at];
-    if (one !== '*' && (one === '?' || one === name[inName])) [at, inName] = [at + 1, inName + 1];
-    else if (one === '*') [star, restart, at] = [at, inName, at + 1];
-    else if (star === -1) return false;
-    else [at, inName, restart] = [star + 1, restart + 1, restart + 1];
-  }
-  while (pattern[at] === '*') at += 1;
-  return at === pattern.length;
 }

@@ -1,12 +1,13 @@
-import { readHostPlace } from '../network/host-place.port.js';
+import { readHostPlace, splitHostPort } from '../network/host-place.port.js';
 import { inventoryNameOf } from './ansible-hosts.js';
 import { badItem, type ImportItem, type ImportBudget } from './import-result.js';
 import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
 import { truncate } from '../../platform/text/truncate.js';
 
+const DEFAULT_PORT = 22;
 const MAX_JUMPS = 3;
 const MAX_IGNORED = 30;
-const TAKEN = ['hostname', 'port', 'proxyjump'];
+const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
  * Reads ssh_config(5): a host for each name of a `Host` line that is no pattern, with `HostName`, `Port` and `ProxyJump` as ssh itself would take
@@ -24,6 +25,21 @@ export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] 
   for (const name of names.keys()) reading.host(name);
   return [...bad, ...reading.items.values()];
 }
+
+type Way = { readonly name: string } | { readonly detail: string };
+
+/** OtherHop is a jump host that is not a host of the file by itself. */
+interface OtherHop {
+  readonly isBlock: false;
+  readonly alias: string;
+  readonly address: string;
+  readonly port: number;
+  /** The ProxyJump names the port, so that the name of the host does as well. */
+  readonly isWritten: boolean;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+type Hop = OtherHop | { readonly isBlock: true; readonly alias: string };
 
 function isName(pattern: string): boolean {
   return !/[*?!]/.test(pattern);
@@ -63,45 +79,77 @@ class ConfigReading {
     const name = inventoryNameOf(alias);
     const fields = { name, address: place.address, ...(port === undefined ? {} : { port: Number(port) }) };
     const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, MAX_IGNORED);
-    return { pointer, name, fields, jumpHost: way?.name, keys: [], faults: [], ignored };
+    const login = { user: settings.get('user') };
+    return { pointer, name, fields, login, jumpHost: way?.name, keys: [], faults: [], ignored };
   }
 
-  /** The last of the hosts that a connection goes through; each is reached through the one before it. */
-  private jump(alias: string, jumps: readonly string[], pointer: string): { name: string } | { detail: string } {
+  /** Returns the last of the hosts that a connection goes through; each is reached through the one before it. */
+  private jump(alias: string, jumps: readonly string[], pointer: string): Way {
     if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} hosts` };
     let before: string | undefined;
     for (const text of jumps) {
-      const written = text.trim().slice(text.trim().lastIndexOf('@') + 1);
-      const place = readHostPlace(text.trim());
-      if (place === undefined) return { detail: `has the ProxyJump ${truncate(text, 60)}, which is no host` };
-      const known = this.names.has(written) ? written : undefined;
-      if (known === alias) return { detail: 'is reached through itself' };
-      if (known !== undefined) {
-        const name = this.host(known);
-        const own = this.items.get(known)?.jumpHost;
+      const hop = this.hopOf(text.trim());
+      if (typeof hop === 'string') return { detail: `has the ProxyJump ${truncate(text.trim(), 60)}, which ${hop}` };
+      if (hop.alias === alias) return { detail: 'is reached through itself' };
+      if (!hop.isBlock) before = this.hopHost(hop, before, pointer);
+      else {
+        const name = this.host(hop.alias);
+        const own = this.items.get(hop.alias)?.jumpHost;
         if (before !== undefined && own !== before)
           return {
-            detail: `goes through ${truncate(written, 60)} by way of ${before}, which the entry of that host does not say`,
+            detail: `goes through ${truncate(hop.alias, 60)} by way of ${before}, which the entry of that host does not say`,
           };
         before = name;
-      } else before = this.unnamed(place, before, pointer);
+      }
     }
     return { name: before ?? '' };
   }
 
-  /** A jump host without an entry of its own. */
-  private unnamed(
-    { address, port }: { address: string; port?: number },
-    jumpHost: string | undefined,
+  /** Reads `[user@]host[:port]`: ssh looks the host up in the blocks, and a port that is written here wins over theirs. */
+  private hopOf(text: string): Hop | string {
+    const written = splitHostPort(text);
+    const given = readHostPlace(text);
+    if (written === undefined || given === undefined) return 'is not a host';
+    const alias = written.host;
+    const settings = this.settingsOf(alias);
+    const blockPort = Number(settings.get('port') ?? DEFAULT_PORT);
+    const port = given.port ?? blockPort;
+    if (this.names.has(alias) && port === blockPort) return { alias, isBlock: true };
+    const place = settings.has('hostname') ? placeOf(alias, settings) : given;
+    const isWritten = given.port !== undefined && port !== DEFAULT_PORT;
+    return typeof place === 'string'
+      ? place
+      : { alias, isBlock: false, address: place.address, port, isWritten, settings };
+  }
+
+  /** Adds a jump host that has no block, or whose block has another port. */
+  private hopHost(
+    { alias, address, port, isWritten, settings }: OtherHop,
+    before: string | undefined,
     pointer: string,
   ): string {
-    const plain = inventoryNameOf(address);
-    const name = port === undefined || port === 22 ? plain : `${plain}-${port}`;
+    const plain = inventoryNameOf(alias);
+    let name = isWritten || this.names.has(alias) ? `${plain}-${port}` : plain;
+    while (this.names.has(name)) name += '-jump';
     if (this.items.has(name)) return name;
     this.budget.spendHost();
-    const fields = { name, address, ...(port === undefined ? {} : { port }) };
+    const jumpHost = before ?? this.ownWay(alias, settings, pointer);
+    const fields = { name, address, ...(port === DEFAULT_PORT ? {} : { port }) };
     this.items.set(name, { pointer, name, fields, jumpHost, keys: [], faults: [], ignored: [] });
     return name;
+  }
+
+  /** The ProxyJump of the blocks that match a jump host; none that would lead back to it. */
+  private ownWay(alias: string, settings: ReadonlyMap<string, string>, pointer: string): string | undefined {
+    if (this.names.has(alias)) {
+      this.host(alias);
+      return this.items.get(alias)?.jumpHost;
+    }
+    const jump = settings.get('proxyjump') ?? 'none';
+    if (jump === 'none' || this.open.has(alias)) return undefined;
+    this.open.add(alias);
+    const way = this.jump(alias, jump.split(','), pointer);
+    return 'name' in way ? way.name : undefined;
   }
 
   private settingsOf(alias: string): Map<string, string> {

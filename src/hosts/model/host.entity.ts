@@ -22,11 +22,21 @@ export type Reachability = (typeof REACHABILITIES)[number];
 
 export type Labels = Record<string, string>;
 
+/** What the last deep scan of a host could not read of the files that authorize keys. */
+export interface ScanGap {
+  /** Problem code of the login that failed; then nothing was read. */
+  readonly code?: string;
+  readonly paths: readonly string[];
+  /** sshd could not be asked which files it reads. */
+  readonly lowConfidence: boolean;
+}
+
 /** A machine that is logged in to, or was found. */
 @Entity('host')
 @Index('host_name', ['name'], { unique: true })
 @Index('host_address', ['address', 'port'])
 @Index('host_jump_host', ['jumpHostId'])
+@Index('host_scan_gap', ['name'], { where: 'scan_gap IS NOT NULL' })
 export class Host {
   @PrimaryColumn('uuid')
   id: string;
@@ -99,6 +109,14 @@ export class Host {
   /** The scan that saw it last. */
   @Column('uuid', { nullable: true })
   lastScanId: string | null;
+
+  /** Null when the last deep scan read everything, or there was none. */
+  @Column('jsonb', { nullable: true })
+  scanGap: ScanGap | null;
+
+  /** Logins may use algorithms with SHA-1 and ciphers in CBC mode: for hosts that have nothing else. */
+  @Column('boolean', { default: false })
+  legacyAlgorithms: boolean;
 
   /** Grows with every change that a person makes; what scans and logins find out does not count. */
   @Column('int', { default: 1 })

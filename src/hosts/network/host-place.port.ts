@@ -31,18 +31,24 @@ export function canonicalAddress(text: string): string {
  * the text was written on and is left out. Undefined when the port is none.
  */
 export function readHostPlace(text: string): HostPlace | undefined {
+  const written = splitHostPort(text);
+  return written === undefined ? undefined : place(written.host, written.port);
+}
+
+/** splitHostPort returns host and port as they are written; '' is no port. Undefined for brackets or colons that belong to neither. */
+export function splitHostPort(text: string): { readonly host: string; readonly port: string } | undefined {
   const bare = text.replace(/^ssh:\/\//i, '').replace(/\/$/, '');
   const host = bare.slice(bare.lastIndexOf('@') + 1);
   const bracketed = host.startsWith('[') ? host.indexOf(']') : -1;
   if (bracketed !== -1) {
     const rest = host.slice(bracketed + 1);
     if (rest !== '' && !rest.startsWith(':')) return undefined;
-    return place(host.slice(1, bracketed), rest.slice(1));
+    return { host: host.slice(1, bracketed), port: rest.slice(1) };
   }
   const colon = host.indexOf(':');
   // With two colons it is an IPv6 address, which has a port only behind brackets.
-  if (colon === -1 || host.includes(':', colon + 1)) return place(host, '');
-  return host.endsWith(':') ? undefined : place(host.slice(0, colon), host.slice(colon + 1));
+  if (colon === -1 || host.includes(':', colon + 1)) return { host, port: '' };
+  return host.endsWith(':') ? undefined : { host: host.slice(0, colon), port: host.slice(colon + 1) };
 }
 
 function place(host: string, port: string): HostPlace | undefined {

@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { HostKeyAlerts } from '../host-keys/host-key-alerts.js';
 import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
@@ -37,6 +38,7 @@ export class HostRemoval {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly uses: HostUses,
+    private readonly keyAlerts: HostKeyAlerts,
   ) {}
 
   /** Removes the host with its keys, if it is still at `version`. */
@@ -49,6 +51,7 @@ export class HostRemoval {
         throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');
       await this.uses.assertNone(tx, id);
       await tx.delete(HostKey, { hostId: id });
+      await this.keyAlerts.removed(tx, host);
       await tx.delete(Host, { id });
       await this.audit.appendBy(tx, caller, hostEntry('host.removed', id, { name: host.name, address: host.address }));
     });

@@ -4,7 +4,7 @@ import { advisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
-import { Host } from '../model/host.entity.js';
+import { Host, type ScanGap } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** An SSH server as a scan saw it. */
@@ -53,8 +53,15 @@ export class HostSightings {
   }
 
   /** A scan logged in to the host. */
-  async lookedInto(id: string, { os, scanId }: { os: string; scanId: string }): Promise<void> {
-    await this.db.manager.update(Host, { id }, { lastScanId: scanId, ...(os === '' ? {} : { os: truncate(os, 200) }) });
+  async lookedInto(id: string, { os, scanId, gap }: { os: string; scanId: string; gap: ScanGap }): Promise<void> {
+    const isWhole = gap.paths.length === 0 && !gap.lowConfidence;
+    const seen = { lastScanId: scanId, scanGap: isWhole ? null : gap };
+    await this.db.manager.update(Host, { id }, { ...seen, ...(os === '' ? {} : { os: truncate(os, 200) }) });
+  }
+
+  /** A scan could not log in to the host, or lost it. */
+  async notLookedInto(id: string, code: string): Promise<void> {
+    await this.db.manager.update(Host, { id }, { scanGap: { code, paths: [], lowConfidence: false } });
   }
 
   private async judged(id: string, shown: SshSighting['hostKeys']): Promise<SeenHostKey[]> {

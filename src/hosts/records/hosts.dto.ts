@@ -1,7 +1,8 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, PickType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   IsBoolean,
+  IsDefined,
   IsIn,
   IsInt,
   IsObject,
@@ -32,12 +33,12 @@ import {
 import { IsLabels } from './labels.js';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
-const USER = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
+export const LOGIN_NAME = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
 
 export class CredentialBody {
   /** Login name. @example deploy */
   @IsString()
-  @Matches(USER, { message: 'must be a login name' })
+  @Matches(LOGIN_NAME, { message: 'must be a login name' })
   @MaxLength(33)
   user: string;
 
@@ -114,6 +115,14 @@ export class HostFieldsBody {
   @IsIn(PRIVILEGES)
   privilege?: Privilege;
 
+  /**
+   * Logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Only for hosts that offer nothing else: SHA-1
+   * signatures can be forged by whoever can afford a collision. @example false
+   */
+  @IsOptional()
+  @IsBoolean()
+  legacyAlgorithms?: boolean;
+
   /** null takes the credential away. */
   @ApiProperty({
     type: () => CredentialBody,
@@ -184,4 +193,34 @@ export class HostQuery extends PageQuery {
   @IsOptional()
   @IsIn(REACHABILITIES)
   reachability?: Reachability;
+}
+
+/** The members that can be set on many hosts at once. */
+export class HostTermsBody extends PickType(HostFieldsBody, [
+  'owner',
+  'environment',
+  'hostKeyPolicy',
+  'managementMode',
+  'privilege',
+  'legacyAlgorithms',
+  'credential',
+]) {}
+
+export class ChangeManyHostsBody {
+  /** `key:value` or `key`, several separated by commas; hosts must have all of them. @example "env:prod,tier:web" */
+  @IsString()
+  @Length(1, 1000)
+  label: string;
+
+  /** What is left out stays as it is. The credential is sealed for each host on its own. */
+  @ApiProperty({ type: () => HostTermsBody, example: { managementMode: 'managed', privilege: 'sudo' } })
+  @IsDefined()
+  @ValidateNested()
+  @Type(() => HostTermsBody)
+  change: HostTermsBody;
+
+  /** Lists the hosts and changes nothing. @example true */
+  @IsOptional()
+  @IsBoolean()
+  dryRun?: boolean;
 }

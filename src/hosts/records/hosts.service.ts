@@ -26,6 +26,7 @@ type Fields = Pick<
   | 'hostKeyPolicy'
   | 'managementMode'
   | 'privilege'
+  | 'legacyAlgorithms'
 >;
 
 /** A change of a host: an absent member is not changed, null empties it. */

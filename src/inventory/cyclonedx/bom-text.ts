@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
-import { bodyText, malformed, parseJson, bodyTextOf, type JsonMembers } from '../model/json.js';
+import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } from '../model/json.js';
 
 /** The long lists of a document. */
 export const LISTS = ['components', 'dependencies'] as const;
@@ -24,13 +24,13 @@ export class BomText {
   ) {}
 
   whole(): JsonMembers {
-    return parseJson(bodyText(this.bytes)) as JsonMembers;
+    return parseExactJson(bodyText(this.bytes)) as JsonMembers;
   }
 
   /** The document with empty lists. A member that is no list stays, for the schema to refuse. */
   head(): JsonMembers {
     if (this.outline !== undefined)
-      return parseJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
+      return parseExactJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
     const document = this.whole();
     for (const name of LISTS) if (Array.isArray(document[name])) document[name] = [];
     return document;
@@ -49,7 +49,7 @@ export class BomText {
     for (const { start, end } of stretchesOf(this.bytes, list)) {
       const first = index;
       const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
-      const items = parseJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
+      const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
       yield { index, items };
       index += items.length;

@@ -2,12 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
+import { nameAtSource } from '../assets/asset-source-name.entity.js';
+import { hashId } from '../model/asset-identity.js';
 import { Exports } from './exports.js';
 
 /** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection), in full width too: an apostrophe makes it a text. */
 const FORMULA = String.raw`^[-=+@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]`;
 const text = (column: string, name = column) =>
   `CASE WHEN ${column} ~ '${FORMULA}' THEN '''' || ${column} ELSE ${column} END AS "${name}"`;
+/** RFC 3339, as in JSON; PostgreSQL's own form is read as text by spreadsheets. */
+const time = (column: string, name: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "${name}"`;
 const COLUMNS = [
   'a.id',
   'a.kind',
@@ -22,12 +27,25 @@ const COLUMNS = [
   'a.state',
   text('a.owner', 'owner'),
   text(`array_to_string(a.labels, ' ')`, 'labels'),
-  'a.not_before AS "notBefore"',
-  'a.not_after AS "notAfter"',
-  'a.first_seen AS "firstSeen"',
+  time('a.not_before', 'notBefore'),
+  time('a.not_after', 'notAfter'),
+  time('a.first_seen', 'firstSeen'),
+  text(`(a.deadline_by ->> 'authority')`, 'deadlineAuthority'),
+  `(a.deadline_by ->> 'binding')::boolean AS "deadlineBinding"`,
+  text(`(a.deadline_by ->> 'url')`, 'deadlineUrl'),
 ];
 
-/** Writes assets as CSV (RFC 4180), row by row, out of one snapshot of the database. */
+/** The names are those of the source that is asked for. */
+function columnsOf({ source }: AssetFilter): readonly string[] {
+  if (source === undefined) return COLUMNS;
+  const name = nameAtSource(`'${hashId('source', source)}'::uuid`);
+  return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
+}
+
+/** Excel on Windows reads a file without it in the code page of the machine. */
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/** Writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */
 @Injectable()
 export class AssetCsv {
   constructor(
@@ -35,13 +53,19 @@ export class AssetCsv {
     private readonly clock: Clock,
   ) {}
 
-  async open(filter: AssetFilter): Promise<Readable> {
+  /** @param options `bom`: begins with a byte order mark */
+  async open(filter: AssetFilter, { bom }: { bom: boolean }): Promise<Readable> {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const query = {
-      text: `SELECT ${COLUMNS.join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
+      text: `SELECT ${columnsOf(filter).join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
       values,
     };
     const snapshot = await this.exports.open();
-    return snapshot.stream(snapshot.copy(query, '(FORMAT csv, HEADER)'));
+    return snapshot.stream(marked(snapshot.copy(query, '(FORMAT csv, HEADER)'), bom));
   }
+}
+
+async function* marked(rows: AsyncIterable<Buffer>, bom: boolean): AsyncGenerator<Buffer> {
+  if (bom) yield BYTE_ORDER_MARK;
+  yield* rows;
 }

@@ -10,7 +10,7 @@ import { isKnown } from '../../platform/http/versions.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
 import type { ExportVersion } from './export-versions.js';
-import { BomExportQuery, ExportQuery, SignedBomExportQuery } from './export.dto.js';
+import { BomExportQuery, CsvExportQuery, SignedBomExportQuery } from './export.dto.js';
 
 const FILE = 'inventory.cdx.json';
 
@@ -22,14 +22,14 @@ export class ExportController {
     private readonly csv: AssetCsv,
   ) {}
 
-  /** Exports assets as CSV, for spreadsheets. */
+  /** Exports assets as CSV, for spreadsheets. It begins with a byte order mark unless `bom` is false. */
   @Get('csv')
   @MayBeOlder()
   @Needs('inventory:read')
   @ApiProduces('text/csv')
   @ApiOkResponse({ schema: { type: 'string', example: 'id,kind,name,family,bits,level' }, description: 'RFC 4180' })
-  async exportCsv(@Query() query: ExportQuery, @Res() reply: FastifyReply): Promise<void> {
-    const body = await this.csv.open(query);
+  async exportCsv(@Query() { bom, ...query }: CsvExportQuery, @Res() reply: FastifyReply): Promise<void> {
+    const body = await this.csv.open(query, { bom });
     void reply
       .header('content-type', 'text/csv; charset=utf-8; header=present')
       .header('content-disposition', 'attachment; filename="assets.csv"')

@@ -7,6 +7,17 @@ import { DEFAULT_EXPORT_VERSION, EXPORT_VERSIONS, type ExportVersion } from './e
 /** Which assets: every condition that is given must hold. */
 export class ExportQuery extends OmitType(AssetFilterQuery, ['limit', 'cursor'] as const) {}
 
+const TRUTH: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
+
+export class CsvExportQuery extends ExportQuery {
+  /** Begins with a byte order mark (UTF-8), without which Excel on Windows misreads accents. false: for programs. @example true */
+  @ApiProperty({ type: Boolean, required: false, default: true })
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (TRUTH[value] ?? value) : value))
+  @IsBoolean()
+  bom: boolean = true;
+}
+
 export class BomExportQuery extends ExportQuery {
   /** true: with the signing keys, certificates and pinned host keys of this service itself, beside what is asked for. */
   @IsOptional()

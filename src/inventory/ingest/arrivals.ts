@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { truncate } from '../../platform/text/truncate.js';
 import { newId } from '../../platform/database/new-id.js';
 import { hashId } from '../model/asset-identity.js';
 import type { CheckedDocument, Remark } from '../model/document.js';
@@ -27,6 +29,23 @@ export const FUTURE: Remark = {
   detail: 'the time of the document is in the future: the time at which it came counts instead',
 };
 
+/** The name of a source is indexed, and the parameter `source` takes as many characters. */
+const MAX_SOURCE_LENGTH = 500;
+const DIGEST_LENGTH = 16;
+
+export const SHORTENED: Remark = {
+  pointer: '',
+  code: 'source.shortened',
+  detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is cut, and ends in a part of its SHA-256`,
+};
+
+/** Two long names that begin alike stay two. */
+function sourceName(name: string): string {
+  if (name.length <= MAX_SOURCE_LENGTH) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH);
+  return `${truncate(name, MAX_SOURCE_LENGTH - DIGEST_LENGTH - 1)}~${digest}`;
+}
+
 /** The documents of a body, each with the source that it describes. */
 export function arrivalsOf(
   order: IngestOrder,
@@ -36,8 +55,9 @@ export function arrivalsOf(
 ): Arrival[] {
   return documents.map((given, part) => {
     const document = asOf(given, now);
-    const name = order.source ?? document.source ?? defaultSource(order, document, digest);
-    const notes = document === given ? [] : [FUTURE];
+    const whole = order.source ?? document.source ?? defaultSource(order, document, digest);
+    const name = sourceName(whole);
+    const notes = [...(document === given ? [] : [FUTURE]), ...(name === whole ? [] : [SHORTENED])];
     return { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId(), part, notes };
   });
 }

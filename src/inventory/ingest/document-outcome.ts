@@ -1,6 +1,6 @@
 import type { Draft, IngestOutcome, Remark } from '../model/document.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { type Arrival, FUTURE } from './arrivals.js';
+import { type Arrival, FUTURE, SHORTENED } from './arrivals.js';
 import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 
 export const SUPERSEDED: Remark = {
@@ -80,7 +80,7 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
 }
 
 /** Warnings about how a document came: another one that says the same does not have them. */
-const OF_ONE_ARRIVAL = new Set([FUTURE.code, TAKEN_OVER.code]);
+const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code]);
 
 /** The documents of one body as one outcome, which names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {

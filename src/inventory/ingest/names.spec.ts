@@ -12,7 +12,8 @@ import { algorithmUsesOf, readAlgorithm } from '../names/algorithm-uses.js';
 import { mainUse } from '../names/crypto-use.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
-import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
+import { RiskEngine } from '../risk/risk-engine.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
@@ -66,7 +67,7 @@ describe('a name is read whole', () => {
     ['MGF1-SHA256', 'NONE', 'MGF1'],
     ['chacha20poly1305::XChaCha20Poly1305', 'NONE', 'XChaCha20'],
     ['$6$rounds=5000', 'NONE', 'sha-crypt'],
-    ['{SSHA}', 'MEDIUM', 'SHA-1'],
+    ['{SSHA}', 'HIGH', 'SHA-1'],
     ['Kerberos 5, etype 23, TGS-REP', 'CRITICAL', 'RC4'],
     ['ГОСТ Р 34.10-2012', 'MEDIUM', 'GOST'],
     ['ＡＥＳ-256', 'NONE', 'AES'],

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
+import { DeadlineView } from '../risk-rules/rules.dto.js';
+import type { DeadlineCount } from './deadlines.reader.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
 import type { AlgorithmPurpose } from '../model/risk-subject.js';
 
@@ -14,14 +16,18 @@ export class OpinionView {
   reason: string | null;
   /** The last day of the old state. @example 2030-12-31 */
   date: string | null;
-  /** @example "CNSA 2.0 FAQ v2.1 p.2" */
+  /** The document that says so. @example "CNSA 2.0 FAQ v2.1" */
   authority: string | null;
+  /** Section and scope within the document. @example "p.2" */
+  provision: string | null;
+  /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
+  url: string | null;
   /** true: binds those under the authority; false: advice. */
   binding: boolean;
   /** true: of a document that is not final. */
   draft: boolean;
-  /** false: the source was not read again for this edition. */
-  verified: boolean;
+  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. */
+  verified: boolean | null;
 
   static of(opinion: Opinion): OpinionView {
     return { ...opinion };
@@ -52,7 +58,7 @@ export class JurisdictionStandView {
 export class JurisdictionMatrixView {
   /** @example 2031-01-01 */
   asOf: string;
-  /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "ASD"] */
+  /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "UK-NCSC", "ASD"] */
   jurisdictions: string[];
   /** The algorithm of the most assets first, 500 at most. */
   items: JurisdictionStandView[];
@@ -115,5 +121,34 @@ export class ConflictsView {
 
   static of(day: string, conflicts: readonly Conflict[]): ConflictsView {
     return { asOf: day, items: conflicts.map((conflict) => ConflictView.of(conflict)) };
+  }
+}
+
+export class DeadlineCountView extends DeadlineView {
+  /** Rules that have it. @example ["Q-RSA-KE-112"] */
+  rules: string[];
+  /**
+   * Active assets that it applies to, each once; an asset counts for every deadline that applies to it, not only for its next one. null: not
+   * counted, because it limits validity periods and so depends on the day.
+   * @example 334
+   */
+  @ApiProperty({ type: 'integer', nullable: true })
+  assets: number | null;
+  /** Whether the date has passed. */
+  passed: boolean;
+
+  static ofCount({ deadline, rules, assets }: DeadlineCount, today: string): DeadlineCountView {
+    return { ...deadline, rules: [...rules], assets, passed: deadline.date < today };
+  }
+}
+
+export class DeadlineCountsView {
+  /** @example 2026-11-28 */
+  asOf: string;
+  /** In the order of the dates. Those with `appliesTo` are of plans, acquisitions or certain organizations, and are the next deadline of no asset. */
+  items: DeadlineCountView[];
+
+  static of(day: string, counts: readonly DeadlineCount[]): DeadlineCountsView {
+    return { asOf: day, items: counts.map((count) => DeadlineCountView.ofCount(count, day)) };
   }
 }

@@ -52,7 +52,10 @@ export function bodyText(bytes: Buffer): string {
 export type PointerTo = (member: string) => string;
 const FROM_THE_TOP: PointerTo = (member) => (member === '' ? '' : `/${member}`);
 
-/** @throws Problem 400 for what is no JSON, 422 for what cannot be stored. */
+/** A number of 16 digits or with an exponent may be beyond 2^53−1: only then are the numbers looked at. */
+const WIDE_NUMBER = /[:[,]\s*-?(?:\d{16}|[\d.]+[eE])/;
+
+/** parseJson parses a document. @throws Problem 400 for a text that is not JSON, 422 for texts that cannot be stored */
 export function parseJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): unknown {
   let value: unknown;
   try {
@@ -60,8 +63,20 @@ export function parseJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): un
   } catch {
     throw malformed(pointerTo(''), text);
   }
-  if (text.includes(ESCAPE) && UNSTORABLE.test(text)) assertStorable(value, pointerTo);
+  if (text.includes(ESCAPE) && UNSTORABLE.test(text)) visit(value, pointerTo, assertText);
   return value;
+}
+
+/** parseExactJson is `parseJson` for documents whose numbers are stored. @throws Problem 422 also for numbers that a double changes */
+export function parseExactJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): unknown {
+  const value = parseJson(text, pointerTo);
+  assertExactNumbers(value, text, pointerTo);
+  return value;
+}
+
+/** @throws Problem 422 if the value, which was parsed from this text, has a number that a double changes. */
+export function assertExactNumbers(value: unknown, text: string, pointerTo: PointerTo = FROM_THE_TOP): void {
+  if (WIDE_NUMBER.test(text)) visit(value, pointerTo, assertNumber);
 }
 
 /** A longer text takes seconds to be read by the finder of faults. */
@@ -79,16 +94,16 @@ export function malformed(pointer: string, text = ''): Problem {
   return new Problem('malformed', 'request.malformed', message, { errors: [{ pointer, detail }] });
 }
 
-/** NUL characters and halves of surrogate pairs; walks without recursion. */
-function assertStorable(root: unknown, pointerTo: PointerTo): void {
+/** Calls `assert` for every value, and for every name with the place of its object. Does not recurse. */
+function visit(root: unknown, pointerTo: PointerTo, assert: (value: unknown, pointer: string) => void): void {
   const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: '', depth: 0 }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
     const { value, pointer, depth } = place;
-    if (typeof value === 'string') assertText(value, pointer);
+    assert(value, pointer);
     if (typeof value !== 'object' || value === null) continue;
     if (depth === MAX_DEPTH) throw unstorable(pointer, `is nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
-      assertText(name, pointer);
+      assert(name, pointer);
       const escaped = pointerStep(name);
       stack.push({
         value: member,
@@ -99,13 +114,21 @@ function assertStorable(root: unknown, pointerTo: PointerTo): void {
   }
 }
 
-function assertText(text: string, pointer: string): void {
+/** NUL characters and halves of surrogate pairs. */
+function assertText(text: unknown, pointer: string): void {
+  if (typeof text !== 'string') return;
   if (text.includes('\u0000')) throw unstorable(pointer, 'holds a NUL character');
   if (!text.isWellFormed()) throw unstorable(pointer, 'holds half of a surrogate pair');
 }
 
-function unstorable(pointer: string, detail: string): Problem {
-  return new Problem('refused', 'document.invalid', `The document is refused: a text ${detail}.`, {
+/** Readers of JSON do not keep larger numbers (RFC 7493 section 2.2). */
+function assertNumber(value: unknown, pointer: string): void {
+  if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
+  throw unstorable(pointer, 'is beyond ±9007199254740991 (2^53−1): send it as text', 'a number');
+}
+
+function unstorable(pointer: string, detail: string, what = 'a text'): Problem {
+  return new Problem('refused', 'document.invalid', `The document is refused: ${what} ${detail}.`, {
     errors: [{ pointer, detail }],
   });
 }

@@ -11,14 +11,16 @@ export interface AlgorithmUse {
   /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
   readonly param: string | null;
   readonly purpose: AlgorithmPurpose;
-  /** The scheme that a hash or cipher is part of. */
-  readonly usage: 'signature' | 'mac' | 'kdf' | null;
+  /** The scheme that a hash or cipher is part of; `password` and `derivation`: a hash alone that stores passwords or derives keys. */
+  readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | null;
   readonly mode: string | null;
   readonly padding: string | null;
   /** The hash inside a MAC. */
   readonly hash: string | null;
   /** Name of a hybrid, which is judged as a whole. */
   readonly hybrid: string | null;
+  /** The classical and post-quantum algorithms that a hybrid is made of. */
+  readonly parts?: readonly AlgorithmUse[];
 }
 
 export interface ProtocolFacts {

@@ -9,7 +9,10 @@ export interface Deadline {
   /** The last day of the old state. */
   readonly date: string;
   readonly state: string;
+  /** The document that says so, always by the same name. */
   readonly authority: string;
+  /** Section and scope within the document. */
+  readonly provision?: string;
   readonly jurisdiction: string;
   /** true: binds those under the authority; false: advice. */
   readonly binding: boolean;
@@ -18,6 +21,8 @@ export interface Deadline {
   readonly appliesTo?: string;
   /** false: known from what others write, not read in the primary text. */
   readonly verified?: boolean;
+  /** Link to the document. */
+  readonly url?: string;
 }
 
 /** One rule that applies. */
@@ -52,8 +57,10 @@ export interface RiskVerdict {
   readonly material: AxisVerdict | null;
   readonly family: string | null;
   readonly bits: number | null;
-  /** The first deadline of all findings. */
+  /** The date of `deadlineBy`. */
   readonly deadline: string | null;
+  /** The first binding deadline of all findings, else the first one; absent in verdicts of versions before it was kept. */
+  readonly deadlineBy?: Deadline | null;
   readonly findings: readonly RiskFinding[];
 }
 
@@ -76,6 +83,11 @@ export interface VerdictFacts {
 }
 
 export const FACTS = 'family, bits, level, quantum, classical, rule, deadline';
+
+/** SQL: the value of the column `deadline_by`, out of a verdict as `jsonb`. */
+export function deadlineByIn(verdict: string): string {
+  return `nullif(${verdict} -> 'deadlineBy', 'null')`;
+}
 
 /** SQL: the values of `FACTS`, out of a verdict as `jsonb`. */
 export function verdictFactsIn(verdict: string): string {

@@ -20,9 +20,15 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
   const { mentions } = reading;
   const hybrid = hybridOf(name, mentions);
   const kept = hybrid === undefined ? mentions : mentions.filter((mention) => isBesideHybrid(mention, hybrid));
-  const uses = kept.map((mention) => useOf(mention, { all: mentions, declared, isSuite: reading.isSuite }));
-  if (hybrid !== undefined)
-    uses.unshift(blank({ family: 'hybrid', hybrid: hybrid.name, purpose: hybrid.purpose, param: hybrid.param }));
+  const context = { all: mentions, declared, isSuite: reading.isSuite, set: readSet(declared) };
+  const uses = kept.map((mention) => useOf(mention, context));
+  if (hybrid !== undefined) {
+    const { name: hybridName, purpose, param } = hybrid;
+    const parts = mentions
+      .filter((mention) => isPartOfHybrid(mention, hybrid))
+      .map((mention) => useOf(mention, context));
+    uses.unshift({ ...blank({ family: 'hybrid', hybrid: hybridName, purpose, param }), parts });
+  }
   return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
 }
 
@@ -30,6 +36,15 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
 function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
   if (nature === undefined) return role !== 'hash';
   return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
+}
+
+function isPartOfHybrid(mention: Mention, hybrid: Hybrid): boolean {
+  return mention.nature !== undefined && !isBesideHybrid(mention, hybrid);
+}
+
+/** What a parameter set says that is written as a full name (`AES-256-CTR`, `modp768`); nothing for a bare number or a word. */
+function readSet({ parameterSetIdentifier: set }: DeclaredAlgorithm): readonly Mention[] {
+  return set === undefined || !/[a-z]/i.test(set) || !/\d/.test(set) ? [] : readName(set).mentions;
 }
 
 /** The algorithms that a name stands for; empty when nothing is recognized. */
@@ -54,20 +69,37 @@ function mayBePublicKey(
   return !mentions.some(({ nature }) => nature !== undefined);
 }
 
-function useOf(mention: Mention, context: MentionContext): AlgorithmUse {
+interface UseContext extends MentionContext {
+  /** What the declared parameter set says. */
+  readonly set: readonly Mention[];
+}
+
+function useOf(named: Mention, context: UseContext): AlgorithmUse {
+  const mention = withSet(named, context.set);
   const { family, role, nature, sizes, mode, padding } = mention;
   const { all, declared } = context;
   return blank({
     family: schemeOf(mention, all),
     bits: mention.bits ?? declaredBits(mention, context),
     curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
-    param: hasParameterSet(mention) ? (mention.param ?? declaredParam(declared)) : null,
+    param: hasParameterSet(mention) ? (mention.param ?? (sizes === 'light' ? null : declaredParam(declared))) : null,
     purpose: nature === undefined ? 'unknown' : publicKeyPurposeOf(mention, context),
     usage: usageOf(mention, context),
     mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,
     padding: family === 'RSA' ? (padding ?? declaredWord(declared.padding)) : null,
     hash: role === 'mac' ? (all.find((other) => other.role === 'hash')?.family ?? null) : null,
   });
+}
+
+/** A mention with what the parameter set adds about the same algorithm; the name itself comes first. */
+function withSet(mention: Mention, set: readonly Mention[]): Mention {
+  const same = set.find(
+    ({ family, curveBits }) => family === mention.family || (mention.sizes === 'curve' && curveBits !== null),
+  );
+  if (same === undefined) return mention;
+  const isSized = mention.bits !== null || mention.curveBits !== null || mention.param !== null;
+  const { bits, curveBits, param } = isSized ? mention : same;
+  return { ...mention, bits, curveBits, param, mode: mention.mode ?? same.mode };
 }
 
 function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
@@ -108,7 +140,14 @@ const OLD_CIPHERS: Readonly<Record<string, true>> = {
 };
 
 function hasParameterSet({ family, sizes }: Mention): boolean {
-  return family === 'SLH-DSA' || sizes === 'mlkem' || sizes === 'mldsa' || sizes === 'level' || sizes === 'falcon';
+  return (
+    family === 'SLH-DSA' ||
+    sizes === 'light' ||
+    sizes === 'mlkem' ||
+    sizes === 'mldsa' ||
+    sizes === 'level' ||
+    sizes === 'falcon'
+  );
 }
 
 function declaredParam({ parameterSetIdentifier: set }: DeclaredAlgorithm): string | null {
@@ -121,7 +160,7 @@ function declaredWord(word: string | undefined): string | null {
 
 /** The number at the end of a declared parameter set: 2048, or RSA-2048. */
 function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): number | null {
-  const digits = /^(?:[A-Za-z0-9]{0,12}[-_ ])?(\d{1,6})(?: ?bits?)?$/.exec(set?.trim() ?? '')?.[1];
+  const digits = /^(?:[A-Za-z0-9]{0,12}[-_ ])?(\d{1,6})(?:[- ]?bits?)?$/.exec(set?.trim() ?? '')?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
@@ -131,7 +170,7 @@ function declaredBits(mention: Mention, { all, declared }: MentionContext): numb
   if (value === null) return null;
   const { sizes, role } = mention;
   if (sizes === 'digest') return value <= 512 && value >= 128 ? value : null;
-  if (sizes !== 'modulus' && sizes !== 'aes' && sizes !== 'cipher') return null;
+  if (sizes !== 'modulus' && sizes !== 'aes' && sizes !== 'cipher' && sizes !== 'light') return null;
   const isDigest = role !== 'hash' && all.some((other) => other.role === 'hash' && other.bits === value);
   return isDigest || (sizes === 'modulus' && value < 384) ? null : value;
 }

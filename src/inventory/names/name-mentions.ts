@@ -11,11 +11,13 @@ export interface Mention {
   /** Modulus, key or digest. */
   bits: number | null;
   curveBits: number | null;
-  /** Number of a parameter set: 768 of ML-KEM, 65 of ML-DSA. */
+  /** Number of a parameter set: 768 of ML-KEM, 65 of ML-DSA; the block size of a lightweight cipher. */
   param: string | null;
   purpose: WordPurpose | null;
   mode: string | null;
   padding: string | null;
+  /** A hash that stores passwords. */
+  isPassword: boolean;
   /** Place among the tokens. */
   readonly at: number;
   /** Which of several names that are given one beside the other. */
@@ -39,6 +41,7 @@ const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   digest: (value) => [128, 160, 192, 224, 256, 320, 384, 512, 1024].includes(value),
   aes: (value) => [128, 160, 192, 224, 256, 384, 512].includes(value),
   cipher: (value) => [128, 192, 256, 512, 1024].includes(value),
+  light: (value) => [64, 72, 80, 96, 128, 144, 160, 192, 256].includes(value),
   mlkem: (value) => [512, 768, 1024].includes(value),
   mldsa: (value) => [44, 65, 87].includes(value),
   level: (value) => value >= 2 && value <= 5,
@@ -59,6 +62,7 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
     else if (token.kind === 'curve') giveCurve(token.curveBits, beside());
     else if (token.kind === 'mode') giveMode(token.mode, beside());
     else if (token.kind === 'padding') givePadding(token.padding, beside());
+    else if (token.kind === 'password') givePassword(beside());
     else if (token.kind === 'purpose') givePurpose(token.purpose, beside());
   }
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
@@ -96,10 +100,11 @@ interface Given {
   readonly part: number;
   readonly bits?: number;
   readonly curveBits?: number;
+  readonly param?: string;
   readonly purpose?: WordPurpose;
 }
 
-function mentionOf(family: string, { at, part, bits, curveBits, purpose }: Given): Mention {
+function mentionOf(family: string, { at, part, bits, curveBits, param, purpose }: Given): Mention {
   const { role = 'other', nature, sizes } = findFamily(family) ?? {};
   return {
     family,
@@ -108,10 +113,11 @@ function mentionOf(family: string, { at, part, bits, curveBits, purpose }: Given
     sizes,
     bits: bits ?? null,
     curveBits: curveBits ?? null,
-    param: null,
+    param: param ?? null,
     purpose: purpose ?? null,
     mode: null,
     padding: null,
+    isPassword: false,
     at,
     part,
   };
@@ -139,15 +145,30 @@ function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
 
 function giveSize({ value, at }: { value: number; at: number }, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
+  // MNT4-753: a number right behind a curve that is smaller names another curve of the series.
+  if (nearest !== undefined && isOtherCurve(value, at, nearest)) {
+    nearest.curveBits = value;
+    return;
+  }
   // RSA-OAEP-256: the digest behind OAEP is no modulus, whatever it would be the size of.
   if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
   const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
   const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
-  const owner = candidates.find((mention) => hasNoSize(mention) && canBeSize(value, mention));
+  const owner = candidates.find((mention) => needsSize(mention) && canBeSize(value, mention));
   if (owner?.sizes === undefined) return;
   if (BY_PARAM.has(owner.sizes)) owner.param = String(value);
   else if (owner.sizes === 'curve') owner.curveBits = value;
   else owner.bits = value;
+}
+
+/** Of a lightweight cipher the word has the block size: a number behind it is the size of the key. */
+function needsSize(mention: Mention): boolean {
+  return mention.sizes === 'light' ? mention.bits === null : hasNoSize(mention);
+}
+
+function isOtherCurve(value: number, at: number, { family, curveBits, at: place }: Mention): boolean {
+  const isCurve = family === 'EC' && curveBits !== null && place === at - 1;
+  return isCurve && value > curveBits && value <= 1024 && !SIZES.digest(value);
 }
 
 export function hasNoSize({ bits, curveBits, param }: Mention): boolean {
@@ -176,6 +197,11 @@ function givePadding(padding: string, { before, behind }: Around): void {
   const isOfCipher = padding.endsWith('!');
   if (padding === 'oaep' || isOfCipher) owner.purpose ??= 'encryption';
   owner.padding ??= isOfCipher ? padding.slice(0, -1) : padding;
+}
+
+function givePassword({ before, behind }: Around): void {
+  const owner = [...before, ...behind].find(({ role }) => role === 'hash');
+  if (owner !== undefined) owner.isPassword = true;
 }
 
 function givePurpose(purpose: WordPurpose, { before, behind }: Around): void {

@@ -23,7 +23,9 @@ export interface NameReading {
 
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
-const PREFIX = /^(?:CKM_|CKK_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+const PREFIX = /^(?:CKM_|CKK_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+/** A comparison that scanners of TLS add: `ECDH x25519 (eq. 3072 bits RSA)` has no RSA. */
+const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 /** The major version at the end of the path of a Go module. */
 const MAJOR_VERSION = /\/v\d{1,3}$/;
 /** What a hash of a password begins with, as crypt(5) writes it. */
@@ -92,7 +94,7 @@ function withOidNamed(text: string): string {
 }
 
 function readWords(name: string): NameReading {
-  const text = withOidNamed(name);
+  const text = withOidNamed(name.replace(EQUIVALENT, ''));
   const curve = findCurve(text);
   const gss = GSS.exec(text)?.[1];
   if (gss !== undefined) return readName(ownMember(GSS_METHODS, gss) ?? gss);
@@ -206,6 +208,7 @@ const ON_CURVES = new Set([
   'DSTU4145',
   'VRF',
   'BLS',
+  'BN',
   'ECNR',
 ]);
 
@@ -247,7 +250,12 @@ const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} $
 /** DES beside 3DES and ChaCha20 beside XChaCha20 are the package of it; ECDH beside X25519 is what that is. */
 function isWiderWord(mention: Mention, other: Mention): boolean {
   const pair = `${mention.family} ${other.family}`;
-  return pair === 'DES 3DES' || pair === 'ChaCha20 XChaCha20' || (pair === 'ECDH XDH' && hasNoSize(mention));
+  return (
+    pair === 'DES 3DES' ||
+    pair === 'XChaCha12 Adiantum' ||
+    pair === 'ChaCha20 XChaCha20' ||
+    (pair === 'ECDH XDH' && hasNoSize(mention))
+  );
 }
 
 const VAGUE_KDFS = new Set(['KDF', 'MGF1', 'PBE']);

@@ -53,19 +53,23 @@ function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Alg
 }
 
 /** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; null for none. */
-export function usageOf({ role }: Mention, context: MentionContext): AlgorithmUse['usage'] {
+export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse['usage'] {
+  const { role } = mention;
   if (role === 'cipher') return isInsideMac(context.all) ? 'mac' : null;
-  return role === 'hash' ? usageOfHash(context) : null;
+  return role === 'hash' ? usageOfHash(mention, context) : null;
 }
 
-function usageOfHash({ all, declared: { primitive } }: MentionContext): AlgorithmUse['usage'] {
+/** A hash alone that is declared as a MAC or key derivation is no HMAC and no HKDF: nothing makes up for what it lacks. */
+function usageOfHash({ isPassword }: Mention, { all, declared: { primitive } }: MentionContext): AlgorithmUse['usage'] {
   const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
-  if (has('mac') || primitive === 'mac') return 'mac';
-  if (has('kdf', 'random') || primitive === 'kdf') return 'kdf';
+  if (has('mac')) return 'mac';
+  if (has('kdf', 'random')) return 'kdf';
   if (signs(all)) return isOfOaep(all) || primitive === 'pke' ? 'kdf' : 'signature';
-  if (primitive === 'signature') return 'signature';
+  if (primitive === 'signature' && !isPassword) return 'signature';
   if (has('exchange', 'key')) return 'kdf';
-  return has('cipher') ? 'mac' : null;
+  if (has('cipher')) return 'mac';
+  if (isPassword) return 'password';
+  return primitive === 'kdf' ? 'derivation' : null;
 }
 
 function signs(all: readonly Mention[]): boolean {

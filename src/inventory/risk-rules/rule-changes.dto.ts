@@ -53,6 +53,11 @@ export class DeadlineBody {
   @IsString()
   @Length(1, 300)
   authority: string;
+  /** Section and scope within the document. @example '§2' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  provision?: string;
   /** @example ACME */
   @IsString()
   @Length(1, 50)
@@ -63,7 +68,7 @@ export class DeadlineBody {
   /** @example false */
   @IsBoolean()
   draft: boolean;
-  /** Whom or what alone it is about; such a date is no deadline of an asset. @example 'new acquisitions' */
+  /** The organizations, plans or acquisitions it is limited to; such a date is no deadline of an asset. @example 'new acquisitions' */
   @IsOptional()
   @IsString()
   @Length(1, 300)
@@ -72,6 +77,11 @@ export class DeadlineBody {
   @IsOptional()
   @IsBoolean()
   verified?: boolean;
+  /** Link to the document, http or https. @example https://wiki.example.org/house-rules */
+  @IsOptional()
+  @Matches(/^https?:\/\/\S+$/)
+  @Length(1, 500)
+  url?: string;
 }
 
 export class RuleBody {
@@ -107,7 +117,7 @@ export class RuleBody {
   standards: string[];
 
   @IsArray()
-  @ArrayMaxSize(20)
+  @ArrayMaxSize(50)
   @ValidateNested({ each: true })
   @Type(() => DeadlineBody)
   deadlines: DeadlineBody[];

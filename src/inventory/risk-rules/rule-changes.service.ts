@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { DEFAULT_RULES } from '../risk/risk-engine.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
 import { Reclassifier } from './reclassifier.js';
 import { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import { RuleBook } from '../risk/rule-book.js';

@@ -8,8 +8,10 @@ export class DeadlineView {
   date: string;
   /** @example deprecated */
   state: string;
-  /** @example "NIST IR 8547 ipd" */
+  /** The document that says so. @example "NIST IR 8547 ipd" */
   authority: string;
+  /** Section and scope within the document. @example "§4.1" */
+  provision?: string;
   /** @example NIST */
   jurisdiction: string;
   /** true: binds those under the authority; false: advice. */
@@ -20,6 +22,8 @@ export class DeadlineView {
   appliesTo?: string;
   /** false: not read in the primary text. */
   verified?: boolean;
+  /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
+  url?: string;
 }
 
 export class RuleView {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RiskSubject } from '../model/risk-subject.js';
 import { algorithmUsesOf } from '../names/algorithm-uses.js';
-import { DEFAULT_RULES, RiskEngine } from '../risk/risk-engine.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
+import { RiskEngine } from '../risk/risk-engine.js';
 
 const taught = (name: string, means: string) => ({ name, means, reason: 'the manual', by: 'me', at: '2026-11-26' });
 const engineWith = (...names: ReturnType<typeof taught>[]) => new RiskEngine({ ...DEFAULT_RULES, names });

@@ -1,7 +1,11 @@
-import positionsFile from './positions.json' with { type: 'json' };
 import { algorithmUsesOf } from '../names/algorithm-uses.js';
+import { type CryptoUse, cryptoUseOf } from '../names/crypto-use.js';
+import { findFamily } from '../vocabularies/families.js';
+import { DEFAULT_RULES, sourceUrl } from './default-rules.js';
+import positionsFile from './positions.json' with { type: 'json' };
 import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
+import type { Deadline } from '../model/risk-verdict.js';
 import type { RuleMatch } from '../model/rule-set.js';
 
 /** From the best to the worst. */
@@ -16,10 +20,16 @@ export interface Opinion {
   readonly reason: string | null;
   /** The last day of the old state: of what has passed, or of what is to come (`ACCEPTS_UNTIL`). */
   readonly date: string | null;
+  /** The document that says so. */
   readonly authority: string | null;
+  /** Section and scope within the document. */
+  readonly provision: string | null;
+  /** Link to the document; null where there is none. */
+  readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  readonly verified: boolean;
+  /** true: read in the primary text; false: known from other texts; null: no statement about this algorithm was read. */
+  readonly verified: boolean | null;
 }
 
 /** Something to move to, and who would object. */
@@ -31,30 +41,53 @@ export interface Target {
 
 interface Position {
   readonly jurisdiction: string;
-  readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' };
+  readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' | 'ANY' };
   readonly stance: Stance;
   /** Accepted to the end of this day. */
   readonly until?: string;
   readonly reason: string;
   readonly authority: string;
-  readonly verified: boolean;
+  readonly provision?: string;
+  /** null: it follows from what the document does not say. */
+  readonly verified: boolean | null;
 }
 
 const { jurisdictions, standardHybrids, targets } = positionsFile;
-const POSITIONS = (positionsFile.positions as unknown as Position[]).map((position) => ({
-  ...position,
-  match: matchOf(position.match),
-}));
+const POSITIONS = (positionsFile.positions as unknown as Position[]).flatMap((position) =>
+  matchesOf(position.match).map((match) => ({ ...position, match })),
+);
 export const JURISDICTIONS: readonly string[] = jurisdictions;
 /** States after which there may still be use; any other ends it. */
 const SOFT = new Set(['deprecated', 'should-not', 'sole-classical-use-not-recommended']);
 const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS']);
 
-function matchOf({ hybrid, ...match }: Position['match']): RuleMatch {
-  return hybrid === undefined ? match : { ...match, hybrid: standardHybrids };
+/** Authorities whose lists name what is allowed, so that the rest is not. */
+const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
+/** Authorities that say of hybrids what their parts are to them. The others have a position on hybrids, or none. */
+const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
+/** Uses that a list of allowed algorithms covers. Key derivations, MACs and generators are in none. */
+const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
+
+/** STANDARD: the hybrids that standards name, and others of a classical algorithm with ML-KEM-768 or 1024. */
+function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
+  if (hybrid === undefined) return [match];
+  if (hybrid === 'ANY') return [{ ...match, hybrid: allHybrids() }];
+  return [
+    { ...match, hybrid: standardHybrids },
+    { ...match, hybrid: ['hybrid'], param: ['768', '1024'] },
+  ];
 }
 
-/** The position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines of the rules that have passed. */
+/** Names of hybrids and their kinds, as rules have them. */
+function allHybrids(): string[] {
+  return [...new Set(DEFAULT_RULES.rules.flatMap(({ match }) => match.hybrid ?? []))];
+}
+
+/**
+ * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines of the rules
+ * that have passed. An authority that judges hybrids by their parts is never milder about a hybrid than about the part it likes best, and
+ * what a list of allowed algorithms does not name is rejected (docs/decisions/0183).
+ */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
   const dated = findings.flatMap(({ deadlines, verified }) =>
@@ -62,25 +95,64 @@ export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEn
       .filter(({ appliesTo }) => appliesTo === undefined)
       .map((deadline) => ({ ...deadline, verified: verified && deadline.verified !== false })),
   );
-  return JURISDICTIONS.map((jurisdiction) => {
-    const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsAlgorithmUse(one.match, ingredient));
-    const opinions: Opinion[] = own.map(({ stance, until, reason, authority, verified }) => ({
-      jurisdiction,
-      stance: until !== undefined && until >= day ? 'ACCEPTS_UNTIL' : stance,
-      reason,
-      date: until ?? null,
-      authority,
-      binding: false,
-      draft: false,
-      verified,
-    }));
-    for (const { date, state, authority, binding, draft, verified, jurisdiction: whose } of dated) {
-      if (whose !== jurisdiction) continue;
-      const stance = date >= day ? 'ACCEPTS_UNTIL' : SOFT.has(state) ? 'DISCOURAGES' : 'REJECTS';
-      opinions.push({ jurisdiction, stance, reason: state, date, authority, binding, draft, verified });
-    }
-    return opinions.reduce(worse, silent(jurisdiction));
+  const parts = (ingredient.parts ?? []).map((part) => opinionsOn(part, day, engine));
+  return JURISDICTIONS.map((jurisdiction, index) => {
+    const opinions = [
+      ...ownOpinions(jurisdiction, ingredient, day),
+      ...dated.filter((one) => one.jurisdiction === jurisdiction).map((deadline) => opinionOf(deadline, day)),
+    ];
+    const best = JUDGED_BY_PARTS.has(jurisdiction) ? bestOf(parts.flatMap((each) => each[index] ?? [])) : undefined;
+    if (best !== undefined) opinions.push(best);
+    const unlisted = opinions.length === 0 ? notListed(jurisdiction, ingredient) : undefined;
+    return [...opinions, ...(unlisted === undefined ? [] : [unlisted])].reduce(worse, silent(jurisdiction));
   });
+}
+
+function ownOpinions(jurisdiction: string, ingredient: AlgorithmUse, day: string): Opinion[] {
+  const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsAlgorithmUse(one.match, ingredient));
+  return own.map(({ stance, until, reason, authority, provision = null, verified }) => ({
+    jurisdiction,
+    stance: until !== undefined && until >= day ? 'ACCEPTS_UNTIL' : stance,
+    reason,
+    date: until ?? null,
+    authority,
+    provision,
+    url: sourceUrl(authority) ?? null,
+    binding: false,
+    draft: false,
+    verified,
+  }));
+}
+
+function opinionOf(deadline: Deadline, day: string): Opinion {
+  const { jurisdiction, date, state, authority, provision = null, binding, draft, verified = true } = deadline;
+  const stance = date >= day ? 'ACCEPTS_UNTIL' : SOFT.has(state) ? 'DISCOURAGES' : 'REJECTS';
+  const url = deadline.url ?? null;
+  return { jurisdiction, stance, reason: state, date, authority, provision, url, binding, draft, verified };
+}
+
+/** The mildest of the opinions on the parts of a hybrid. */
+function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
+  const said = opinions.filter(({ stance }) => stance !== 'SILENT');
+  return said.reduce<Opinion | undefined>(
+    (best, one) => (best === undefined || STANCES.indexOf(one.stance) < STANCES.indexOf(best.stance) ? one : best),
+    undefined,
+  );
+}
+
+/** The rejection by a list of allowed algorithms that does not name this one. */
+function notListed(jurisdiction: string, ingredient: AlgorithmUse): Opinion | undefined {
+  const list = POSITIVE_LISTS.get(jurisdiction);
+  const isListed = LISTED_USES.has(cryptoUseOf(ingredient)) || isPublicKey(ingredient);
+  if (list === undefined || !isListed) return undefined;
+  const { reason, authority } = list;
+  const url = sourceUrl(authority) ?? null;
+  const what = { reason, date: null, authority, provision: null, url, binding: false, draft: false, verified: null };
+  return { jurisdiction, stance: 'REJECTS', ...what };
+}
+
+function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
+  return hybrid !== null || findFamily(family)?.nature !== undefined;
 }
 
 /** Silence gives way to any word; of two words the worse counts, of two dates to come the nearer. */
@@ -93,8 +165,8 @@ export function worse(a: Opinion, b: Opinion): Opinion {
 }
 
 function silent(jurisdiction: string): Opinion {
-  const nothing = { reason: null, date: null, authority: null, binding: false, draft: false, verified: true };
-  return { jurisdiction, stance: 'SILENT', ...nothing };
+  const nothing = { reason: null, date: null, authority: null, provision: null, url: null };
+  return { jurisdiction, stance: 'SILENT', ...nothing, binding: false, draft: false, verified: null };
 }
 
 export function isConflict(opinions: readonly Opinion[]): boolean {

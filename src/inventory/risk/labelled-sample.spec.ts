@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import type { CdxComponent } from '../model/document.js';
 import { AssetGraph } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
-import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
+import { DEFAULT_RULES } from './default-rules.js';
+import { RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
 
 /**

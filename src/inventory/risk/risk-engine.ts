@@ -1,15 +1,17 @@
 import type { AlgorithmUse, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
-import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
+import {
+  type AxisVerdict,
+  type Deadline,
+  type RiskFinding,
+  levelNumber,
+  type RiskVerdict,
+} from '../model/risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
-import { SHOR_BREAKABLE } from '../vocabularies/families.js';
+import { findFamily, SHOR_BREAKABLE } from '../vocabularies/families.js';
 import { mainUse } from '../names/crypto-use.js';
 import { hybridFamily } from '../names/hybrids.js';
 import { type CompiledRule, RuleIndex } from './rule-index.js';
 import { TaughtNames } from '../names/taught-names.js';
-import rules from './default-rules.json' with { type: 'json' };
-
-/** The rules that come with the product. */
-export const DEFAULT_RULES = rules as unknown as RuleSet;
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
@@ -36,10 +38,7 @@ export class RiskEngine {
       ? highest([classical, quantum, material])
       : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
     const main = subject.main ?? mainUse(subject.ingredients);
-    const dates = findings.flatMap(({ deadlines }) =>
-      deadlines.flatMap(({ date, appliesTo }) => (appliesTo === undefined ? [date] : [])),
-    );
-    dates.sort();
+    const next = nextDeadline(findings);
     return {
       level: decisive.level,
       rule: decisive.rule,
@@ -47,10 +46,21 @@ export class RiskEngine {
       classical,
       material,
       ...sizeOf(main),
-      deadline: dates[0] ?? null,
+      deadline: next?.date ?? null,
+      deadlineBy: next ?? null,
       findings,
     };
   }
+}
+
+/** The first binding deadline of all findings, else the first one. Dates of plans and acquisitions end no use, and are none of an asset. */
+function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
+  const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
+  const rank = ({ binding, date }: Deadline) => `${binding ? 0 : 1}${date}`;
+  return own.reduce<Deadline | undefined>(
+    (first, one) => (first === undefined || rank(one) < rank(first) ? one : first),
+    undefined,
+  );
 }
 
 function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): string {
@@ -61,7 +71,12 @@ function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): s
 function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
   if (main === undefined) return { family: null, bits: null };
   const family = main.hybrid === null ? main.family : hybridFamily(main.hybrid);
-  return { family, bits: main.curveBits ?? main.bits ?? numeric(main.param) };
+  return { family, bits: main.curveBits ?? main.bits ?? (hasBlockSize(main) ? null : numeric(main.param)) };
+}
+
+/** The parameter of a lightweight cipher is its block size, not that of its key. */
+function hasBlockSize({ family }: AlgorithmUse): boolean {
+  return findFamily(family)?.sizes === 'light';
 }
 
 function numeric(param: string | null | undefined): number | null {

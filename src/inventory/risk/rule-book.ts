@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import { DEFAULT_RULES, RiskEngine } from './risk-engine.js';
+import { DEFAULT_RULES } from './default-rules.js';
+import { RiskEngine } from './risk-engine.js';
 import type { RuleSet } from '../model/rule-set.js';
 
 /** Shared by transactions that commit verdicts, exclusive for one that changes the rules: after that no verdict of the old rules is committed. */

@@ -10,7 +10,8 @@ export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac'
 export type FamilyNature = 'classical' | 'post-quantum' | 'broken';
 
 /** The numbers that can be a size of the family: of a modulus, a curve, a digest or a key, or of a parameter set. */
-export type FamilySizes = 'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
+export type FamilySizes =
+  'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'light' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
 
 interface Family {
   readonly role: FamilyRole;

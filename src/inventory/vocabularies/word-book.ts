@@ -11,13 +11,14 @@ export type Word =
       readonly family: string;
       readonly bits?: number;
       readonly curveBits?: number;
+      readonly param?: string;
       readonly purpose?: WordPurpose;
     }
   | { readonly kind: 'curve'; readonly curveBits: number }
   | { readonly kind: 'mode'; readonly mode: string }
   | { readonly kind: 'padding'; readonly padding: string }
   | { readonly kind: 'purpose'; readonly purpose: WordPurpose }
-  | { readonly kind: 'joiner' | 'noise' };
+  | { readonly kind: 'joiner' | 'noise' | 'password' };
 
 const WORDS = new Map<string, Word>();
 const { words } = wordsFile;
@@ -25,6 +26,7 @@ const listOf = (text: string) => text.split(' ');
 
 for (const word of listOf(words.noise)) WORDS.set(word, { kind: 'noise' });
 for (const word of listOf(words.joiners)) WORDS.set(word, { kind: 'joiner' });
+for (const word of listOf(words.passwords)) WORDS.set(word, { kind: 'password' });
 for (const mode of listOf(words.modes)) WORDS.set(mode, { kind: 'mode', mode });
 for (const entry of listOf(words.paddings)) {
   const [word = '', padding = ''] = entry.split('=');
@@ -41,12 +43,14 @@ for (const name of curveNames()) {
 // Families come last: SM2 and BLS12-381 are curves as well, and the family says more.
 for (const [family, { words: own }] of knownFamilies())
   for (const entry of listOf(own)) {
-    const [, word = '', bits, curveBits, purpose] = /^([^=@:]+)(?:=(\d+))?(?:@(\d+))?(?::(.+))?$/.exec(entry) ?? [];
+    const [, word = '', bits, curveBits, param, purpose] =
+      /^([^=@#:]+)(?:=(\d+))?(?:@(\d+))?(?:#(\d+))?(?::(.+))?$/.exec(entry) ?? [];
     WORDS.set(word, {
       kind: 'family',
       family,
       ...(bits === undefined ? {} : { bits: Number(bits) }),
       ...(curveBits === undefined ? {} : { curveBits: Number(curveBits) }),
+      ...(param === undefined ? {} : { param }),
       ...(purpose === undefined ? {} : { purpose: purpose as WordPurpose }),
     });
   }

@@ -30,7 +30,16 @@ interface ProblemExtras {
   readonly scope?: string;
   /** What WWW-Authenticate asks for (RFC 9110 section 11.6.1), where that is no bearer token. */
   readonly challenge?: string;
+  /** What the audit log records instead of a plain `request.refused`. It is never part of the answer. */
+  readonly audit?: RefusalRecord;
   readonly cause?: unknown;
+}
+
+/** RefusalRecord is what the audit log records about a refusal that has more to say than its operation, such as a failed sign-in. */
+export interface RefusalRecord {
+  readonly action: string;
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly detail: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -43,6 +52,7 @@ export class Problem extends Error {
   readonly instance?: string;
   readonly scope?: string;
   readonly challenge?: string;
+  readonly audit?: RefusalRecord;
 
   constructor(
     readonly kind: ProblemKind,
@@ -57,5 +67,6 @@ export class Problem extends Error {
     this.instance = extras.instance;
     this.scope = extras.scope;
     this.challenge = extras.challenge;
+    this.audit = extras.audit;
   }
 }

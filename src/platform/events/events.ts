@@ -9,8 +9,6 @@ import { EventEmitter } from 'node:events';
 export interface Events {
   /** A signing request reached SIGNED or FAILED in this process. */
   'signing.settled': { requestId: string };
-  /** A host showed another key than the pinned one; nobody was logged in. */
-  'hosts.key-changed': { hostId: string; fingerprint: string; type: string };
   /** The approvers of a signing request decided in this process. */
   'signing.moved': { requestId: string };
   /** An approval got a vote or was decided in this process. */

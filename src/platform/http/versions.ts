@@ -24,6 +24,15 @@ export const ExpectedVersion = createParamDecorator(
   [describesHeader(IF_MATCH)],
 );
 
+/** Like `ExpectedVersion`, for operations that also work without a condition: undefined if If-Match is absent. */
+export const ExpectedVersionIfSent = createParamDecorator(
+  (_: unknown, context: ExecutionContext): number | undefined => {
+    const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
+    return header === undefined ? undefined : expectedVersion(header);
+  },
+  [describesHeader({ ...IF_MATCH, required: false })],
+);
+
 function expectedVersion(header: string | undefined): number {
   if (header === undefined)
     throw new Problem(

@@ -1,10 +1,11 @@
 import { shorten, withoutControls } from '../text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
+import type { WebhookEvent } from './webhook-events.js';
 
 /** A message about an event, for programs and for people. */
 export interface WebhookMessage {
-  /** `area.happening`, for example `approval.requested`. Stable. */
-  readonly type: string;
+  /** For example `approval.requested`. */
+  readonly type: WebhookEvent;
   readonly at: Date;
   /** For programs: identifiers and facts. Never a secret. The whole message may have 20,000 bytes. */
   readonly data: Record<string, unknown>;

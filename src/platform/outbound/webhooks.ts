@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
+import { areaOf } from './webhook-events.js';
 import { webhookBody, type WebhookMessage } from './webhook-message.js';
 
 type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
@@ -12,10 +13,9 @@ type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 export class Webhooks {
   /** For every endpoint that listens to this type, and for these others. Answers the ids of the deliveries. */
   async announce(tx: EntityManager, message: WebhookMessage, others: readonly string[] = []): Promise<string[]> {
-    const [area = ''] = message.type.split('.');
     const receivers: Receiver[] = await tx.query(
       `SELECT id, format FROM webhook_endpoint WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[]))`,
-      [[message.type, `${area}.*`, '*'], others],
+      [[message.type, `${areaOf(message.type)}.*`, '*'], others],
     );
     return this.put(tx, receivers, message);
   }

@@ -86,8 +86,8 @@ export class BuildAttestationBody {
 export class DsseSignatureView {
   /** Base64. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   sig: string;
-  /** Id and version of the key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11.1 */
-  keyid: string;
+  /** Present only on attestations made before version 0.2. @example release */
+  keyid?: string;
 }
 
 /** DSSE v1. */
@@ -121,7 +121,11 @@ export class BuildAttestationView {
     const view = { request: SigningRequestView.of(request) };
     if (made === undefined) return view;
     const { payloadType, payload, signatures } = made.envelope;
-    const envelope = { payloadType, payload, signatures: signatures.map(({ sig, keyid }) => ({ sig, keyid })) };
+    const envelope = {
+      payloadType,
+      payload,
+      signatures: signatures.map(({ sig, keyid }) => (keyid === undefined ? { sig } : { sig, keyid })),
+    };
     return { ...view, statement: made.statement, envelope, bundle: made.bundle };
   }
 }

@@ -7,7 +7,7 @@ import { SigningRequestRepository } from '../requests/signing-request.repository
 import { waitingFor } from '../requests/approval-gate.js';
 import type { NewSigningRequest } from '../requests/signing-attempt.js';
 import { shownBatch } from '../requests/shown-batch.js';
-import { policyFactsOf } from '../requests/shown-request.js';
+import { useOfRequest } from '../requests/shown-request.js';
 
 const MAX_ATTEMPTS = 3;
 /** A single request gets an approval of its own. */
@@ -28,7 +28,7 @@ export class HeldBatches {
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {
-      const uses = asked.map(({ row }) => ({ key: row.keyName, facts: policyFactsOf(row) }));
+      const uses = asked.map(({ row }) => useOfRequest(row));
       const { revision, demand, held } = await this.approvals.judgeAll('signing-request', uses);
       const waiting = asked.filter((_, i) => held[i]);
       if (demand === undefined || waiting.length < MIN_JOINT) return new Map();

@@ -43,6 +43,30 @@ export class BatchItemBody {
   @IsObject()
   @JsonAtMost(1024)
   metadata?: Record<string, unknown>;
+
+  /** Digest algorithm of this item; that of the batch when absent. */
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false })
+  @IsOptional()
+  @IsString()
+  @MaxLength(16)
+  algorithm?: string;
+
+  /** Scheme of this item; that of the batch when absent. */
+  @ApiProperty({ enum: SCHEMES, required: false })
+  @IsOptional()
+  @IsIn(SCHEMES)
+  scheme?: SignatureScheme;
+
+  /** Format of this item; that of the batch when absent. */
+  @ApiProperty({ enum: BATCH_FORMATS, required: false })
+  @IsOptional()
+  @IsIn(BATCH_FORMATS)
+  format?: SignatureFormat;
+
+  /** Whether this item gets a timestamp; as the batch says when absent. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean;
 }
 
 export class SignBatchBody extends SignatureOptionsBody {
@@ -63,8 +87,14 @@ export class SignBatchBody extends SignatureOptionsBody {
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
     const common = { ...this.options(), format: this.format ?? 'raw' };
-    const orders = this.items.map(({ digest, reference = null, metadata = {} }) => ({
-      ...common,
+    const orders = this.items.map(({ digest, reference = null, metadata = {}, ...own }) => ({
+      algorithm: own.algorithm ?? common.algorithm,
+      key: common.key,
+      scheme: own.scheme ?? common.scheme,
+      purpose: common.purpose,
+      format: own.format ?? common.format,
+      timestamp: own.timestamp ?? common.timestamp,
+      background: common.background,
       digest,
       reference,
       metadata,

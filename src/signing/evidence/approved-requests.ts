@@ -26,7 +26,7 @@ export class ApprovedRequests {
   async of(request: SigningRequest): Promise<Approved | undefined> {
     const { id, approvalId, enveloped } = request;
     if (approvalId === null) return undefined;
-    const whole = await this.approvals.shownOf(approvalId);
+    const whole = await this.approvals.shownOf(this.db.manager, approvalId);
     if (whole['action'] !== 'sign-batch') return { shown: whole };
     const envelope = enveloped ? await this.db.manager.findOneBy(SigningEnvelope, { requestId: id }) : null;
     const lines = whole['items'] as ManifestLine[];

@@ -8,10 +8,10 @@ import {
   messageDigest,
   signedAttributes,
   signedData,
-  signingCertificate,
   signingTime,
   TIMESTAMP_TOKEN,
 } from './signed-data.js';
+import { signingCertificate } from './signing-certificate.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 

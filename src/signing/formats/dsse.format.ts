@@ -6,17 +6,13 @@ import { dsseBundle } from './sigstore-bundle.format.js';
 
 /**
  * One signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md): what in-toto and SLSA attestations are signed by. The
- * digest is that of the pre-authentication encoding, which the client composed of the payload and its type. The key is named by the SHA-256
- * of its SubjectPublicKeyInfo, base64, as in Sigstore bundles.
+ * digest is that of the pre-authentication encoding, which the client composed of the payload and its type.
  */
 export const dsse: SignatureFormatWriter = {
   needsCertificate: false,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
   toBeSigned: () => undefined,
-  assemble({ publicKey }, _toBeSigned, { signature }) {
-    const keyid = createHash('sha256').update(publicKey).digest('base64');
-    return Buffer.from(JSON.stringify({ keyid, sig: signature.toString('base64') }));
-  },
+  assemble: (_order, _toBeSigned, { signature }) => Buffer.from(JSON.stringify({ sig: signature.toString('base64') })),
 };
 
 /**
@@ -32,7 +28,7 @@ export const attestation: SignatureFormatWriter = {
 };
 
 function envelopeOf(order: FormatOrder, signature: Buffer): DsseEnvelope {
-  return inTotoEnvelope(statementOf(order), { sig: signature.toString('base64'), keyid: order.keyName });
+  return inTotoEnvelope(statementOf(order), { sig: signature.toString('base64') });
 }
 
 function statementOf({ content }: FormatOrder): Buffer {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from '../../formats/asn1/der-writer.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
 import { cmsSignatureIdentifier, DIGEST_OID, type FormatDigest } from './algorithm-identifiers.js';
@@ -8,7 +7,6 @@ const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const SIGNING_TIME = '1.2.840.113549.1.9.5';
-const SIGNING_CERTIFICATE_V2 = '1.2.840.113549.1.9.16.2.47';
 /** id-aa-timeStampToken (RFC 3161 appendix A): the attribute that makes a CAdES-T of a CAdES-BES. */
 export const TIMESTAMP_TOKEN = '1.2.840.113549.1.9.16.2.14';
 
@@ -27,14 +25,6 @@ export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; se
   const [serialNumber, , issuer] = fields;
   if (serialNumber === undefined || issuer === undefined) throw new RangeError('not a certificate');
   return { issuer: issuer.raw, serialNumber: serialNumber.raw };
-}
-
-/** ESS signing-certificate-v2 (RFC 5035 section 3): binds the signature to this very certificate. SHA-256, the default, is left out. */
-export function signingCertificate(certificate: Buffer): Buffer {
-  const { issuer, serialNumber } = issuerAndSerialNumber(certificate);
-  const hash = octetString(createHash('sha256').update(certificate).digest());
-  const issuerSerial = sequence(sequence(tagged(4, issuer)), serialNumber);
-  return attribute(SIGNING_CERTIFICATE_V2, sequence(sequence(sequence(hash, issuerSerial))));
 }
 
 /** SignedAttributes as they are hashed: SET OF, ordered as DER wants it (RFC 5652 section 5.4). */

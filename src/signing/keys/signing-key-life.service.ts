@@ -34,7 +34,7 @@ export class SigningKeyLifeService {
     this.record = audit.recorderFor('signing-key');
   }
 
-  /** From the commit on no request is accepted for the key; requests that wait for it fail when they are claimed. */
+  /** From the commit on no request is accepted for the key; queued requests fail when they are claimed, requests that wait for approval within seconds. */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
   }

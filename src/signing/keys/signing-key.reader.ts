@@ -45,6 +45,8 @@ export interface SigningKeyWithVersion {
   readonly sealed: Buffer | null;
   /** The certificate that was imported last for this version. */
   readonly certificateId: string | null;
+  /** End of that certificate. */
+  readonly certificateExpiresAt: Date | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
@@ -83,11 +85,11 @@ export interface KeyVersion {
   readonly certificateId: string | null;
 }
 
-const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id FROM certificate
+const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id, not_after FROM certificate
   WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true`;
 const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.not_before AS "notBefore",
   k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.created_at AS "madeAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
-  v.evidence, v.sealed, c.id AS "certificateId", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
+  v.evidence, v.sealed, c.id AS "certificateId", c.not_after AS "certificateExpiresAt", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
 /** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state and revision again. */
@@ -151,6 +153,17 @@ export class SigningKeyReader {
     // The token compares this purpose with its label: digests of callers are not signed by a key for timestamps, whatever the row says.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
+  }
+
+  /** Returns why a key signs nothing now and, unless somebody changes that, nothing later. Undefined for a key that signs. */
+  async whyStopped(id: string): Promise<Problem | undefined> {
+    const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
+      `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
+       FROM signing_key k LEFT JOIN signing_key_destruction d ON d.key_id = k.id WHERE k.id = $1 AND ${isStopped('k')}`,
+      [id],
+    );
+    if (key === undefined) return undefined;
+    return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
   }
 
   /** The uses of a key, as far as its quota and cap count them. */
@@ -259,8 +272,16 @@ function stopped({ name, state, destroyAt }: Stopped): Problem {
 function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void {
   if (notBefore !== null && now < notBefore)
     throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
-  if (notAfter !== null && now >= notAfter)
-    throw new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+  if (notAfter !== null && now >= notAfter) throw expired(name, notAfter);
+}
+
+function expired(name: string, notAfter: Date): Problem {
+  return new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+}
+
+/** SQL predicate: the key in the row `alias` is disabled, is or will be destroyed, or its `notAfter` has passed. */
+export function isStopped(alias: string): string {
+  return `(${alias}.state <> 'ACTIVE' OR ${alias}.not_after <= now())`;
 }
 
 /** Facts about a key in the audit log, so that evidence cannot show another key. */

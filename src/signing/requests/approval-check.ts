@@ -29,7 +29,7 @@ export class ApprovalCheck {
     private readonly renewal: ApprovalRenewal,
   ) {}
 
-  /** Answers what may be signed. Requests whose approval does not cover them have FAILED then; those of a rotated key wait anew. */
+  /** Returns what may be signed. Requests whose approval does not cover them have FAILED; those that need further votes are PENDING_APPROVAL again. */
   async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<Row[]> {
     const held = claimed
       .filter(({ approvalId, hasApproval }) => approvalId !== null || hasApproval)

@@ -4,7 +4,7 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { traced } from '../../platform/tracing/tracing.js';
-import { policyFactsOf, shownRequest } from './shown-request.js';
+import { shownRequest, useOfRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 
@@ -21,7 +21,7 @@ export class ApprovalGate {
   async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
     const { row } = request;
     const judged = await traced('approval.policies', {}, () =>
-      this.approvals.judge('signing-request', row.keyName, policyFactsOf(row)),
+      this.approvals.judge('signing-request', useOfRequest(row)),
     );
     const { revision: policies, demand: requirement } = judged;
     const waiting = requirement === undefined ? request : waitingFor(newId(), request);

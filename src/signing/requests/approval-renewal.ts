@@ -1,6 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
+import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
@@ -9,9 +10,7 @@ import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
 import { SignRequestValidator } from './sign-request-validator.js';
 import { shownBatch } from './shown-batch.js';
-import { shownRequest } from './shown-request.js';
-import { Interval } from '@nestjs/schedule';
-import { SingleFlight } from '../../platform/jobs/runners.js';
+import { shownRequest, useOfRequest } from './shown-request.js';
 
 const BATCH_SIZE = 50;
 
@@ -20,7 +19,10 @@ export interface Held {
   readonly envelope: SigningEnvelope | undefined;
 }
 
-/** Asks for approval anew when a key was rotated: an approval is for one version of a key, so the request is bound to the new version first. */
+/**
+ * ApprovalRenewal requests approval again. An approval is for one version of a key, so after a rotation the request is bound to the new version
+ * and needs another approval. When the policies of now demand more votes than were given, the approval continues with further stages.
+ */
 @Injectable()
 export class ApprovalRenewal {
   constructor(
@@ -41,14 +43,21 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Asks anew for the requests whose key was rotated after the approval, and answers their ids. The caller has claimed them.
-   * Requests of a batch that are signed already keep the approval that they were signed with.
+   * Requests approval again for those of the claimed requests whose key was rotated after the approval, or for which the policies of now
+   * demand more votes. Returns their ids. Requests of a batch that are signed already keep the approval that they were signed with, so the
+   * rest of a batch gets another one; a request by itself keeps its votes.
    */
   async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<string[]> {
     const versions = await versionsOf(tx, claimed);
-    const rotated = claimed.filter((one) => isRotated(one, versions));
-    if (rotated.length > 0) await this.renew(tx, old, rotated, { versions, isRest: old.kind === 'signing-batch' });
-    return rotated.map(({ request }) => request.id);
+    const { demand } = await this.approvals.judgeNow(tx, 'signing-request', claimed.map(useOfHeld));
+    const fallsShort = await this.approvals.fallsShort(tx, old.id, demand);
+    const again = claimed.filter((one) => fallsShort || isRotated(one, versions));
+    const [first] = again;
+    if (first === undefined) return [];
+    const isBatch = old.kind === 'signing-batch';
+    if (isBatch || isRotated(first, versions)) await this.renew(tx, old, again, { versions, isRest: isBatch });
+    else if (await this.approvals.reopen(tx, old.id, demand)) await this.move(tx, first, old.id);
+    return again.map(({ request }) => request.id);
   }
 
   /** Renews a whole approval. Locks are taken in the order of a vote: first the approval, then the requests that wait for it. */
@@ -85,7 +94,7 @@ export class ApprovalRenewal {
     if (first === undefined) return;
     const isBatch = old.kind === 'signing-batch';
     const shown = isBatch ? shownBatch(old.subjectId, bound) : shownRequest(first.request, first.envelope);
-    await this.approvals.renew(tx, old.id, { id: approvalId, ...shown }, isRest);
+    await this.approvals.renew(tx, old.id, { id: approvalId, uses: bound.map(useOfHeld), ...shown }, isRest);
   }
 
   /** Binds a request to the version that signs now. */
@@ -133,6 +142,10 @@ export class ApprovalRenewal {
   }
 }
 
+function useOfHeld({ request }: Held): KeyUseToApprove {
+  return useOfRequest(request);
+}
+
 /** The versions that sign now. Keys that are not active are missing: the attempt refuses those. */
 async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<ReadonlyMap<string, number>> {
   const rows: { id: string; version: number }[] = await tx.query(
@@ -144,20 +157,4 @@ async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<Rea
 
 function isRotated({ request }: Held, versions: ReadonlyMap<string, number>): boolean {
   return (versions.get(request.keyId) ?? request.keyVersion) !== request.keyVersion;
-}
-
-/** Asks anew, soon after a key was rotated, and not only when the old approval is there. */
-@Injectable()
-export class HeldRequestsSchedule {
-  private readonly logger = new Logger(HeldRequestsSchedule.name);
-  private readonly renewals = new SingleFlight((error) =>
-    this.logger.warn(`approvals of rotated keys are asked later: ${String(error)}`),
-  );
-
-  constructor(private readonly renewal: ApprovalRenewal) {}
-
-  @Interval(1000)
-  renew(): Promise<void> {
-    return this.renewals.run(() => this.renewal.renewWaiting());
-  }
 }

@@ -9,14 +9,10 @@ import type { MaybeHeld } from './approval-check.js';
 import type { Claimed } from './signing-attempt.js';
 import { metadataSha256 } from './signing-request.repository.js';
 import { SIGNING_ACTOR } from '../model/signing-jobs.js';
-import { policyFactsOf } from './shown-request.js';
+import { useOfRequest } from './shown-request.js';
 
 /** A claimed request with what the database said of it in the statement that claimed it. */
-export type ClaimedRow = Claimed &
-  MaybeHeld & {
-    /** How often policies had been changed. */
-    readonly policyRevision: number;
-  };
+export type ClaimedRow = Claimed & MaybeHeld;
 
 interface Refusal {
   readonly code: 'signing.not-logged' | 'approval.needed';
@@ -56,22 +52,16 @@ export class ClaimCheck {
     const refusals = new Map<string, Refusal>();
     for (const row of rows) if (!isLogged(row, about.get(row.id) ?? [])) refusals.set(row.id, NOT_LOGGED);
     const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
-    for (const id of await this.unapproved(free)) refusals.set(id, NEEDED);
+    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);
     for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
     return rows.filter(({ id }) => !refusals.has(id));
   }
 
   /** Ids of the requests that a policy of this moment wants approved. */
-  private async unapproved(rows: readonly ClaimedRow[]): Promise<string[]> {
-    const revision = rows[0]?.policyRevision;
-    if (revision === undefined) return [];
-    const uses = rows.map((row) => ({ key: row.keyName, facts: policyFactsOf(row) }));
-    let judged = await this.approvals.judgeAll('signing-request', uses);
-    if (judged.revision !== revision) {
-      this.approvals.outdated();
-      judged = await this.approvals.judgeAll('signing-request', uses);
-    }
-    return rows.filter((_row, i) => judged.held[i] === true).map(({ id }) => id);
+  private async unapproved(tx: EntityManager, rows: readonly ClaimedRow[]): Promise<string[]> {
+    if (rows.length === 0) return [];
+    const { held } = await this.approvals.judgeNow(tx, 'signing-request', rows.map(useOfRequest));
+    return rows.filter((_row, i) => held[i] === true).map(({ id }) => id);
   }
 
   private async fail(tx: EntityManager, { id, correlation }: ClaimedRow, refusal: Refusal | undefined): Promise<void> {

@@ -12,7 +12,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { policyFactsOf } from './shown-request.js';
+import { useOfRequest } from './shown-request.js';
 import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
 import { SigningRequest } from '../model/signing-request.entity.js';
 
@@ -48,9 +48,14 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return ids.map((id) => {
       const request = known.get(id.toLowerCase());
       if (request !== undefined && (isOwnedBy(caller, request) || mayDo(caller.scopes, 'audit:read')))
-        return [{ key: request.keyName, facts: policyFactsOf(request) }];
+        return [useOfRequest(request)];
       throw new Problem('missing', 'signing-request.missing', `There is no signing request ${id} among yours.`);
     });
+  }
+
+  async usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]> {
+    const waiting = { id: In([...requestsOf(approval)]), status: 'PENDING_APPROVAL' as const };
+    return (await tx.findBy(SigningRequest, waiting)).map(useOfRequest);
   }
 
   /** Puts the requests into the queue, with a job signal. ApprovalCheck compares each with its approval when it is claimed. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { PolicyFacts, ShownSubject } from '../../approvals/approvals.service.js';
-import { factsOfSigningUse } from '../../approvals/subjects/key-use.port.js';
+import type { ShownSubject } from '../../approvals/approvals.service.js';
+import { type KeyUseToApprove, signingUse } from '../../approvals/subjects/key-use.port.js';
 import type { Envelope } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -34,15 +34,15 @@ export function shownRequest(request: SigningRequest, envelope: Envelope | undef
   };
 }
 
-type FactColumns = Pick<
+type UseColumns = Pick<
   SigningRequest,
-  'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId' | 'identity'
+  'keyName' | 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId' | 'identity'
 >;
 
-/** The facts about a request that the conditions of policies can name. */
-export function policyFactsOf(request: FactColumns): PolicyFacts {
-  const { algorithm, scheme, format, metadata, requestedBy, ownerId, identity } = request;
-  return factsOfSigningUse({ algorithm, scheme, format, metadata, identity, callers: [requestedBy, ownerId] });
+/** What policies judge of a request. */
+export function useOfRequest(request: UseColumns): KeyUseToApprove {
+  const { keyName: key, algorithm, scheme, format, metadata, requestedBy, ownerId, identity } = request;
+  return signingUse({ key, algorithm, scheme, format, metadata, identity, callers: [requestedBy, ownerId] });
 }
 
 const MAX_NAME_LENGTH = 80;

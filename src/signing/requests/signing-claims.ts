@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { hasApproval, POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
+import { hasApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
@@ -21,7 +21,7 @@ interface Reclaimed {
 const BATCH_SIZE = 500;
 const CLAIMED = `t.id, t.attempt, t.strikes, t.correlation, t.trace_parent AS "traceParent", t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
   t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.identity, t.enveloped, t.approval_id AS "approvalId",
-  ${hasApproval('signing-request', 't.id')} AS "hasApproval", ${POLICY_REVISION} AS "policyRevision",
+  ${hasApproval('signing-request', 't.id')} AS "hasApproval",
   (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
 
 /** Written out: with the status as a parameter, the index on requests that wait is of no use. */

@@ -4,7 +4,9 @@ import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
 import { certificateFactsOf, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { oid, setOf } from '../../formats/asn1/der-writer.js';
+import { oid, sequence, setOf } from '../../formats/asn1/der-writer.js';
+import { issuerAndSerialNumber } from '../formats/signed-data.js';
+import { identifies, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
 
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
@@ -89,6 +91,7 @@ function readToken(token: ContentInfo): ReadToken {
   const certificates = certificatesOf(signed);
   const own = certificates.find((certificate) => signs(certificate, signer, info));
   if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');
+  assertNamed(own, signer);
   assertPurpose(own);
   return { info: parse(info, TSTInfo, 'the TSTInfo cannot be read'), own, certificates };
 }
@@ -127,6 +130,25 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
   // The signature is over their DER, whatever order they came in (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
+}
+
+/**
+ * Asserts that the token names this certificate as that of its signer, in its signer identifier and in the signing-certificate attribute, which
+ * every token must have (RFC 3161 section 2.4.1, RFC 5816): the certificates beside the signature are not signed.
+ */
+function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: SignerInfo): void {
+  const { issuer, serialNumber } = issuerAndSerialNumber(raw);
+  const named = sid.issuerAndSerialNumber;
+  if (named !== undefined && !Buffer.from(AsnConvert.serialize(named)).equals(sequence(issuer, serialNumber)))
+    throw new BadTimestamp('its signer identifier names another certificate than the one that verifies its signature');
+  const ids = (['v1', 'v2'] as const).flatMap((version) =>
+    signedAttrs
+      .filter(({ attrType }) => attrType === SIGNING_CERTIFICATE[version])
+      .flatMap(({ attrValues }) => attrValues.map((value) => readSigningCertificate(version, Buffer.from(value)))),
+  );
+  if (ids.length === 0) throw new BadTimestamp('it has no signing-certificate attribute (RFC 3161 section 2.4.1)');
+  if (!ids.every(([own]) => own !== undefined && identifies(own, raw)))
+    throw new BadTimestamp('its signing-certificate attribute names another certificate');
 }
 
 function assertPurpose(certificate: X509Certificate): void {

@@ -17,8 +17,8 @@ import {
   messageDigest,
   signedAttributes,
   signedData,
-  signingCertificate,
 } from '../formats/signed-data.js';
+import { signingCertificate } from '../formats/signing-certificate.js';
 import { FAILURE_BITS, type TimestampRefusal, type TimestampQuery } from './timestamp-query.js';
 
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';

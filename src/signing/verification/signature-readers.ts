@@ -6,6 +6,10 @@ import { derElements } from '../../formats/asn1/der-reader.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
+import type { CertificateId } from '../formats/signing-certificate.js';
+import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
 /** The bytes are not a signature of the expected format; the message is for the caller. */
 export class BadSignature extends Error {}
@@ -32,8 +36,10 @@ export interface SignatureClaim {
   readonly message?: Buffer;
   /** The bare signature value. */
   readonly signature: Buffer;
-  /** That of the key first; empty when the format carries none. */
+  /** Certificates in the message, that of the signer first. The sender chose them, so they are compared with those on record and never trusted. */
   readonly certificates: readonly X509Certificate[];
+  /** What the signature names its certificate by, one list for each attribute or header: the signer's certificate first, then those of its path. */
+  readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
 }
@@ -57,6 +63,8 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   const [encoded = '', payload, value = '', ...more] = signature.toString('latin1').split('.');
   const header = json(jwsPart(encoded).toString());
   const { alg, b64, crit } = header;
+  const ownKey = SENDERS_KEY.find((name) => header[name] !== undefined);
+  if (ownKey !== undefined) throw new BadSignature(`its header names a key by "${ownKey}", which is not trusted`);
   if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
     throw new BadSignature('it is no detached JWS with an unencoded payload');
   const prefix = (['RS', 'PS', 'ES'] as const).find((one) => alg === `${one}${algorithm.slice('sha'.length)}`);
@@ -67,9 +75,27 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
     algorithm,
     signedDigest: createHash(algorithm).update(signingInput).digest(),
     signature: jwsPart(value),
-    certificates: [],
+    certificates: certificatesIn(header['x5c'] ?? []),
+    certificateIds: [...thumbprint('sha1', header['x5t']), ...thumbprint('sha256', header['x5t#S256'])],
   };
 };
+
+/** Header parameters by which a JWS brings or locates its own key (RFC 7515 sections 4.1.2, 4.1.3 and 4.1.5). */
+const SENDERS_KEY = ['jku', 'jwk', 'x5u'] as const;
+
+/** RFC 7515 sections 4.1.7 and 4.1.8. */
+function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId[][] {
+  if (value === undefined) return [];
+  if (typeof value !== 'string') throw new BadSignature('a thumbprint in its header is not text');
+  return [[{ algorithm, hash: jwsPart(value) }]];
+}
+
+/** Certificates as base64 of their DER (RFC 7515 section 4.1.6). */
+function certificatesIn(list: unknown): X509Certificate[] {
+  if (!Array.isArray(list) || list.length > MAX_CHAIN_CERTIFICATES)
+    throw new BadSignature(`it does not list at most ${MAX_CHAIN_CERTIFICATES} certificates`);
+  return list.map((one) => wholeCertificate(bytes(one)));
+}
 
 const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice(-3)}`]));
 
@@ -85,7 +111,7 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
     algorithm,
     signedDigest: digest,
     signature: bytes(signature),
-    certificates: [],
+    certificates: certificatesOfBundle(content),
     timestampToken: tokenOfBundle(content),
   };
 };
@@ -133,14 +159,25 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
     algorithm,
     signedDigest: createHash(algorithm).update(message).digest(),
     signature: bytes(record(first)['sig']),
-    certificates: [],
+    certificates: certificatesOfBundle(content),
     timestampToken: tokenOfBundle(content),
   };
 };
 
+/** VerificationMaterial of a Sigstore bundle: one certificate, or a chain as bundles of earlier versions have it. */
+function certificatesOfBundle(content: Record<string, unknown>): X509Certificate[] {
+  const { certificate, x509CertificateChain: chain } = record(content['verificationMaterial']);
+  const chained = chain === undefined ? [] : record(chain)['certificates'];
+  const all = [
+    ...(certificate === undefined ? [] : [certificate]),
+    ...(Array.isArray(chained) ? (chained as unknown[]) : []),
+  ];
+  return certificatesIn(all.map((one) => record(one)['rawBytes']));
+}
+
 function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
   const { timestampVerificationData } = record(content['verificationMaterial']);
-  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
+  const stamps = record(timestampVerificationData ?? {})['rfc3161Timestamps'];
   const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
   return stamp === undefined ? undefined : tokenIn(bytes(record(stamp)['signedTimestamp']));
 }
@@ -153,10 +190,10 @@ function tokenIn(response: Buffer): Buffer | undefined {
 
 function json(text: string): Record<string, unknown> {
   try {
-    return record(JSON.parse(text));
+    return readJsonObject(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new BadSignature('it is not JSON where JSON belongs');
-    throw error;
+    if (!(error instanceof JsonRefused)) throw error;
+    throw new BadSignature(`it cannot be read as JSON: ${error.message}`);
   }
 }
 

@@ -12,9 +12,11 @@ import { wholeCertificate } from '../../platform/certificates/certificate-facts.
 import { oid, sequence } from '../../formats/asn1/der-writer.js';
 import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
+import { type CertificateId, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
 import { BadSignature, type SignatureClaim, type SignatureReader } from './signature-readers.js';
 
 const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
+const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const CMS_SCHEMES: readonly SignatureScheme[] = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der'];
 const SET = 0x31;
@@ -54,18 +56,24 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [type, explicit] = derElements(only(file).contents);
   if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is no CMS SignedData');
   const fields = derElements(only(required(explicit).contents).contents);
-  const [, explicitContent] = derElements(required(fields[2]).contents);
+  const [contentType, explicitContent] = derElements(required(fields[2]).contents);
   const certificates = derElements(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
   const [signer, ...more] = derElements(required(fields.at(-1)).contents);
   if (signer === undefined || more.length > 0) throw new BadSignature('it does not have one signer');
   const content = explicitContent === undefined ? undefined : derElements(explicitContent.contents)[0];
-  return { ...readSigner(signer, certificates, tokenAttribute), content };
+  return { ...readSigner(signer, { certificates, contentType: required(contentType), tokenAttribute }), content };
+}
+
+interface SignerContext {
+  readonly certificates: DerElement[];
+  /** eContentType, which the content-type attribute must repeat (RFC 5652 section 11.1). */
+  readonly contentType: DerElement;
+  readonly tokenAttribute: string;
 }
 
 function readSigner(
   signer: DerElement,
-  certificates: DerElement[],
-  tokenAttribute: string,
+  { certificates, contentType, tokenAttribute }: SignerContext,
 ): Omit<TakenApart, 'content'> {
   const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = derElements(signer.contents);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
@@ -76,16 +84,31 @@ function readSigner(
   signed[0] = SET;
   const messageDigest = attributeOf(attributes, MESSAGE_DIGEST);
   if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
+  const ordered = inOrder(certificates, required(issuerAndSerial));
+  if (attributeOf(attributes, CONTENT_TYPE)?.raw.equals(contentType.raw) !== true)
+    throw new BadSignature('its content type is not the one that was signed');
   return {
     scheme,
     algorithm,
     signedDigest: createHash(algorithm).update(signed).digest(),
     message: signed,
     signature: required(value).contents,
-    certificates: inOrder(certificates, required(issuerAndSerial)),
+    certificates: ordered,
+    certificateIds: certificateIdsIn(attributes),
     messageDigest: messageDigest.contents,
     timestampToken: unsigned?.tag === CONTEXT_1 ? attributeOf(unsigned, tokenAttribute)?.raw : undefined,
   };
+}
+
+/** The signing-certificate attributes of both versions. One that cannot be read, or occurs twice, makes the signature unreadable. */
+function certificateIdsIn(attributes: DerElement): CertificateId[][] {
+  return (['v1', 'v2'] as const).flatMap((version) => {
+    const type = SIGNING_CERTIFICATE[version];
+    if (attributesOf(attributes, type).length === 0) return [];
+    const value = attributeOf(attributes, type);
+    if (value === undefined) throw new BadSignature('it has more than one signing-certificate attribute');
+    return [readSigningCertificate(version, value.raw)];
+  });
 }
 
 /** The signer's certificate first. */
@@ -118,12 +141,14 @@ function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureSch
 
 /** The value of an attribute of that type, when there is just one. */
 function attributeOf(attributes: DerElement, type: string): DerElement | undefined {
-  const found = derElements(attributes.contents).filter(({ contents }) =>
-    derElements(contents)[0]?.raw.equals(oid(type)),
-  );
+  const found = attributesOf(attributes, type);
   const [, values] = derElements(found[0]?.contents ?? Buffer.alloc(0));
   const [value, ...more] = derElements(values?.contents ?? Buffer.alloc(0));
   return found.length === 1 && more.length === 0 ? value : undefined;
+}
+
+function attributesOf(attributes: DerElement, type: string): DerElement[] {
+  return derElements(attributes.contents).filter(({ contents }) => derElements(contents)[0]?.raw.equals(oid(type)));
 }
 
 function only(bytes: Buffer): DerElement {

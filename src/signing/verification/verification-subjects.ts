@@ -30,8 +30,8 @@ export interface VersionToVerify {
   readonly version: number;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** The chain of its certificate on record, that of the key first; empty without one. */
-  readonly chain: readonly X509Certificate[];
+  /** The chains of its onboarded certificates, the newest first; in each, the certificate of the key first. */
+  readonly chains: readonly (readonly X509Certificate[])[];
 }
 
 /** A key that may have made the signature, and how. */
@@ -49,7 +49,15 @@ export interface Subject {
   readonly timestampToken?: Buffer;
 }
 
-type Version = Omit<VersionToVerify, 'chain'> & { readonly keyId: string; readonly chain: Buffer[] | null };
+type Version = Omit<VersionToVerify, 'chains'> & { readonly keyId: string };
+interface OnboardedChain {
+  readonly keyId: string;
+  readonly version: number;
+  readonly chain: Buffer[];
+}
+
+/** Onboarded certificates of one version of a key that are compared with a message. */
+const MAX_CERTIFICATES = 100;
 /** More keys than sign one file. */
 const MAX_SIGNERS = 100;
 /** Requests for one digest that are looked at. */
@@ -139,12 +147,28 @@ export class VerificationSubjects {
 
   private async versionsOf(keyIds: readonly string[], version: number | undefined) {
     const rows: Version[] = await this.db.query(
-      `SELECT v.key_id AS "keyId", v.version, v.public_key AS "publicKey", c.chain FROM signing_key_version v
-       LEFT JOIN LATERAL (SELECT chain FROM certificate WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true
+      `SELECT v.key_id AS "keyId", v.version, v.public_key AS "publicKey" FROM signing_key_version v
        WHERE v.key_id = ANY($1) AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC`,
       [keyIds, version ?? null],
     );
-    return rows.map((row) => ({ ...row, chain: (row.chain ?? []).map((der) => new X509Certificate(der)) }));
+    const chains = await this.chainsOf(keyIds);
+    return rows.map((row) => ({
+      ...row,
+      chains: chains
+        .filter(({ keyId, version: certified }) => keyId === row.keyId && certified === row.version)
+        .map(({ chain }) => chain.map((der) => new X509Certificate(der))),
+    }));
+  }
+
+  /** The newest certificates of each version: a signature may be older than the present one. */
+  private async chainsOf(keyIds: readonly string[]): Promise<OnboardedChain[]> {
+    return this.db.query(
+      `SELECT c.key_id AS "keyId", c.key_version AS version, c.chain FROM signing_key_version v
+       CROSS JOIN LATERAL (SELECT key_id, key_version, chain FROM certificate WHERE key_id = v.key_id AND key_version = v.version
+         ORDER BY id DESC LIMIT ${MAX_CERTIFICATES}) c
+       WHERE v.key_id = ANY($1) ORDER BY v.version DESC`,
+      [keyIds],
+    );
   }
 }
 

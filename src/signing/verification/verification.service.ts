@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
 import { PublicVerifier } from '../../hsm/public-verifier.js';
-import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { subjectNameOf, pathFrom } from '../certificates/certificate-chain.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
@@ -20,6 +18,7 @@ import {
   readRaw,
   readSigstoreBundle,
 } from './signature-readers.js';
+import { certificateCheckOf } from './certificate-check.js';
 import { readAuthenticode, readCms } from './signed-data-reader.js';
 import {
   type CandidateSigner,
@@ -45,6 +44,7 @@ export interface Verification {
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
   /** The time in a timestamp that verified. */
   readonly signedBefore?: Date;
+  /** The onboarded certificate that the signature was checked against; absent when the certificate check failed to find one. */
   readonly certificate?: X509Certificate;
 }
 
@@ -85,14 +85,15 @@ export class VerificationService {
       { check: 'signature', ok: true, detail: `by version ${version.version} of the key` },
     ];
     const signedBefore = await this.checkTimestamp(claim, checks);
-    const certificates = claim.certificates.length > 0 ? claim.certificates : version.chain;
-    this.checkCertificates(certificates, version, signedBefore, checks);
+    const at = signedBefore ?? this.clock.now();
+    const certified = certificateCheckOf(claim, version, at);
+    if (certified !== undefined) checks.push({ check: 'certificate', ok: certified.ok, detail: certified.detail });
     return {
       valid: checks.every(({ ok }) => ok),
       checks,
       key: { id: key.id, name: key.name, version: version.version },
       signedBefore,
-      certificate: certificates[0],
+      certificate: certified?.certificate,
     };
   }
 
@@ -125,34 +126,6 @@ export class VerificationService {
       checks.push({ check: 'timestamp', ok: false, detail: error.message });
       return undefined;
     }
-  }
-
-  /** A signature outlives its certificate when a timestamp says that it was made before. */
-  private checkCertificates(
-    certificates: readonly X509Certificate[],
-    { publicKey }: VersionToVerify,
-    signedBefore: Date | undefined,
-    checks: VerificationCheck[],
-  ): void {
-    const [leaf, ...others] = certificates;
-    if (leaf === undefined) return;
-    const ofKey = publicKey.equals(leaf.publicKey.export({ type: 'spki', format: 'der' }));
-    checks.push({
-      check: 'certificate',
-      ...(ofKey ? pathOf(leaf, others, signedBefore ?? this.clock.now()) : OF_ANOTHER),
-    });
-  }
-}
-
-const OF_ANOTHER = { ok: false, detail: 'it is the certificate of another key' };
-
-function pathOf(leaf: X509Certificate, others: X509Certificate[], at: Date): { ok: boolean; detail: string } {
-  try {
-    const path = pathFrom(leaf, others, at);
-    return { ok: true, detail: `leads to ${subjectNameOf(path.at(-1)?.subject ?? '')}` };
-  } catch (error) {
-    if (error instanceof Problem) return { ok: false, detail: error.message };
-    throw error;
   }
 }
 

@@ -9,7 +9,9 @@ import {
   withNextLimited,
   withNextPermanent,
   withNextRenewed,
+  withNextRestored,
   withOldLimited,
+  oldLimitIn,
   withOldRestored,
   withoutOld,
 } from './key-replacement.js';
@@ -23,10 +25,20 @@ const next = key('next');
 const other = key('bob');
 const UNTIL = '20270101000000Z';
 const LATER = '20280101000000Z';
+const TAG = 'sealwright:01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 
 function replacing(file: string): KeyReplacement {
   const originals = optionsOf(Buffer.from(file, 'latin1'), old.blob);
-  return { path: '/h/.ssh/authorized_keys', old: old.blob, next: next.blob, nextText: next.line, originals };
+  const [type, base64, comment] = next.line.split(' ');
+  return {
+    path: '/h/.ssh/authorized_keys',
+    old: old.blob,
+    next: next.blob,
+    nextKey: `${type} ${base64}`,
+    nextComment: comment,
+    tag: TAG,
+    originals,
+  };
 }
 
 /** Takes a file through a whole rotation; answers what it was at each step. */
@@ -173,4 +185,83 @@ it('removes every line that lets the old key in, however it is spelled', () => {
       .filter((line) => line.includes(first)),
   ).toEqual([]);
   expect(rotated(file).removed.split('\n')[0]).toBe(other.line);
+});
+
+describe('the comment of a replaced line', () => {
+  const bytes = (text: string) => Buffer.from(text, 'latin1');
+  const lineAfter = (comment: string) => {
+    const file = bytes(`no-pty ${old.line.replace(' ann@laptop', comment)}\n`);
+    const plan = { ...replacing(file.toString('latin1')), nextComment: undefined };
+    const added = withNextPermanent(withNextLimited(file, plan, UNTIL).bytes, plan).bytes;
+    return withoutOld(added, plan).bytes.toString('latin1');
+  };
+  const [type, base64] = next.line.split(' ');
+
+  it.each([
+    [' ops@laptop', ` ops@laptop ${TAG}`],
+    [' Ann B. \xe9 (laptop)', ` Ann B. \xe9 (laptop) ${TAG}`],
+    ['', ` ${TAG}`],
+    [` ops@laptop sealwright:${'0'.repeat(36)}`, ` ops@laptop ${TAG}`],
+    [` sealwright:${'0'.repeat(36)}`, ` ${TAG}`],
+  ])('%j is kept, followed by the tag of the rotation', (comment, expected) => {
+    expect(lineAfter(comment)).toBe(`no-pty ${type} ${base64}${expected}\n`);
+  });
+});
+
+describe('a limit that an earlier attempt has set', () => {
+  it.each([
+    [UNTIL, LATER, UNTIL],
+    [LATER, UNTIL, UNTIL],
+    [undefined, LATER, LATER],
+  ])('of %s stays if it is earlier than %s', (present, wanted, expected) => {
+    const plan = replacing(`${old.line}\n`);
+    const file = withOldLimited(Buffer.from(`${old.line}\n`), plan, present).bytes;
+    const limited = withOldLimited(file, plan, wanted).bytes;
+    expect([limited.toString(), oldLimitIn(limited, plan)]).toEqual([
+      `expiry-time="${expected}" ${old.line}\n`,
+      expected,
+    ]);
+  });
+});
+
+describe('a line of the new key that something removed is written again', () => {
+  const options = 'no-pty,from="10.0.0.0/8"';
+  const file = `# people\n${options} ${old.line}\n${other.line}`;
+  const plan = replacing(file);
+  const restored = (text: string) => withNextRestored(Buffer.from(text), plan, old.line).bytes.toString();
+
+  it.each([
+    ['behind the old one', file, `# people\n${options} ${old.line}\n${options} ${next.line}\n${other.line}`],
+    ['at the end, where the old one is gone too', `${other.line}\n`, `${other.line}\n${options} ${next.line}\n`],
+    ['in a file that is empty', '', `${options} ${next.line}\n`],
+    [
+      'without its limit, where it is there',
+      `expiry-time="${UNTIL}",${options} ${next.line}\n`,
+      `${options} ${next.line}\n`,
+    ],
+  ])('%s', (_case, text, expected) => {
+    expect(restored(text)).toBe(expected);
+  });
+});
+
+/** From reports about the authorized_key module of Ansible: ansible.posix#457, ansible.posix#536, ansible#56894. */
+describe('a key that stands on several lines of a file', () => {
+  const file = [
+    '# Added by hand',
+    `from="192.0.2.4" ${old.line} first`,
+    `from="192.0.2.5",command="/usr/bin/backup" ${old.line} second`,
+    other.line,
+    '',
+  ].join('\n');
+
+  it('is replaced on each, with the options of that line, and every other line stays', () => {
+    const expected = file.replaceAll(`${old.line} first`, next.line).replaceAll(`${old.line} second`, next.line);
+    expect(rotated(file).removed).toBe(expected);
+  });
+
+  it('is not changed a second time by the same step', () => {
+    const { plan, bytes } = rotated(file);
+    expect(withNextLimited(bytes.permanent, plan, UNTIL).diff).toBe('');
+    expect(withoutOld(bytes.removed, plan).diff).toBe('');
+  });
 });

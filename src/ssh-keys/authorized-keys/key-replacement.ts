@@ -16,8 +16,12 @@ export interface KeyReplacement {
   readonly old: Buffer;
   /** Blob of the new key. */
   readonly next: Buffer;
-  /** Text of a line of the new key: `TYPE BASE64 COMMENT`. */
-  readonly nextText: string;
+  /** The new key as on a line: `TYPE BASE64`. */
+  readonly nextKey: string;
+  /** Comment of each line of the new key; absent: the comment of the replaced line, followed by `tag`. */
+  readonly nextComment?: string;
+  /** Names the rotation on its lines: `sealwright:ID`. */
+  readonly tag: string;
   /** The options that lines of the old key had before the rotation; anything else is a limit of the rotation. */
   readonly originals: ReadonlySet<string>;
 }
@@ -64,14 +68,29 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
  * is not verified. The old lines stay as they are. Doing it again renews the limit.
  */
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
-  const { old, next, nextText, originals } = replacement;
+  const { old, next, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
     if (isOf(line, next)) return [line]; // was renewed together with the line in front of it
     if (!isOf(line, old) || line.key === undefined) return [line];
     if (behind !== undefined && isOf(behind, next)) return [line];
-    const { options, indent } = line.key;
-    return [line, lineOf(limitedOptions(options, originals, until), nextText, indent)];
+    const { options, indent, comment } = line.key;
+    return [line, nextLine(replacement, limitedOptions(options, originals, until), comment, indent)];
   });
+}
+
+/**
+ * Writes the lines of the new key again after something removed them: behind each line of the old key, or at the end of the file with the original
+ * options where the old key is gone too. Lines of the new key that are there lose their limit.
+ */
+export function withNextRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
+  const { path, old, next, originals } = replacement;
+  const lines = readLines(file);
+  if (lines.some((line) => isOf(line, next))) return withNextPermanent(file, replacement);
+  if (lines.some((line) => isOf(line, old))) return withNextLimited(file, replacement, undefined);
+  const comment = lineAgain('', oldText).key?.comment ?? '';
+  const added = [...originals].map((options) => nextLine(replacement, options, comment, ''));
+  const bytes = writeLines(ended([...lines, ...added], lineEndOf(lines), false));
+  return { bytes, diff: unifiedDiff(path, file, bytes) };
 }
 
 /** Sets the limit of every line of the new key anew. */
@@ -84,9 +103,19 @@ export function withNextPermanent(file: Buffer, replacement: KeyReplacement): Ed
   return withLimits(file, replacement, replacement.next, undefined);
 }
 
-/** Sets a limit on every line of the old key. */
+/** Sets a limit on every line of the old key. A line keeps the limit of an earlier attempt if it expires sooner. */
 export function withOldLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
-  return withLimits(file, replacement, replacement.old, until);
+  const { path, old, originals } = replacement;
+  return editLines(path, file, (line) => {
+    if (!isOf(line, old)) return [line];
+    return [withLimit(line, originals, earlierLimit(limitOf(line, originals), until))];
+  });
+}
+
+/** The earliest limit that the rotation has set on lines of the old key; undefined when none has one. */
+export function oldLimitIn(file: Buffer, { old, originals }: KeyReplacement): Limit {
+  const limits = readLines(file).flatMap((line) => (isOf(line, old) ? [limitOf(line, originals)] : []));
+  return limits.reduce(earlierLimit, undefined);
 }
 
 /** Removes the limit of the rotation from every line of the old key. */
@@ -122,6 +151,26 @@ export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldTe
   });
 }
 
+/** The tag of a rotation in a comment; a line of a key that was rotated before has one. */
+const TAG = /(?:^|[ \t]+)sealwright:[0-9a-f-]{36}$/;
+
+/** Returns a comment without the tag of the rotation that wrote its line. */
+export function withoutTag(comment: string): string {
+  return comment.replace(TAG, '');
+}
+
+/** A line of the new key. A comment of the file is taken over byte for byte. */
+function nextLine(
+  { nextKey, nextComment, tag }: KeyReplacement,
+  options: string,
+  comment: string,
+  indent: string,
+): AuthorizedKeysLine {
+  if (nextComment !== undefined) return lineOf(options, `${nextKey} ${nextComment}`, indent);
+  const kept = withoutTag(comment);
+  return lineAgain(options, [nextKey, kept, tag].filter((part) => part !== '').join(' '), indent);
+}
+
 function withLimits(file: Buffer, { path, originals }: KeyReplacement, blob: Buffer, until: Limit): EditedFile {
   return editLines(path, file, (line) => (isOf(line, blob) ? [withLimit(line, originals, until)] : [line]));
 }
@@ -148,6 +197,18 @@ function limitedOptions(options: string, originals: ReadonlySet<string>, until: 
 
 function isLimited(options: string, originals: ReadonlySet<string>): boolean {
   return withoutLimit(options, originals) !== options;
+}
+
+/** The limit that the rotation has set on a line. */
+function limitOf({ key }: AuthorizedKeysLine, originals: ReadonlySet<string>): Limit {
+  if (key === undefined || !isLimited(key.options, originals)) return undefined;
+  return /^expiry-time="(\d{8,14}Z?)"/.exec(key.options)?.[1];
+}
+
+/** The one that expires first. Limits in different notations (UTC, local time) are not compared: the second one counts. */
+export function earlierLimit(one: Limit, other: Limit): Limit {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.length === other.length && one < other ? one : other;
 }
 
 /** The options without the limit that `withExpiry` put in front. A limit that the line had of its own stays. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import {
   approvalHash,
   type ApprovalRequirement,
@@ -13,7 +13,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
-import type { CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
+import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 
 const MAX_TITLE_LENGTH = 200;
 
@@ -64,19 +64,45 @@ export class SshCertificateApprovals {
   }
 
   /**
-   * Whether the row may be signed now: an approval covers exactly this row, or none is needed by the policies of this moment. A row alone is
-   * not enough, since anyone with write access to the database can write one: the log must say that it was asked for as it is.
+   * Whether the row may be signed now: an approval covers exactly this row and meets the policies of this moment, or none is needed by them.
+   * A row alone is not enough, since anyone with write access to the database can write one: the log must say that it was requested as it is.
+   * `waits`: the policies of this moment demand further votes, and the certificate is PENDING_APPROVAL again.
    */
-  async covers(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
+  async clearance(authority: SshAuthority, certificate: SshCertificate): Promise<'covered' | 'refused' | 'waits'> {
     const { id, approvalId, request } = certificate;
+    if (request === null) return 'refused';
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-certificate', [id]);
-    if (granted !== undefined || approvalId !== null) {
-      const isGiven = granted?.granted === true && granted.id === approvalId;
-      return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));
-    }
-    if (request === null || !(await this.isLogged(authority, certificate))) return false;
-    const { demand } = await this.judge(authority, certificate, request);
+    if (granted === undefined && approvalId === null)
+      return (await this.isFree(authority, certificate, request)) ? 'covered' : 'refused';
+    const isGiven = granted?.granted === true && granted.id === approvalId;
+    if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return 'refused';
+    return (await this.reopen(granted.id, certificate, usesOfRow(authority, certificate, request)))
+      ? 'waits'
+      : 'covered';
+  }
+
+  /** Whether a certificate without an approval needs none, and is as it was requested. */
+  private async isFree(
+    authority: SshAuthority,
+    certificate: SshCertificate,
+    request: CertificateRequest,
+  ): Promise<boolean> {
+    if (!(await this.isLogged(authority, certificate))) return false;
+    const uses = usesOfRow(authority, certificate, request);
+    const { demand } = await this.approvals.judgeNow(this.db.manager, 'ssh-certificate', uses);
     return demand === undefined;
+  }
+
+  /** Whether the policies of now demand further votes; the certificate then waits for its approval again. */
+  private async reopen(approvalId: string, certificate: SshCertificate, uses: KeyUseToApprove[]): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      const { demand } = await this.approvals.judgeNow(tx, 'ssh-certificate', uses);
+      if (!(await this.approvals.fallsShort(tx, approvalId, demand))) return false;
+      const waiting = { id: certificate.id, status: 'READY' as const, certificate: IsNull() };
+      const { affected } = await tx.update(SshCertificate, waiting, { status: 'PENDING_APPROVAL' });
+      if (affected === 1) await this.approvals.reopen(tx, approvalId, demand);
+      return true;
+    });
   }
 
   /** Whether the log says that the row is as it was when it was asked for. */

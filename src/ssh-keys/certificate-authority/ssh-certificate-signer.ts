@@ -47,11 +47,12 @@ export class SshCertificateSigner {
       await this.fail(row, 'ssh-ca.inactive', 'The authority issues nothing any more.');
       throw inactive();
     }
-    if (!(await this.approvals.covers(authority, row))) {
+    const clearance = await this.approvals.clearance(authority, row);
+    if (clearance === 'refused') {
       const detail =
         'What would be certified is not what was approved, or not what the log says was asked for. Ask again.';
       await this.fail(row, 'ssh-ca.not-approved', detail);
-    } else {
+    } else if (clearance === 'covered') {
       const certificate = await this.certificateOf(authority, row, request);
       await this.db.manager.update(SshCertificate, { id, certificate: IsNull(), status: 'READY' }, { certificate });
     }

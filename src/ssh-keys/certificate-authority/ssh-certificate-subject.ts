@@ -53,6 +53,13 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     });
   }
 
+  async usesToApprove(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<KeyUseToApprove[]> {
+    const certificate = await tx.findOneByOrFail(SshCertificate, { id });
+    if (certificate.request === null) throw new Error('a certificate that waits for approval has its request');
+    const authority = await tx.findOneByOrFail(SshAuthority, { id: certificate.authorityId });
+    return usesOfRow(authority, certificate, certificate.request);
+  }
+
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     if (!(await this.move(tx, approval, { status: 'READY' })))
       throw new Problem('conflict', 'approval.subject-gone', 'The certificate does not wait for this approval.');

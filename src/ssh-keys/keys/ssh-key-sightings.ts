@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns, advisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -10,16 +10,30 @@ import { truncate } from '../../platform/text/truncate.js';
 /** A found key whose fingerprint is known: without one, a key could not be recognized again. */
 type Known = FoundSshKey & { readonly fingerprint: string };
 
+/** The index of locations takes 2,704 bytes (nbtree): a longer path on one host must not keep its other keys from being recorded. */
+const MAX_PLACE_BYTES = 2000;
+
+function isIndexable({ path, account }: FoundSshKey): boolean {
+  return Buffer.byteLength(path) + Buffer.byteLength(account) <= MAX_PLACE_BYTES;
+}
+
 /** Records what scans found: keys, their locations, and logins with them. Recording it twice changes nothing. */
 @Injectable()
 export class SshKeySightings {
+  private readonly logger = new Logger(SshKeySightings.name);
+
   constructor(
     private readonly db: DataSource,
     private readonly findings: SshKeyFindings,
   ) {}
 
   async record(found: SshKeysFound): Promise<void> {
-    const known = found.keys.filter((key): key is Known => key.fingerprint !== null);
+    const known = found.keys.filter((key): key is Known => key.fingerprint !== null && isIndexable(key));
+    const left = found.keys.filter((key) => !isIndexable(key)).length;
+    if (left > 0)
+      this.logger.warn(
+        `host ${found.hostId}: ${left} keys are left out, because path and account are longer than ${MAX_PLACE_BYTES} bytes`,
+      );
     await this.db.transaction(async (tx) => {
       // One message of a host at a time: two at once could each mark the keys of the other one as gone.
       await advisoryLock(tx, `ssh-keys ${found.hostId}`);
@@ -114,6 +128,7 @@ export class SshKeySightings {
     const latest = Map.groupBy(uses, ({ fingerprint, account }) => `${fingerprint} ${account}`);
     const rows = [...latest.values()].flatMap((same) => {
       const use = same.reduce((a, b) => (a.at > b.at ? a : b));
+      if (Buffer.byteLength(use.account) > MAX_PLACE_BYTES) return [];
       return [{ ...use, evidence: truncate(use.evidence, 500), source: truncate(use.source, 100) }];
     });
     const { from, values } = columns(rows, {

@@ -4,13 +4,12 @@ import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { underLease } from '../../platform/jobs/claim.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './model/rotation-claims.js';
-import { nextStep, secondsUntilAllowed } from './model/rotation-state.js';
-import type { Work } from './model/rotation-work.js';
+import { nextStep, secondsOfOverlap, secondsUntilAllowed } from './model/rotation-state.js';
+import { rotationUnderWay, type Work } from './model/rotation-work.js';
 import { RotationRepository } from './model/rotation.repository.js';
 import { NewRotationWriter } from './planning/new-rotation.writer.js';
 import { RotationPlanner, type SshKeyRotationOrder } from './planning/rotation-planner.js';
@@ -44,7 +43,7 @@ export class RotationOrders {
       await this.writer.insert(tx, caller, { id, plan, newKey, demand: judgement?.demand });
       return id;
     };
-    const recorded = await writeUnique(this.db, record, underWay);
+    const recorded = await writeUnique(this.db, record, rotationUnderWay);
     this.writer.committed();
     return recorded;
   }
@@ -102,7 +101,7 @@ export class RotationRunner {
     for (let work = claimed; ; work = await this.claims.read(work.target.id)) {
       if (work.target.fence !== claimed.target.fence) return;
       const { status, settings } = work.rotation;
-      const step = nextStep(work.target.state, status === 'ROLLING_BACK');
+      const step = nextStep(work.target.state, status === 'ROLLING_BACK', secondsOfOverlap(work.target) > 0);
       const isSurveyed = status === 'SURVEYING' && step !== 'precheck';
       if (step === undefined || isSurveyed || this.targets.isStopping) return this.claims.release(work);
       const wait = secondsUntilAllowed(step, settings.window, new Date());
@@ -112,8 +111,4 @@ export class RotationRunner {
       if (!(await this.repository.record(work, started, result))) return;
     }
   }
-}
-
-function underWay(): Problem {
-  return new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
 }

@@ -16,11 +16,15 @@ export class HealthComponents {
   hsm?: ComponentHealth;
   /** Clocks of all processes against that of the database; for readiness only when that of this process is wrong. */
   clock?: ComponentHealth;
+  /** UP if all migrations of this version are recorded in the database. DOWN after the database was replaced under a running process. */
+  schema?: ComponentHealth;
   /** Whether any process works in the background. Absent, as all below, while the database is DOWN. */
   workers?: ComponentHealth;
   /** Our own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
+  /** Whether an administrator can sign in; UNKNOWN while there is no user. */
+  administrators?: ComponentHealth;
   /** Whether the secrets that are stored open: those of authenticators, identity providers and webhooks. */
   secrets?: ComponentHealth;
   /** The tree over the audit log. */

@@ -95,7 +95,7 @@ async function votes(place: ConsolePlace, page: Page, email: string): Promise<vo
 export function singleSignOnJourneys(at: () => ConsolePlace): void {
   it('an OpenID provider lets in, back to the page that was asked for, and asks again for what matters', async () => {
     const idp = new OpenIdPeer();
-    await idp.start(`${at().url}/api/auth/oidc/callback`);
+    await idp.start(`${at().url}/api/auth/oidc/callback/main`);
     idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
     const client = { issuer: idp.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
     await put(at(), 'oidc/main', { label: 'OpenID', ...client });

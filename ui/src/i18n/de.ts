@@ -7,6 +7,7 @@ import { people } from './de/people.js';
 import { settings } from './de/settings.js';
 import { shell } from './de/shell.js';
 import { signing } from './de/signing.js';
+import { singleSignOn } from './de/single-sign-on.js';
 import { ssh } from './de/ssh.js';
 import { sshCa } from './de/ssh-ca.js';
 import { states } from './de/states.js';
@@ -27,4 +28,5 @@ export const de: Catalogue = {
   ...operations,
   ...people,
   ...settings,
+  ...singleSignOn,
 };

@@ -7,6 +7,7 @@ import { people } from './en/people.js';
 import { settings } from './en/settings.js';
 import { shell } from './en/shell.js';
 import { signing } from './en/signing.js';
+import { singleSignOn } from './en/single-sign-on.js';
 import { ssh } from './en/ssh.js';
 import { sshCa } from './en/ssh-ca.js';
 import { states } from './en/states.js';
@@ -27,6 +28,7 @@ export const en = {
   ...operations,
   ...people,
   ...settings,
+  ...singleSignOn,
 };
 
 export type MessageKey = keyof typeof en;

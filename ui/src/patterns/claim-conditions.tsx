@@ -82,8 +82,8 @@ interface ClaimsField {
 export function useClaimsField({ value, ...field }: ClaimsField): Field {
   const { t } = useI18n();
   const options = useClaimOptions();
-  const rows = value?.map(({ claim, values }): Row => {
-    return { offered: isOfferedClaim(claim) ? claim : OTHER_CLAIM, claim, values: values.join('\n') };
+  const rows = value?.map(({ claim, values, ...others }): Row => {
+    return { ...others, offered: isOfferedClaim(claim) ? claim : OTHER_CLAIM, claim, values: values.join('\n') };
   });
   return {
     ...field,
@@ -109,7 +109,8 @@ interface ClaimRow extends Partial<ClaimCondition> {
 
 /** The conditions of the rows of such a field. A row without values is sent as it is, so that the service says what is missing. */
 export const conditionsIn = (value: FieldValue): ClaimCondition[] =>
-  (Array.isArray(value) ? (value as ClaimRow[]) : []).map(({ offered, claim = '', values = [] }) => ({
+  (Array.isArray(value) ? (value as ClaimRow[]) : []).map(({ offered, claim = '', values = [], ...others }) => ({
+    ...others,
     claim: offered ?? claim,
     values,
   }));

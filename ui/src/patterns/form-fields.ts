@@ -17,11 +17,11 @@ interface Common {
   readonly when?: (values: Values) => boolean;
 }
 
-/** A cell of each row: text, a number, texts one a line, or one of several. */
+/** A cell of each row: text, a number, texts one a line, one of several, or several of them. */
 export interface RowColumn {
   readonly name: string;
   readonly label: string;
-  readonly kind?: 'text' | 'number' | 'lines';
+  readonly kind?: 'text' | 'number' | 'lines' | 'choices';
   readonly options?: readonly Option[];
   readonly placeholder?: string | ((row: Row) => string);
   readonly isOptional?: boolean;
@@ -29,7 +29,7 @@ export interface RowColumn {
   readonly when?: (row: Row) => boolean;
 }
 
-/** Texts of the cells of a row. */
+/** Texts of the cells of a row. Members without a column are not shown, and are sent as they are. */
 export type Row = Readonly<Record<string, string>>;
 
 export type Field = Common &
@@ -66,7 +66,10 @@ export const textOf = (value: FieldValue): string =>
 /** An empty row; choices have their first option selected. */
 export const newRow = ({ columns }: RowsField): Row =>
   Object.fromEntries(
-    columns.map(({ name, kind, options }) => [name, options?.[0]?.value ?? (kind === 'number' ? '1' : '')]),
+    columns.map(({ name, kind, options }) => [
+      name,
+      (kind === 'choices' ? undefined : options?.[0]?.value) ?? (kind === 'number' ? '1' : ''),
+    ]),
   );
 
 /** Initial value of a field. */
@@ -93,21 +96,41 @@ export function sendable(field: Field, value: FieldValue): FieldValue {
   return typeof value === 'string' ? value.trim() : value;
 }
 
-function rowsFrom({ columns }: RowsField, rows: readonly Row[]): object[] {
-  return rows.map((row) =>
-    Object.fromEntries(
-      columns
-        .filter(({ when }) => when === undefined || when(row))
-        .map(({ name, kind }) => [name, (row[name] ?? '').trim(), kind] as const)
-        .filter(([, text]) => text !== '')
-        .map(([name, text, kind]) => [name, cellFrom(text, kind)]),
-    ),
-  );
+function rowsFrom({ columns, value: before = [] }: RowsField, rows: readonly Row[]): object[] {
+  return rows.map((row) => {
+    const others = Object.entries(row).filter(([name]) => columns.every((column) => column.name !== name));
+    // What the service sent is not trimmed: only what was typed is.
+    const isKept = before.some((one) => isSame(one, row));
+    const textIn = (name: string) => (isKept ? (row[name] ?? '') : (row[name] ?? '').trim());
+    const cells = columns
+      .filter(({ when }) => when === undefined || when(row))
+      .map(({ name, kind }) => [name, textIn(name), kind] as const)
+      .filter(([, text]) => text !== '')
+      .map(([name, text, kind]) => [name, cellFrom(text, kind)] as const);
+    return Object.fromEntries([...others, ...cells]);
+  });
 }
 
 function cellFrom(text: string, kind: RowColumn['kind']): string | number | string[] {
-  if (kind === 'lines') return linesIn(text);
+  if (kind === 'lines' || kind === 'choices') return linesIn(text);
   return kind === 'number' ? Number(text) : text;
+}
+
+/**
+ * Submitted values that differ from what the form showed first, for PATCH: members that the form does not show, or that nobody touched, stay as they
+ * are. A field that was emptied is null.
+ */
+export function changedValues(fields: readonly Field[], values: Values): Values {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const changed = Object.entries(values).filter(([name, value]) => {
+    const field = byName.get(name);
+    return field === undefined || !isSame(value, sendable(field, firstOf(field)));
+  });
+  return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null])) as Values;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function linesIn(text: string): string[] {

@@ -1,5 +1,6 @@
 import {
   Button,
+  Checkbox,
   FormSelect,
   FormSelectOption,
   FormSelectOptionGroup,
@@ -87,6 +88,8 @@ function Cell(props: CellProps) {
 function CellControl({ id, column, row, onChange }: CellProps) {
   const { name, label, kind, options, placeholder = label, isOptional = false } = column;
   const text = row[name] ?? '';
+  if (kind === 'choices')
+    return <CellChoices id={id} label={label} options={options ?? []} text={text} onChange={onChange} />;
   if (options !== undefined) {
     return (
       <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>
@@ -121,6 +124,33 @@ function CellControl({ id, column, row, onChange }: CellProps) {
       {...(kind === 'number' ? { min: 1 } : {})}
       onChange={(_event, written) => onChange(written)}
     />
+  );
+}
+
+interface CellChoicesProps {
+  readonly id: string;
+  readonly label: string;
+  readonly options: readonly Option[];
+  /** The chosen values, one a line. */
+  readonly text: string;
+  readonly onChange: (text: string) => void;
+}
+
+function CellChoices({ id, label, options, text, onChange }: CellChoicesProps) {
+  const chosen = text.split('\n').filter(Boolean);
+  const without = (value: string) => chosen.filter((one) => one !== value);
+  return (
+    <div role="group" aria-label={label} className="sw-cell-choices">
+      {options.map(({ value, label: name }) => (
+        <Checkbox
+          key={value}
+          id={`${id}-${value}`}
+          label={name}
+          isChecked={chosen.includes(value)}
+          onChange={(_event, isChecked) => onChange((isChecked ? [...chosen, value] : without(value)).join('\n'))}
+        />
+      ))}
+    </div>
   );
 }
 

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { importJWK, type JWK } from 'jose';
-import type { IdentityProvider, OidcSettings, SamlSettings } from '../providers/identity-provider.entity.js';
+import {
+  type IdentityProvider,
+  oidcRedirectOf,
+  type OidcSettings,
+  type SamlSettings,
+} from '../providers/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor } from '../oidc/oidc-client-authentication.js';
 import { OidcProviders, oidcReasonOf } from '../oidc/oidc-providers.js';
@@ -50,10 +55,25 @@ export class IdentityProviderCheck {
           detail: logout ?? 'It names no end_session_endpoint; people stay signed in there.',
         },
         await this.keysOf(provider),
+        await this.redirectOf(provider, metadata.authorization_response_iss_parameter_supported === true),
+        contextsOf(settings, metadata['acr_values_supported']),
       ];
     } catch (error) {
       return [{ check: 'discovery', ok: false, detail: oidcReasonOf(error) }];
     }
+  }
+
+  /** Several providers at the shared address are told apart by the issuer in the response alone (RFC 9207). */
+  private async redirectOf(provider: IdentityProvider, sendsIssuer: boolean): Promise<ProviderFinding> {
+    const check = 'redirect address';
+    if (oidcRedirectOf(provider.settings) === 'own') return { check, ok: true, detail: 'This provider has its own.' };
+    const others = (await this.providers.sharingRedirect()).filter(({ name }) => name !== provider.name);
+    const names = others.map(({ name }) => `"${name}"`).join(', ');
+    const shared =
+      'It uses the address of earlier versions. Register its own address at the provider, then set `redirect` to `own`.';
+    if (others.length === 0) return { check, ok: true, detail: shared };
+    const detail = `It shares its address with ${names}${sendsIssuer ? '' : ', and does not say that it sends its issuer (RFC 9207): sign-ins are refused'}. ${shared}`;
+    return { check, ok: sendsIssuer, detail };
   }
 
   private async keysOf(provider: IdentityProvider): Promise<ProviderFinding> {
@@ -75,6 +95,14 @@ function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undef
   const detail =
     unlisted.length === 0 ? scopes.join(' ') : `It does not list ${unlisted.join(' ')}, and may refuse to be asked.`;
   return { check: 'scopes', ok: true, detail };
+}
+
+function contextsOf({ acrValues = [] }: OidcSettings, supported: unknown): ProviderFinding {
+  const check = 'authentication context';
+  if (acrValues.length === 0) return { check, ok: true, detail: 'None is required; the provider decides.' };
+  const unlisted = Array.isArray(supported) ? acrValues.filter((value) => !supported.includes(value)) : [];
+  const detail = unlisted.length === 0 ? acrValues.join(' ') : `The provider does not list ${unlisted.join(' ')}.`;
+  return { check, ok: true, detail };
 }
 
 async function isUsable(key: unknown): Promise<boolean> {

@@ -1,34 +1,50 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Put, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
+import { Config } from '../../../platform/config/config.js';
+import { ExpectedVersion, ExpectedVersionIfSent, VersionInterceptor } from '../../../platform/http/versions.js';
 import {
+  ConfirmQuery,
   IdentityProviderList,
-  IdentityProviderTestView,
   IdentityProviderView,
-  OidcProviderBody,
   ProviderNameParam,
+} from './identity-provider-views.dto.js';
+import {
+  ChangeOidcProviderBody,
+  ChangeSamlProviderBody,
+  OidcProviderBody,
   SamlProviderBody,
 } from './identity-providers.dto.js';
-import { IdentityProviderCheck } from './identity-provider-check.js';
+import type { IdentityProvider } from '../providers/identity-provider.entity.js';
+import { IdentityProviderChanges } from '../providers/identity-provider-changes.service.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 
 @ApiTags('Settings')
+@UseInterceptors(VersionInterceptor)
 @Controller('api/settings/identity-providers')
 export class IdentityProvidersController {
   constructor(
     private readonly providers: IdentityProvidersService,
-    private readonly check: IdentityProviderCheck,
+    private readonly changes: IdentityProviderChanges,
+    private readonly config: Config,
   ) {}
 
   /** Lists identity providers, without their secrets. */
   @Get()
   @Needs('settings:read')
   async listIdentityProviders(): Promise<IdentityProviderList> {
-    return IdentityProviderList.of(await this.providers.list());
+    return IdentityProviderList.of(await this.providers.list(), this.config.publicUrl);
   }
 
-  /** Creates or changes an OpenID Connect provider. */
+  /** Returns an identity provider with its ETag, without its secrets. */
+  @Get(':name')
+  @Needs('settings:read')
+  async getIdentityProvider(@Param() { name }: ProviderNameParam): Promise<IdentityProviderView> {
+    return this.viewOf(await this.providers.named(name));
+  }
+
+  /** Creates or replaces an OpenID Connect provider. Absent settings get their defaults; the secret, the key and `redirect` stay. */
   @Put('oidc/:name')
   @Needs('settings:write')
   @Fresh()
@@ -36,11 +52,13 @@ export class IdentityProvidersController {
     @TheCaller() caller: Caller,
     @Param() { name }: ProviderNameParam,
     @Body() body: OidcProviderBody,
+    @Query() { confirm }: ConfirmQuery,
+    @ExpectedVersionIfSent() version?: number,
   ): Promise<IdentityProviderView> {
-    return IdentityProviderView.of(await this.providers.put(caller, body.toOrder(name)));
+    return this.viewOf(await this.changes.put(caller, body.toOrder(name), { version, confirm }));
   }
 
-  /** Creates or changes a SAML 2.0 provider. */
+  /** Creates or replaces a SAML 2.0 provider. Absent settings get their defaults; the key stays. */
   @Put('saml/:name')
   @Needs('settings:write')
   @Fresh()
@@ -48,24 +66,56 @@ export class IdentityProvidersController {
     @TheCaller() caller: Caller,
     @Param() { name }: ProviderNameParam,
     @Body() body: SamlProviderBody,
+    @Query() { confirm }: ConfirmQuery,
+    @ExpectedVersionIfSent() version?: number,
   ): Promise<IdentityProviderView> {
-    return IdentityProviderView.of(await this.providers.put(caller, body.toOrder(name)));
+    return this.viewOf(await this.changes.put(caller, body.toOrder(name), { version, confirm }));
   }
 
-  /** Looks whether a provider can work: what it publishes, its keys, its certificates. Nobody is signed in for it. */
-  @Post('test/:name')
-  @HttpCode(200)
+  /** Changes an OpenID Connect provider. Absent members stay as they are, null resets a member to its default. */
+  @Patch('oidc/:name')
   @Needs('settings:write')
-  async testIdentityProvider(@Param() { name }: ProviderNameParam): Promise<IdentityProviderTestView> {
-    return IdentityProviderTestView.of(await this.check.of(name));
+  @Fresh()
+  async changeOidcProvider(
+    @TheCaller() caller: Caller,
+    @Param() { name }: ProviderNameParam,
+    @Body() body: ChangeOidcProviderBody,
+    @Query() { confirm }: ConfirmQuery,
+    @ExpectedVersion() version: number,
+  ): Promise<IdentityProviderView> {
+    const order = body.toOrder(await this.providers.ofKind('oidc', name));
+    return this.viewOf(await this.changes.put(caller, order, { version, confirm }));
   }
 
-  /** Removes an identity provider. Who came by it stays, and cannot sign in by it any more. */
+  /** Changes a SAML 2.0 provider. Absent members stay as they are, null resets a member to its default. */
+  @Patch('saml/:name')
+  @Needs('settings:write')
+  @Fresh()
+  async changeSamlProvider(
+    @TheCaller() caller: Caller,
+    @Param() { name }: ProviderNameParam,
+    @Body() body: ChangeSamlProviderBody,
+    @Query() { confirm }: ConfirmQuery,
+    @ExpectedVersion() version: number,
+  ): Promise<IdentityProviderView> {
+    const order = body.toOrder(await this.providers.ofKind('saml', name));
+    return this.viewOf(await this.changes.put(caller, order, { version, confirm }));
+  }
+
+  /** Removes an identity provider. Accounts that used it remain, and can no longer sign in through it. */
   @Delete(':name')
   @HttpCode(204)
   @Needs('settings:write')
   @Fresh()
-  async removeIdentityProvider(@TheCaller() caller: Caller, @Param() { name }: ProviderNameParam): Promise<void> {
-    await this.providers.remove(caller, name);
+  async removeIdentityProvider(
+    @TheCaller() caller: Caller,
+    @Param() { name }: ProviderNameParam,
+    @Query() { confirm }: ConfirmQuery,
+  ): Promise<void> {
+    await this.changes.remove(caller, name, { confirm });
+  }
+
+  private viewOf(provider: IdentityProvider): IdentityProviderView {
+    return IdentityProviderView.of(provider, this.config.publicUrl);
   }
 }

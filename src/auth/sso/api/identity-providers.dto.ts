@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -15,17 +15,17 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import { Nullable } from '../../../platform/http/body-shape.js';
-import type { ProviderFinding } from './identity-provider-check.js';
 import {
   CLIENT_AUTHENTICATIONS,
   type ClientAuthenticationMethod,
   type IdentityProvider,
-  type IdentityProviderKind,
+  type OidcRedirect,
   type OidcSettings,
   type SamlSettings,
 } from '../providers/identity-provider.entity.js';
-import type { IdentityProviderOrder } from '../providers/identity-providers.service.js';
+import type { IdentityProviderOrder } from '../providers/identity-provider-changes.service.js';
 import { storedCertificates } from '../providers/saml-certificates.js';
 
 /** RFC 3986, of an attribute in XML. */
@@ -71,13 +71,14 @@ class IdentityProviderBody {
   @Type(() => ClaimRuleBody)
   rules: ClaimRuleBody[];
 
-  /** For people whom no rule knows; leave it out to keep them out. */
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false })
+  /** Roles of people whom no rule matches. Without them those people are refused. */
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true })
+  @Nullable()
   @IsOptional()
   @IsIn(ROLE_NAMES, { each: true })
   @ArrayUnique()
   @ArrayMaxSize(ROLE_NAMES.length)
-  defaultRoles?: RoleName[];
+  defaultRoles?: RoleName[] | null;
 }
 
 export class OidcProviderBody extends IdentityProviderBody {
@@ -102,16 +103,18 @@ export class OidcProviderBody extends IdentityProviderBody {
    * How we show the provider who we are (OpenID Connect core section 9); leave it out for the way that the provider publishes. With
    * private_key_jwt the service makes a key: the provider finds it at /api/auth/oidc/jwks?provider=<name>.
    */
-  @ApiProperty({ enum: CLIENT_AUTHENTICATIONS, required: false })
+  @ApiProperty({ enum: CLIENT_AUTHENTICATIONS, required: false, nullable: true })
+  @Nullable()
   @IsOptional()
   @IsIn(CLIENT_AUTHENTICATIONS)
-  clientAuthentication?: ClientAuthenticationMethod;
+  clientAuthentication?: ClientAuthenticationMethod | null;
 
   /** With private_key_jwt: whom an assertion is for. Auth0 wants issuer. */
-  @ApiProperty({ enum: ['token-endpoint', 'issuer'], required: false, default: 'token-endpoint' })
+  @ApiProperty({ enum: ['token-endpoint', 'issuer'], required: false, nullable: true, default: 'token-endpoint' })
+  @Nullable()
   @IsOptional()
   @IsIn(['token-endpoint', 'issuer'])
-  assertionAudience?: 'token-endpoint' | 'issuer';
+  assertionAudience?: 'token-endpoint' | 'issuer' | null;
 
   /** With private_key_jwt: make another key. The provider has to know it at the same time. */
   @IsOptional()
@@ -125,6 +128,28 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
   scopes?: string[];
 
+  /**
+   * Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`, and a sign-in or
+   * step-up whose ID token has none of them as `acr` is refused with `sso.weak-sign-in`. Empty or absent: the provider decides.
+   */
+  @ApiProperty({ example: ['phr'], required: false, nullable: true })
+  @Nullable()
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(10)
+  @ArrayUnique()
+  @Matches(/^[\x21-\x7e]{1,200}$/, { each: true })
+  acrValues?: string[] | null;
+
+  /**
+   * Redirect address that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`; new providers get it. `shared` is
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to it. Absent: unchanged.
+   */
+  @ApiProperty({ enum: ['own', 'shared'], required: false })
+  @IsOptional()
+  @IsIn(['own', 'shared'])
+  redirect?: OidcRedirect;
+
   toOrder(name: string): IdentityProviderOrder {
     const { label, enabled, issuer, clientId, clientSecret, rules, defaultRoles } = this;
     const scopes = [...new Set(['openid', ...(this.scopes ?? ['profile', 'email'])])];
@@ -132,8 +157,16 @@ export class OidcProviderBody extends IdentityProviderBody {
     return {
       ...common,
       newKey: this.newKey ?? false,
-      settings: { issuer, clientId, scopes, ...this.authentication() },
+      settings: { issuer, clientId, scopes, ...this.authentication(), ...this.requirements() },
       ...(clientSecret === undefined ? {} : { clientSecret }),
+    };
+  }
+
+  private requirements(): Pick<OidcSettings, 'acrValues' | 'redirect'> {
+    const { acrValues, redirect } = this;
+    return {
+      ...(acrValues == null || acrValues.length === 0 ? {} : { acrValues }),
+      ...(redirect === undefined ? {} : { redirect }),
     };
   }
 
@@ -159,6 +192,18 @@ export class RequestedAuthnContextBody {
   @IsOptional()
   @IsIn(COMPARISONS)
   comparison?: (typeof COMPARISONS)[number];
+
+  /**
+   * URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. With
+   * `better` they are required, because the requested classes themselves do not satisfy it.
+   */
+  @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(10)
+  @IsString({ each: true })
+  @Matches(URI, { each: true })
+  accepted?: string[];
 }
 
 export class SamlProviderBody extends IdentityProviderBody {
@@ -183,10 +228,12 @@ export class SamlProviderBody extends IdentityProviderBody {
   certificates: string[];
 
   /** SingleLogoutService with the HTTP-Redirect binding; leave it out where people stay signed in there. @example https://idp.example.com/slo */
+  @ApiProperty({ type: String, required: false, nullable: true })
+  @Nullable()
   @IsOptional()
   @IsUrl(LOCAL)
   @Length(1, 500)
-  logoutUrl?: string;
+  logoutUrl?: string | null;
 
   /** Sign what asks the provider to sign somebody in. What is said about signing out is always signed. */
   @IsOptional()
@@ -200,7 +247,10 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Matches(URI)
   nameIdFormat?: string | null;
 
-  /** How people have to show who they are (RequestedAuthnContext); left out, the provider decides. */
+  /**
+   * Requested authentication contexts (RequestedAuthnContext). A sign-in or step-up with another context is refused with `sso.weak-sign-in`. Absent:
+   * the provider decides.
+   */
   @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true, example: null })
   @Nullable()
   @IsOptional()
@@ -228,66 +278,72 @@ export class SamlProviderBody extends IdentityProviderBody {
     const { nameIdFormat, requestedAuthnContext: context } = this;
     return {
       ...(nameIdFormat === undefined ? {} : { nameIdFormat }),
-      ...(context == null
-        ? {}
-        : { requestedAuthnContext: { classes: context.classes, comparison: context.comparison ?? 'exact' } }),
+      ...(context == null ? {} : { requestedAuthnContext: requestedContext(context) }),
     };
   }
 }
 
-export class ProviderNameParam {
-  /** @example example */
-  @Matches(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/)
-  name: string;
+/** @throws Problem `identity-provider.authentication-context` */
+function requestedContext({ classes, comparison = 'exact', accepted = [] }: RequestedAuthnContextBody) {
+  if (comparison === 'better' && accepted.length === 0) {
+    const detail = 'comparison "better" needs the classes that satisfy it, since the requested ones do not';
+    throw new Problem(
+      'refused',
+      'identity-provider.authentication-context',
+      `/requestedAuthnContext/accepted: ${detail}.`,
+      {
+        errors: [{ pointer: '/requestedAuthnContext/accepted', detail }],
+      },
+    );
+  }
+  return { classes, comparison, ...(accepted.length === 0 ? {} : { accepted }) };
 }
 
-export class IdentityProviderView {
-  /** @example example */
-  name: string;
-  @ApiProperty({ enum: ['oidc', 'saml'] })
-  kind: IdentityProviderKind;
-  /** @example 'Sign in with Example' */
-  label: string;
-  enabled: boolean;
-  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to the provider. */
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    example: { issuer: 'https://login.example.com', clientId: 'sealwright', scopes: ['openid'] },
-  })
-  settings: OidcSettings | SamlSettings;
-  rules: ClaimRuleBody[];
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, nullable: true, example: ['viewer'] })
-  defaultRoles: RoleName[] | null;
+/** Changes of an OpenID Connect provider: absent members stay as they are, null resets a member to its default. */
+export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBody, ['toOrder'])) {
+  @Nullable()
+  declare defaultRoles?: RoleName[] | null;
 
-  static of({ name, kind, label, enabled, settings, rules, defaultRoles }: IdentityProvider): IdentityProviderView {
-    const shown = rules.map((rule) => ({ ...rule, roles: [...rule.roles] }));
-    return { name, kind, label, enabled, settings, rules: shown, defaultRoles };
+  @Nullable()
+  declare clientAuthentication?: ClientAuthenticationMethod | null;
+
+  @Nullable()
+  declare assertionAudience?: 'token-endpoint' | 'issuer' | null;
+
+  @Nullable()
+  declare acrValues?: string[] | null;
+
+  /** @param provider the provider as it is */
+  toOrder(provider: IdentityProvider): IdentityProviderOrder {
+    return Object.assign(new OidcProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }
 }
 
-export class IdentityProviderList {
-  items: IdentityProviderView[];
+/** Changes of a SAML 2.0 provider: absent members stay as they are, null resets a member to its default. */
+export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBody, ['toOrder'])) {
+  @Nullable()
+  declare defaultRoles?: RoleName[] | null;
 
-  static of(rows: IdentityProvider[]): IdentityProviderList {
-    return { items: rows.map((row) => IdentityProviderView.of(row)) };
+  @Nullable()
+  declare logoutUrl?: string | null;
+
+  @Nullable()
+  declare nameIdFormat?: string | null;
+
+  @Nullable()
+  declare requestedAuthnContext?: RequestedAuthnContextBody | null;
+
+  /** @param provider the provider as it is */
+  toOrder(provider: IdentityProvider): IdentityProviderOrder {
+    return Object.assign(new SamlProviderBody(), bodyOf(provider), given(this)).toOrder(provider.name);
   }
 }
 
-export class FindingView {
-  /** What was looked at. @example discovery */
-  check: string;
-  ok: boolean;
-  /** @example 'It calls itself https://login.example.com.' */
-  detail: string;
+function bodyOf({ label, enabled, rules, defaultRoles, settings }: IdentityProvider): object {
+  const { ourCertificate: _ours, ...rest } = settings;
+  return { label, enabled, rules, defaultRoles, ...rest };
 }
 
-export class IdentityProviderTestView {
-  /** Nothing that was looked at is wrong. */
-  ok: boolean;
-  findings: FindingView[];
-
-  static of(findings: ProviderFinding[]): IdentityProviderTestView {
-    return { ok: findings.every(({ ok }) => ok), findings };
-  }
+function given(body: object): object {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

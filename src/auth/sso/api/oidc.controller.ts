@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
@@ -9,6 +9,7 @@ import { SsoCookie } from '../../browser/cookies.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { OidcService } from '../oidc/oidc.service.js';
 import { SsoBeginnings } from '../sign-in/sso-transactions.js';
+import { ProviderNameParam } from './identity-provider-views.dto.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
@@ -40,7 +41,7 @@ export class OidcController {
     await this.cookie.leave(reply, await this.oidc.begin(query));
   }
 
-  /** Takes the answer of an OpenID Connect provider. */
+  /** Receives the response of an OpenID Connect provider that still uses the redirect address of earlier versions. */
   @Get('callback')
   @Public()
   @UseFilters(SignInPageFilter)
@@ -50,8 +51,30 @@ export class OidcController {
     @Res() reply: FastifyReply,
     @Query() answer: object,
   ): Promise<void> {
+    await this.finish(request, reply, { answer, address: undefined });
+  }
+
+  /** Receives the response of the OpenID Connect provider of this name. */
+  @Get('callback/:name')
+  @Public()
+  @UseFilters(SignInPageFilter)
+  @ApiResponse({ status: 303 })
+  async oidcProviderCallback(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Param() { name }: ProviderNameParam,
+    @Query() answer: object,
+  ): Promise<void> {
+    await this.finish(request, reply, { answer, address: name });
+  }
+
+  private async finish(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { answer, address }: { answer: object; address: string | undefined },
+  ): Promise<void> {
     const query = new URLSearchParams(answer as Record<string, string>).toString();
-    const place = await this.oidc.finish(query, this.cookie.of(request), originOf(request));
+    const place = await this.oidc.finish({ query, address }, this.cookie.of(request), originOf(request));
     await reply.redirect(place, 303);
   }
 

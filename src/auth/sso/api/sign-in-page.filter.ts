@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../../platform/errors/problem.js';
+import { RefusedSignIn } from '../sign-in/sso-sign-in.service.js';
 import { ProblemFilter, Refusals } from '../../../platform/http/server/problem.filter.js';
 
 /**
@@ -18,12 +19,14 @@ export class SignInPageFilter implements ExceptionFilter<Problem> {
   async catch(problem: Problem, host: ArgumentsHost): Promise<void> {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    if (!(request.headers.accept ?? '').includes('text/html')) return this.problems.catch(problem, host);
+    const place = problem instanceof RefusedSignIn ? problem.place : undefined;
+    if (place === undefined && !(request.headers.accept ?? '').includes('text/html'))
+      return this.problems.catch(problem, host);
     try {
       if (problem.kind !== 'unavailable') await this.refusals.record(request, problem);
     } catch (cause) {
       return this.problems.catch(cause, host);
     }
-    void reply.redirect(`/#error=${problem.code}`, 303);
+    void reply.redirect(place ?? `/#error=${problem.code}`, 303);
   }
 }

@@ -40,11 +40,11 @@ export class SsoTickets {
   /** A session with tokens keeps them; a browser's gets a new secret. */
   private async steppedUp(
     id: string,
-    { user, methods, authenticatedAt }: Returned['person'],
+    { user, methods, authenticatedAt, detail }: Returned['person'],
     origin: Origin,
   ): Promise<string | undefined> {
     const actor = { kind: 'user', id: user.id, name: user.email, origin } as const;
-    await this.sessions.renewed(actor, { id, methods, at: authenticatedAt });
+    await this.sessions.renewed(actor, { id, methods, at: authenticatedAt, detail });
     return this.browsers.renew(id);
   }
 }

@@ -1,3 +1,4 @@
+import { readJsonObject } from '../../../platform/json/strict-json.js';
 /** An answer of a provider to openid-client. */
 export interface ProviderAnswer {
   readonly status: number;
@@ -49,8 +50,7 @@ export async function userinfoAnswer(
 
 function membersIn(body: string): Members | undefined {
   try {
-    const read: unknown = JSON.parse(body);
-    return typeof read === 'object' && read !== null && !Array.isArray(read) ? (read as Members) : undefined;
+    return readJsonObject(body, { roundsNumbers: true });
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import type { DocumentReader } from '../../key-sets/key-documents.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
 import { withoutNulls } from './oidc-answers.js';
 import { issuerKey } from '../providers/identity-provider.entity.js';
+import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 /** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */
 const ENTRA = new Set(['login.microsoftonline.com', 'login.microsoftonline.us', 'login.partner.microsoftonline.cn']);
@@ -74,14 +75,11 @@ function hintFor(typed: string): string {
 }
 
 function objectIn(body: string, url: string): Record<string, unknown> {
-  let read: unknown;
   try {
-    read = JSON.parse(body.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new Error(`${url} is no JSON`);
+    return withoutNulls(readJsonObject(body, { roundsNumbers: true }));
+  } catch (error) {
+    throw new Error(`${url} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-  if (typeof read !== 'object' || read === null || Array.isArray(read)) throw new Error(`${url} is no JSON object`);
-  return withoutNulls(read as Record<string, unknown>);
 }
 
 /** Browsers are redirected and secrets are sent to these addresses, so only http(s) is accepted. */

@@ -10,6 +10,7 @@ import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from
 import { type ProviderAnswer, tokenAnswer, userinfoAnswer } from './oidc-answers.js';
 import { readMetadata } from './oidc-discovery.js';
 import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/token-signature.js';
+import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
 const TIMEOUT_SECONDS = 10;
@@ -78,7 +79,7 @@ export class OidcProviders {
     const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
     const { status, body } = await this.read(url);
     if (status !== 200) throw new Error(`${url} answers ${status}`);
-    const { keys } = JSON.parse(body) as { keys?: unknown };
+    const { keys } = readJsonObject(body, { roundsNumbers: true });
     if (!Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
     return { keys };
   }

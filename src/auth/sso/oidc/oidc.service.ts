@@ -4,9 +4,13 @@ import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
-import type { IdentityProvider, OidcSettings } from '../providers/identity-provider.entity.js';
+import {
+  type IdentityProvider,
+  oidcRedirectOf,
+  oidcRedirectUri,
+  type OidcSettings,
+} from '../providers/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
-import { assertNothingLeftOut } from '../providers/claim-rules.js';
 import { ourKeySet } from './oidc-client-authentication.js';
 import { OidcProviders, providerErrorOf, oidcReasonOf } from './oidc-providers.js';
 import type { Redirect } from '../../browser/cookies.js';
@@ -33,22 +37,26 @@ export class OidcService {
   /** Begins a sign-in. */
   async begin(order: SsoOrder): Promise<Redirect> {
     const returnTo = returnPath(order.returnTo, this.config.publicUrl);
-    const provider = await this.providers.enabled('oidc', order.provider);
+    const provider = await this.providers.forSignIn('oidc', order);
     const configuration = await this.published.configurationOf(provider);
     const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
     const browser = newSecret('session').text;
+    const redirect = oidcRedirectOf(provider.settings);
     await this.transactions.start({
       providerId: provider.id,
       key: state,
       browser,
-      secrets: { nonce, verifier },
+      secrets: { nonce, verifier, redirect },
       returnTo,
       forBrowser: order.answer === 'cookie',
       sessionId: order.stepUp ?? null,
+      testedBy: order.testedBy,
     });
+    const { scopes, acrValues = [] } = provider.settings as OidcSettings;
     const url = await this.authorizationUrl(provider, configuration, {
-      redirect_uri: this.callbackUrl,
-      scope: (provider.settings as OidcSettings).scopes.join(' '),
+      redirect_uri: oidcRedirectUri(this.config.publicUrl, provider.name, redirect),
+      scope: scopes.join(' '),
+      ...(acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') }),
       state,
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
@@ -59,31 +67,79 @@ export class OidcService {
     return { url: url.href, browser };
   }
 
-  /** Handles the authorization response. @returns the URL for the browser */
-  async finish(query: string, browser: string | undefined, origin: Origin): Promise<string> {
+  /**
+   * Handles the authorization response.
+   *
+   * @param address name of the provider in the address at which the response arrived; undefined at the shared address
+   * @returns the URL for the browser
+   */
+  async finish(
+    { query, address }: { readonly query: string; readonly address: string | undefined },
+    browser: string | undefined,
+    origin: Origin,
+  ): Promise<string> {
     const state = new URLSearchParams(query).get('state') ?? '';
     const { row, secrets } = await this.transactions.take(state, browser);
-    return this.signIn.conclude(row, () => this.assertionOf(row, query, { ...secrets, state }), origin);
+    const provider = await this.providers.ofAttempt(row);
+    const verify = async () => {
+      await this.assertOwnResponse(provider, { query, address, redirect: secrets['redirect'] });
+      return this.assertionOf(row, provider, query, { ...secrets, state });
+    };
+    return this.signIn.conclude({ row, provider, verify }, origin);
+  }
+
+  /**
+   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4): each provider has its own redirect
+   * address. At the shared address of earlier versions only `iss` (RFC 9207) tells providers apart, unless there is one alone.
+   *
+   * @throws Problem `sso.refused`, `sso.redirect-shared`
+   */
+  private async assertOwnResponse(
+    provider: IdentityProvider,
+    {
+      query,
+      address,
+      redirect = 'shared',
+    }: { query: string; address: string | undefined; redirect: string | undefined },
+  ): Promise<void> {
+    const expected = redirect === 'own' ? provider.name : undefined;
+    if (address !== expected) {
+      this.logger.warn(
+        `a response to an attempt at ${provider.name} arrived at the address of ${address ?? 'all providers'}`,
+      );
+      throw refused(new Error('the response arrived at the redirect address of another provider'));
+    }
+    if (expected !== undefined || new URLSearchParams(query).has('iss')) return;
+    const sharing = await this.providers.sharingRedirect();
+    if (sharing.length <= 1) return;
+    const names = sharing.map(({ name }) => `"${name}"`).join(', ');
+    const detail = `Several identity providers share one redirect address (${names}), and the response names no issuer. An administrator has to give them their own.`;
+    throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
   /** JWK Set (RFC 7517 section 5) of the key by which we authenticate to the provider. */
   async keySet(name: string | undefined): Promise<{ keys: Record<string, unknown>[] }> {
-    const { settings } = await this.providers.enabled('oidc', name);
+    const { settings } = await this.providers.published('oidc', name);
     return settings.ourCertificate === undefined ? { keys: [] } : ourKeySet(settings.ourCertificate);
   }
 
-  private async assertionOf(row: SsoTransaction, query: string, secrets: Record<string, string>): Promise<Assertion> {
-    const provider = await this.providers.enabledById(row.providerId);
-    const { claims, idToken } = await this.claimsOf(provider, query, secrets);
-    assertNothingLeftOut(claims, provider.rules);
-    const { sub, sid, amr, auth_time: seconds } = claims;
-    if (typeof sub !== 'string') throw refused();
+  private async assertionOf(
+    row: SsoTransaction,
+    provider: IdentityProvider,
+    query: string,
+    secrets: Record<string, string>,
+  ): Promise<Assertion> {
+    const { claims, signed, idToken } = await this.claimsOf(provider, query, secrets);
+    // How the person authenticated is only in the ID token: userinfo describes the person.
+    const { sub, sid, amr, acr, auth_time: seconds } = signed;
+    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
     return {
       transactionId: row.id,
       provider,
       subject: sub,
       claims,
       methods: Array.isArray(amr) ? amr.filter((word): word is string => typeof word === 'string').slice(0, 10) : [],
+      contexts: typeof acr === 'string' ? [acr] : [],
       externalSession: typeof sid === 'string' ? sid : null,
       logoutHint: idToken,
       authenticatedAt: typeof seconds === 'number' ? new Date(seconds * 1000) : null,
@@ -102,22 +158,19 @@ export class OidcService {
       return await oidc.buildAuthorizationUrlWithPAR(configuration, request);
     } catch (error) {
       this.logger.warn(`${provider.name} did not take a request: ${oidcReasonOf(error)}`);
-      throw refused(providerErrorOf(error));
+      throw refused(error);
     }
-  }
-
-  private get callbackUrl(): string {
-    return `${this.config.publicUrl}/api/auth/oidc/callback`;
   }
 
   private async claimsOf(
     provider: IdentityProvider,
     query: string,
-    { state, nonce, verifier }: Record<string, string>,
-  ): Promise<{ claims: Record<string, unknown>; idToken: string }> {
+    { state, nonce, verifier, redirect }: Record<string, string>,
+  ): Promise<{ claims: Record<string, unknown>; signed: Record<string, unknown>; idToken: string }> {
     const configuration = await this.published.configurationOf(provider);
     try {
-      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.callbackUrl}?${query}`), {
+      const redirectUri = oidcRedirectUri(this.config.publicUrl, provider.name, redirect === 'own' ? 'own' : 'shared');
+      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query}`), {
         expectedState: state ?? '',
         expectedNonce: nonce ?? '',
         pkceCodeVerifier: verifier ?? '',
@@ -128,19 +181,20 @@ export class OidcService {
       await this.published.assertSigned(provider, tokens.id_token);
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return { claims: { ...more, ...claims }, idToken: tokens.id_token };
+      return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token };
     } catch (error) {
       this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
-      throw refused(providerErrorOf(error));
+      throw refused(error);
     }
   }
 }
 
-/** @param words the provider's own error text */
-function refused(words?: string): Problem {
+/** The refusal of a response. It quotes the provider's own words; the reason in the cause is for administrators. */
+function refused(error: unknown): Problem {
+  const words = providerErrorOf(error);
   const detail =
     words === undefined
       ? 'The answer of the identity provider cannot be trusted.'
       : `The identity provider refused: ${words}`;
-  return new Problem('unauthenticated', 'sso.refused', detail);
+  return new Problem('unauthenticated', 'sso.refused', detail, { cause: new Error(oidcReasonOf(error)) });
 }

@@ -17,9 +17,14 @@ export function rolesOf(
   rules: readonly ClaimRule[],
   fallback: readonly RoleName[] | null,
 ): RoleName[] | undefined {
-  const matching = rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
+  const matching = matchingRules(claims, rules);
   if (matching.length > 0) return [...new Set(matching.flatMap(({ roles }) => roles))];
   return fallback === null ? undefined : [...fallback];
+}
+
+/** Returns the rules that match the claims. */
+export function matchingRules(claims: Claims, rules: readonly ClaimRule[]): ClaimRule[] {
+  return rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
 }
 
 function matches({ op, value }: ClaimRule, claim: string): boolean {

@@ -29,6 +29,24 @@ export interface OidcSettings {
   readonly assertionAudience?: 'token-endpoint' | 'issuer';
   /** private_key_jwt: PEM certificate of the key that signs our assertions. */
   readonly ourCertificate?: string;
+  /** Authentication context classes of which the ID token must have one (`acr`); empty or absent: any. */
+  readonly acrValues?: readonly string[];
+  /** Redirect address that is registered at the provider; absent in rows of earlier versions, which know the shared one only. */
+  readonly redirect?: OidcRedirect;
+}
+
+/** `own`: `/api/auth/oidc/callback/<name>`. `shared`: the address of earlier versions, `/api/auth/oidc/callback`. */
+export type OidcRedirect = 'own' | 'shared';
+
+/** Returns which redirect address an OpenID Connect provider uses. */
+export function oidcRedirectOf(settings: OidcSettings | SamlSettings): OidcRedirect {
+  return ('issuer' in settings ? settings.redirect : undefined) ?? 'shared';
+}
+
+/** Returns the redirect address to register at an OpenID Connect provider (RFC 9700 section 4.4.2). */
+export function oidcRedirectUri(publicUrl: string, name: string, redirect: OidcRedirect): string {
+  const shared = `${publicUrl}/api/auth/oidc/callback`;
+  return redirect === 'own' ? `${shared}/${name}` : shared;
 }
 
 /** RequestedAuthnContext (SAML core section 3.3.2.2.1). */
@@ -36,6 +54,8 @@ export interface RequestedAuthnContext {
   /** URIs of context classes. */
   readonly classes: readonly string[];
   readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
+  /** URIs of further classes that satisfy the request: only the provider knows which classes are stronger than others. */
+  readonly accepted?: readonly string[];
 }
 
 export interface SamlSettings {
@@ -108,6 +128,10 @@ export class IdentityProvider {
   /** Roles of people whom no rule matches; null refuses them. */
   @Column('text', { array: true, nullable: true })
   defaultRoles: RoleName[] | null;
+
+  /** Incremented by every change; the ETag. */
+  @Column('int', { default: 1 })
+  version: number;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

@@ -89,6 +89,15 @@ export function authenticatedAt(profile: Profile): Date | null {
   return Number.isNaN(time) ? null : new Date(time);
 }
 
+/** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
+export function contextsOf(profile: Profile): string[] {
+  const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  return statements.map((statement) => {
+    const [reference] = [first(statement['AuthnContext'])?.['AuthnContextClassRef'] ?? []].flat();
+    return textIn(reference) ?? '';
+  });
+}
+
 /**
  * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
  * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks around a text come from indentation.

@@ -6,7 +6,6 @@ import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
-import { assertNothingLeftOut } from '../providers/claim-rules.js';
 import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import type { Redirect } from '../../browser/cookies.js';
@@ -18,6 +17,7 @@ import {
   assertAddressedTo,
   attributesOf,
   authenticatedAt,
+  contextsOf,
   readSamlResponse,
   type SamlResponse,
   SKEW_MS,
@@ -50,7 +50,7 @@ export class SamlService {
   /** Begins a sign-in. */
   async begin(order: SsoOrder): Promise<Redirect> {
     const returnTo = returnPath(order.returnTo, this.config.publicUrl);
-    const provider = await this.providers.enabled('saml', order.provider);
+    const provider = await this.providers.forSignIn('saml', order);
     const requestId = `_${randomBytes(20).toString('hex')}`;
     const browser = newSecret('session').text;
     const forBrowser = order.answer === 'cookie';
@@ -62,6 +62,7 @@ export class SamlService {
       returnTo,
       forBrowser,
       sessionId: order.stepUp ?? null,
+      testedBy: order.testedBy,
     });
     const url = await requestUrl(await this.configFor(provider, requestId, order.stepUp !== undefined));
     return { url, browser };
@@ -71,19 +72,23 @@ export class SamlService {
   async finish(encoded: string | undefined, origin: Origin): Promise<string> {
     const response = readSamlResponse(encoded);
     const { row } = await this.transactions.waiting(response.inResponseTo);
-    return this.signIn.conclude(row, () => this.assertionOf(row, response), origin);
+    const provider = await this.providers.ofAttempt(row);
+    return this.signIn.conclude({ row, provider, verify: () => this.assertionOf(row, provider, response) }, origin);
   }
 
-  private async assertionOf(row: SsoTransaction, response: SamlResponse): Promise<Assertion> {
-    const provider = await this.providers.enabledById(row.providerId);
+  private async assertionOf(
+    row: SsoTransaction,
+    provider: IdentityProvider,
+    response: SamlResponse,
+  ): Promise<Assertion> {
     const profile = await this.profileOf(provider, response);
-    assertNothingLeftOut(claimsOf(profile), provider.rules);
     return {
       transactionId: row.id,
       provider,
       subject: profile.nameID,
       claims: claimsOf(profile),
       methods: [],
+      contexts: contextsOf(profile),
       externalSession: profile.sessionIndex ?? null,
       logoutHint: JSON.stringify(logoutHintOf(profile)),
       authenticatedAt: authenticatedAt(profile),
@@ -92,7 +97,7 @@ export class SamlService {
 
   /** Metadata of this service for an identity provider. */
   async metadata(name: string | undefined): Promise<string> {
-    const provider = await this.providers.enabled('saml', name);
+    const provider = await this.providers.published('saml', name);
     const {
       signRequests = false,
       ourCertificate: certificate,
@@ -123,6 +128,7 @@ export class SamlService {
         refusal === ''
           ? 'The answer of the identity provider cannot be trusted.'
           : `The identity provider refused: ${refusal}`,
+        { cause: error },
       );
     }
   }

@@ -5,15 +5,16 @@ import { newId } from '../../../platform/database/new-id.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import type { SignedInPerson } from '../../tokens/token-grants.js';
-import { lockAdministrators } from '../../users/user-administration.service.js';
-import { InvitationRights } from '../../users/invitation-rights.js';
+import { failedSignIn } from '../../model/failed-sign-in.js';
 import { User } from '../../model/user.entity.js';
-import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
-import { addressOf, groupsOf, rolesOf } from '../providers/claim-rules.js';
+import { assertStrongEnough } from '../providers/authentication-context.js';
+import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity, type SsoTransaction } from './sso.entity.js';
 import { IdentityProvider } from '../providers/identity-provider.entity.js';
+import { ProvidedRights } from './provided-rights.service.js';
+import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
 import { beganAt, SsoTransactions } from './sso-transactions.js';
 
 /** A verified assertion of a provider about a person. */
@@ -24,11 +25,25 @@ export interface Assertion {
   readonly subject: string;
   readonly claims: Claims;
   readonly methods: string[];
+  /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
+  readonly contexts: readonly string[];
   readonly externalSession: string | null;
   /** Hint for a logout at the provider: the ID token of OIDC as it was received, the NameID of SAML as JSON. */
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: Date | null;
+}
+
+/** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
+const MAX_IDENTIFIER_LENGTH = 500;
+
+/** @throws Problem for identifiers that cannot be stored */
+function bounded(assertion: Assertion): Assertion {
+  const { subject, externalSession } = assertion;
+  const longest = Math.max(subject.length, externalSession?.length ?? 0);
+  if (longest <= MAX_IDENTIFIER_LENGTH) return assertion;
+  const detail = `The identity provider sent an identifier of ${longest} characters; ${MAX_IDENTIFIER_LENGTH} is the maximum.`;
+  throw new Problem('unauthenticated', 'sso.refused', detail);
 }
 
 /** The person who returned from a provider. */
@@ -39,8 +54,24 @@ export interface Returned {
   readonly sessionId: string | null;
 }
 
-/** Verifies the provider's response; throws if it cannot be trusted. */
-type Answer = () => Promise<Assertion>;
+/** ProviderResponse is the response to one attempt, before it is verified. */
+export interface ProviderResponse {
+  readonly row: SsoTransaction;
+  readonly provider: IdentityProvider;
+  /** Verifies the response. Rejects if it cannot be trusted. */
+  readonly verify: () => Promise<Assertion>;
+}
+
+/** RefusedSignIn is a refusal for a browser that is led back to the page from which it began. */
+export class RefusedSignIn extends Problem {
+  constructor(
+    { kind, code, message, cause, audit }: Problem,
+    /** Path with the code of the problem. */
+    readonly place: string,
+  ) {
+    super(kind, code, message, { cause, ...(audit === undefined ? {} : { audit }) });
+  }
+}
 
 /** Where a browser exchanges its ticket for a session in a cookie. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
@@ -53,51 +84,85 @@ export class SsoSignInService {
   constructor(
     private readonly db: DataSource,
     private readonly transactions: SsoTransactions,
-    private readonly invitations: InvitationRights,
+    private readonly rights: ProvidedRights,
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('user');
   }
 
-  /** Consumes a response, once. Makes an account at the first sign-in, and sets the roles at every one. */
-  private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
-    const { provider, claims } = assertion;
-    const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
-    return this.db.transaction(async (tx) => {
-      const ticket = await this.transactions.complete(tx, assertion.transactionId);
-      if (roles === undefined) {
-        throw new Problem('forbidden', 'sso.no-role', 'No rule of this identity provider gives you a role here.');
-      }
-      const known = await this.findUser(tx, assertion);
-      if (row.sessionId !== null) await assertSteppedUp(tx, row, known, assertion);
-      const user = known ?? (await this.createUser(tx, assertion, origin));
-      if (user.disabled) throw new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
-      await this.setRoles(tx, user, { provider: provider.name, roles }, origin);
-      const { methods, externalSession, subject, logoutHint } = assertion;
-      const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
-      await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: groupsOf(claims) });
-      const arrived = { userId: user.id, methods, externalSession, logoutHint, authenticatedAt };
-      await this.transactions.storePerson(tx, assertion.transactionId, arrived);
-      return ticket;
-    });
-  }
-
-  /** Handles a response. @returns the URL for the browser, with a ticket or with the code of the problem */
-  async conclude(row: SsoTransaction, answer: Answer, origin: Origin): Promise<string> {
+  /**
+   * Handles a response. @returns the URL for the browser, with a ticket
+   *
+   * @throws RefusedSignIn for a browser that began with `answer=cookie`, Problem otherwise
+   */
+  async conclude(response: ProviderResponse, origin: Origin): Promise<string> {
+    if (response.row.status === 'TESTING') return this.concludeTest(response);
+    const { row, provider, verify } = response;
     const { forBrowser, returnTo } = row;
+    let assertion: Assertion | undefined;
     try {
-      const ticket = await this.consume(row, await answer(), origin);
+      assertion = bounded(await verify());
+      const ticket = await this.consume(row, assertion, origin);
       return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
-      if (forBrowser && error instanceof Problem) return `${returnTo}#error=${error.code}`;
-      throw error;
+      if (!(error instanceof Problem)) throw error;
+      const { subject, contexts } = assertion ?? {};
+      const isStepUp = row.sessionId !== null;
+      const failed = failedSignIn(error, { way: provider.kind, provider, subject, contexts, isStepUp });
+      throw forBrowser ? new RefusedSignIn(failed, `${returnTo}#error=${error.code}`) : failed;
     }
+  }
+
+  /** Stores what the sign-in would do for the person who tries the provider. */
+  private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
+    const trial = await verify().then(
+      (assertion) => trialOf(this.db.manager, assertion),
+      (error: unknown) => refusedTrial(provider.name, error),
+    );
+    return `${row.returnTo}#test=${await this.transactions.completeTest(row.id, trial)}`;
+  }
+
+  /**
+   * Consumes a response, once. Makes an account at the first sign-in, and sets roles and groups at every one: a person who gets no role any more
+   * loses everything at once, although the sign-in is refused.
+   */
+  private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
+    const { provider, claims, subject } = assertion;
+    assertStrongEnough(provider, assertion.contexts);
+    assertNothingLeftOut(claims, provider.rules);
+    const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
+    const identity = { provider, subject, groups: groupsOf(claims) };
+    const { ticket, userId } = await this.db.transaction(async (tx) => {
+      const completed = await this.transactions.complete(tx, assertion.transactionId);
+      const known = await this.findUser(tx, assertion);
+      if (roles === undefined) {
+        if (known !== null) await this.rights.withdraw(tx, known, identity, origin);
+        return { ticket: undefined, userId: known?.id };
+      }
+      if (row.sessionId !== null) await assertSteppedUp(tx, row, known, assertion);
+      const user = known ?? (await this.createUser(tx, assertion, origin));
+      if (user.disabled) throw accountDisabled();
+      await this.rights.apply(tx, user, identity, { roles, origin });
+      await this.storePerson(tx, user, assertion);
+      return { ticket: completed, userId: user.id };
+    });
+    if (userId !== undefined) await this.rights.forget(userId);
+    if (ticket === undefined) throw noRole();
+    return ticket;
+  }
+
+  private async storePerson(tx: EntityManager, { id: userId }: User, assertion: Assertion): Promise<void> {
+    const { methods, contexts, externalSession, subject, logoutHint } = assertion;
+    const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
+    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt };
+    await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
   /** Redeems a ticket in the browser that began. */
   async personWith(ticket: string, browser: string | undefined): Promise<Returned> {
     const redeemed = await this.transactions.redeem(ticket, browser);
-    const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId } = redeemed;
+    const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } =
+      redeemed;
     const user = await this.db.manager.findOneBy(User, { id: userId, disabled: false });
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
     if (user === null || provider === null) {
@@ -105,26 +170,8 @@ export class SsoSignInService {
     }
     const external = { providerId, session: externalSession, logoutHint };
     const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
-    return { person: { user, way: provider.kind, methods, external, authenticatedAt }, returnTo, sessionId };
-  }
-
-  /** Sets the roles that the provider's claims give; the last administrator stays one in any case. */
-  private async setRoles(
-    tx: EntityManager,
-    user: User,
-    { provider, roles: claimed }: { readonly provider: string; readonly roles: readonly RoleName[] },
-    origin: Origin,
-  ): Promise<void> {
-    const isLowered = user.roles.includes('admin') && !claimed.includes('admin');
-    const administrators = isLowered ? await lockAdministrators(tx) : [];
-    const isLast = administrators.length === 1 && administrators[0] === user.id;
-    const roles: RoleName[] = isLast ? [...claimed, 'admin'] : [...claimed];
-    if ([...roles].sort().join() === [...user.roles].sort().join()) return;
-    await tx.update(User, { id: user.id }, { roles });
-    const kept = isLast ? { kept: 'last-administrator' } : {};
-    const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
-    await this.record(tx, by, 'user.roles-from-provider', user.id, { provider, roles, ...kept });
-    await this.invitations.revokeUngrantable(tx, by, user.id);
+    const detail = { provider: provider.name, subject, acr: contexts };
+    return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail }, returnTo, sessionId };
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
@@ -132,7 +179,7 @@ export class SsoSignInService {
     return identity === null ? null : tx.findOneBy(User, { id: identity.userId });
   }
 
-  /** Makes an account. The e-mail address never identifies a person: an existing account with it is another person's. */
+  /** Creates the account of a person who signs in for the first time. */
   private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
     const address = addressOf(claims);
     const id = newId();
@@ -140,14 +187,11 @@ export class SsoSignInService {
       `INSERT INTO user_account (id, email, roles) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING RETURNING id`,
       [id, address],
     );
-    if (added.length === 0) {
-      const detail = 'There is an account with your e-mail address that does not belong to this identity provider.';
-      throw new Problem('forbidden', 'sso.address-taken', detail);
-    }
+    if (added.length === 0) throw addressTaken();
     await tx.insert(ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await tx.findOneByOrFail(User, { id });
     const by = { kind: 'user', id, name: user.email, origin } as const;
-    await this.record(tx, by, 'user.created', id, { provider: provider.name });
+    await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
     return user;
   }
 }

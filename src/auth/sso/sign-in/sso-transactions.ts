@@ -20,6 +20,8 @@ export interface SsoOrder {
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider has to authenticate the person again. */
   readonly stepUp?: string | undefined;
+  /** Id of the person who tries the provider: nobody is signed in, and nothing changes. */
+  readonly testedBy?: string | undefined;
 }
 
 const SEAL = 'sso transaction';
@@ -37,6 +39,8 @@ export interface NewTransaction {
   readonly forBrowser: boolean;
   /** The session to step up; null for a new one. */
   readonly sessionId: string | null;
+  /** Id of the person who tries the provider; absent for a sign-in. */
+  readonly testedBy?: string | undefined;
 }
 
 export interface Arrived {
@@ -47,6 +51,10 @@ export interface Arrived {
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider, ISO 8601; null if it does not say. */
   readonly authenticatedAt: string | null;
+  /** The provider's identifier of the person. Absent in attempts that a process of an earlier version completed. */
+  readonly subject?: string;
+  /** The authentication contexts that the provider reported. */
+  readonly contexts?: readonly string[];
 }
 
 export interface RedeemedTicket extends Arrived {
@@ -76,7 +84,7 @@ export class SsoTransactions {
     private readonly seal: Seal,
   ) {}
 
-  async start({ key, browser, secrets, ...rest }: NewTransaction): Promise<void> {
+  async start({ key, browser, secrets, testedBy, ...rest }: NewTransaction): Promise<void> {
     const id = newId();
     await this.db.manager.insert(SsoTransaction, {
       ...rest,
@@ -84,7 +92,8 @@ export class SsoTransactions {
       keyHash: secretHashOf(key),
       browserHash: secretHashOf(browser),
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
-      status: 'STARTED',
+      // Processes of earlier versions do not find a test, and so cannot take it for a sign-in.
+      ...(testedBy === undefined ? { status: 'STARTED' } : { status: 'TESTING', userId: testedBy }),
       expiresAt: () => `now() + interval '${MINUTES} minutes'`,
     });
   }
@@ -94,7 +103,7 @@ export class SsoTransactions {
     const row = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
       .where('tx.keyHash = :hash', { hash: secretHashOf(key) })
-      .andWhere(`tx.status = 'STARTED'`)
+      .andWhere(`tx.status IN ('STARTED', 'TESTING')`)
       .andWhere('tx.expiresAt > now()')
       .getOne();
     if (row === null) throw unknown();
@@ -108,7 +117,7 @@ export class SsoTransactions {
   ): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
     const waiting = await this.waiting(key);
     if (!isSame(waiting.row.browserHash, browser)) throw unknown();
-    const started = { id: waiting.row.id, status: 'STARTED' as const };
+    const started = { id: waiting.row.id, status: waiting.row.status };
     const { affected } = await this.db.manager.update(SsoTransaction, started, { status: 'TAKEN' });
     if (affected !== 1) throw unknown();
     return waiting;
@@ -129,10 +138,40 @@ export class SsoTransactions {
     return text;
   }
 
+  /** Completes a test, once, with its result. @returns the ticket by which the person who began reads it */
+  async completeTest(id: string, result: object): Promise<string> {
+    const { text, hash } = newSecret('session');
+    const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(result)));
+    const [completed]: [unknown[], number] = await this.db.query(
+      `UPDATE sso_transaction SET status = 'TESTED', ticket_hash = $2, secrets = $3
+       WHERE id = $1 AND status IN ('TESTING', 'TAKEN') AND expires_at > now() RETURNING id`,
+      [id, hash, secrets],
+    );
+    if (completed.length === 0) throw unknown();
+    return text;
+  }
+
+  /** Returns the result of a test, once, to the person and in the browser that began it. */
+  async redeemTest(ticket: string, browser: string | undefined, testedBy: string): Promise<unknown> {
+    const [rows]: [RedeemedRow[], number] = await this.db.query(
+      `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'TESTED' AND expires_at > now()
+         RETURNING id, user_id, browser_hash, secrets`,
+      [secretHashOf(ticket)],
+    );
+    const [row] = rows;
+    if (row === undefined || row.user_id !== testedBy || !isSame(row.browser_hash, browser)) throw unknown();
+    return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
+  }
+
   /** Stores the person, in the same transaction. */
   async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
     await tx.update(SsoTransaction, { id }, { userId, secrets });
+  }
+
+  /** Discards the tickets of a person that were not exchanged yet, in the caller's transaction. */
+  async discardOf(tx: EntityManager, userId: string): Promise<void> {
+    await tx.delete(SsoTransaction, { userId, status: 'ARRIVED' });
   }
 
   /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */

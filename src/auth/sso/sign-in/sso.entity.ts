@@ -1,8 +1,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. */
+/**
+ * One attempt to sign in at a provider. STARTED → (TAKEN →) ARRIVED, once; ARRIVED → removed, once. A test of a provider is
+ * TESTING → (TAKEN →) TESTED, once; TESTED → removed, once.
+ */
 @Entity('sso_transaction')
 @Index('sso_transaction_expires', ['expiresAt'])
+@Index('sso_transaction_user', ['userId'], { where: 'user_id IS NOT NULL' })
 export class SsoTransaction {
   @PrimaryColumn('uuid')
   id: string;
@@ -36,9 +40,9 @@ export class SsoTransaction {
   sessionId: string | null;
 
   @Column('text')
-  status: 'STARTED' | 'TAKEN' | 'ARRIVED';
+  status: 'STARTED' | 'TESTING' | 'TAKEN' | 'ARRIVED' | 'TESTED';
 
-  /** The person, once ARRIVED. */
+  /** The person, once ARRIVED; of a test, the person who began it. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 

@@ -1,12 +1,15 @@
 import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
 import { type AskingProgram, agentMetadataOf, requestNameOf } from '../signer/said-by-client.js';
-import { APPROVAL_ENDS, type SignatureResult } from '../signer/remote-signer.js';
-import { AnsweredOrders, type NotedOrder } from './noted-orders.js';
+import { APPROVAL_ENDS, type Patience } from '../signer/remote-signer.js';
+import { AnsweredOrders, type JointOrder, type JointResult } from './noted-orders.js';
 
 interface Item {
   readonly status: string;
+  readonly requestId?: string;
   readonly signature?: string;
+  readonly timestamp?: string;
   readonly key?: { readonly version: number };
   readonly approvalId?: string;
   readonly failure?: { readonly code: string; readonly detail: string };
@@ -18,8 +21,14 @@ interface Batch {
   readonly items: readonly Item[];
 }
 
-interface BatchSettings {
+export interface BatchSettings {
   readonly asking: AskingProgram;
+  /** The caller's own name for the requests. */
+  readonly reference?: string | undefined;
+  /** How long people may take; without it, as long as the approval lasts. */
+  readonly patience?: Patience | undefined;
+  /** Aborted when the program is ended: what waits for approval is then withdrawn. */
+  readonly signal?: AbortSignal | undefined;
   /** Tells the person at the terminal. */
   note(line: string): void;
 }
@@ -33,16 +42,18 @@ const POLL_S = 30;
 const MAX_EARLIER = 20;
 
 /**
- * Has noted orders signed: those for one key and algorithm in batches of up to 1,000, each under one approval where the key needs it. Waits for
- * people. The same orders are the same batch for a day, so that a run that was ended while people were asked goes on with it.
+ * Has orders of one purpose signed: those for one key in batches of up to 1,000, each under one approval where the key needs it. Waits for
+ * people, and adds how the orders ended to `answered`. The same orders are the same batch for a day, so that a run that was ended while people were asked goes on with it.
+ *
+ * @throws ClientError (pending) when people did not decide in time
  */
 export async function signNoted(
   api: ApiClient,
-  orders: readonly NotedOrder[],
+  orders: readonly JointOrder[],
   settings: BatchSettings,
+  answered = new AnsweredOrders(),
 ): Promise<AnsweredOrders> {
-  const answered = new AnsweredOrders();
-  for (const group of groupsOf(orders))
+  for (const group of byKey(orders))
     for (let at = 0; at < group.length; at += MAX_ITEMS) {
       const part = group.slice(at, at + MAX_ITEMS);
       const items = await batchOf(api, part, settings);
@@ -51,40 +62,76 @@ export async function signNoted(
   return answered;
 }
 
-/** Orders of one key and algorithm each: a batch has one of both. */
-function groupsOf(orders: readonly NotedOrder[]): NotedOrder[][] {
-  const groups = new Map<string, NotedOrder[]>();
-  for (const order of orders) {
-    const name = `${order.key.id} ${order.algorithm} ${order.scheme}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [order]);
-    else group.push(order);
-  }
-  return [...groups.values()];
-}
-
 async function batchOf(
   api: ApiClient,
-  orders: readonly NotedOrder[],
-  { asking, note }: BatchSettings,
+  orders: readonly JointOrder[],
+  settings: BatchSettings,
 ): Promise<readonly Item[]> {
   const [first] = orders;
   if (first === undefined) return [];
-  const { key, algorithm, scheme, purpose } = first;
-  const items = orders.map(({ digest, fileName }) => ({
-    digest: digest.toString('base64'),
-    metadata: agentMetadataOf({ ...asking, fileName }, 'pkcs11', purpose, MAX_COMMAND_LINE),
-  }));
-  const body = { items, key: key.id, algorithm, scheme, purpose };
-  let batch = await submitted(api, body, key);
+  const { note } = settings;
+  const { key } = first;
+  let batch = await submitted(api, bodyOf(first, orders, settings), key);
   if (batch.status === 'PENDING' && batch.items.some(({ status }) => status === 'PENDING_APPROVAL'))
-    note(`sealwright: ${orders.length} signatures by the key ${key.name} wait for approval (batch ${batch.batchId})`);
-  while (batch.status === 'PENDING') batch = await api.call('GET', `/api/v1/sign/batches/${batch.batchId}?wait=${POLL_S}`); // prettier-ignore
+    note(
+      `sealwright: waiting for approval of ${orders.length} ${orders.length === 1 ? 'signature' : 'signatures'} by the key ${key.name} (batch ${batch.batchId})`,
+    );
+  const until = performance.now() + (settings.patience?.seconds ?? Infinity) * 1000;
+  while (batch.status === 'PENDING') {
+    const left = Math.max(0, until - performance.now()) / 1000;
+    if (left === 0 || settings.signal?.aborted === true) await giveUp(api, batch, settings);
+    batch = await polled(api, batch, Math.min(POLL_S, Math.ceil(left)), settings.signal);
+  }
   return batch.items;
 }
 
+function byKey(orders: readonly JointOrder[]): JointOrder[][] {
+  const ids = new Set(orders.map(({ key }) => key.id));
+  return [...ids].map((id) => orders.filter(({ key }) => key.id === id));
+}
+
+/** What all items have in common stands once; the rest stands with each item. */
+function bodyOf(first: JointOrder, orders: readonly JointOrder[], { asking, reference }: BatchSettings): object {
+  const { key, purpose } = first;
+  const all = orders.map(optionsOf);
+  const isCommon = ([name, value]: [string, unknown]): boolean => all.every((one) => one[name] === value);
+  const common = Object.fromEntries(Object.entries(optionsOf(first)).filter(isCommon));
+  const items = orders.map((order) => {
+    const own = Object.entries(optionsOf(order)).filter((entry) => !isCommon(entry));
+    const metadata = agentMetadataOf({ ...asking, fileName: order.fileName }, 'pkcs11', purpose ?? 'code-signing', MAX_COMMAND_LINE); // prettier-ignore
+    return { digest: order.digest.toString('base64'), reference, metadata, ...Object.fromEntries(own) };
+  });
+  return { items, key: key.id, purpose, ...common };
+}
+
+function optionsOf({ algorithm, scheme, format, timestamp }: JointOrder): Record<string, unknown> {
+  const given = { algorithm, scheme, format, timestamp };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortSignal | undefined): Promise<Batch> {
+  try {
+    const path = `/api/v1/sign/batches/${batch.batchId}?wait=${wait}`;
+    return await api.call('GET', path, signal === undefined ? {} : { signal });
+  } catch (error) {
+    if (signal?.aborted === true) return batch;
+    throw error;
+  }
+}
+
+/** Ends with an error: people did not decide in time, or the program is ended. */
+async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
+  if (signal?.aborted !== true && patience?.isResumable === true)
+    throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not decided within ${patience.seconds} seconds. The same command continues with it.`); // prettier-ignore
+  const approvals = new Set(items.map(({ approvalId }) => approvalId).filter((id) => id !== undefined));
+  for (const id of approvals)
+    await api.call('POST', `/api/v1/approvals/${id}/withdraw`, { body: {}, repeatable: true }).catch(() => undefined);
+  const why = signal?.aborted === true ? 'the program was ended' : `it was not decided within ${patience?.seconds} seconds`; // prettier-ignore
+  throw new ClientError(EXIT.failed, `Not signed: batch ${batchId} was withdrawn because ${why}.`);
+}
+
 /** The batch of these orders: a new one, or that of an earlier run, unless people did not approve it. */
-async function submitted(api: ApiClient, body: object, key: { id: string; version: number }): Promise<Batch> {
+async function submitted(api: ApiClient, body: object, key: JointOrder['key']): Promise<Batch> {
   let after: string | undefined;
   for (let turn = 0; ; turn += 1) {
     const headers = { 'idempotency-key': requestNameOf(body, key, after) };
@@ -95,9 +142,15 @@ async function submitted(api: ApiClient, body: object, key: { id: string; versio
   }
 }
 
-function resultOf({ key }: NotedOrder, item: Item | undefined): SignatureResult {
-  if (item?.signature !== undefined && item.key?.version === key.version)
-    return { kind: 'signed', signature: base64Bytes(item.signature) };
+function resultOf({ key }: JointOrder, item: Item | undefined): JointResult {
+  const { signature, timestamp, requestId } = item ?? {};
+  if (signature !== undefined && (key.version === undefined || item?.key?.version === key.version))
+    return {
+      kind: 'signed',
+      signature: base64Bytes(signature),
+      ...(requestId !== undefined && { requestId }),
+      ...(timestamp !== undefined && { timestamp: base64Bytes(timestamp) }),
+    };
   const { code = '', detail = `The key "${key.name}" was rotated: start again.` } = item?.failure ?? {};
   return { kind: APPROVAL_ENDS[code] ?? 'refused', detail: code === '' ? detail : `${detail} [${code}]` };
 }

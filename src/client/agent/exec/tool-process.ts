@@ -6,7 +6,18 @@ import { constants } from 'node:os';
 export interface ToolEnd {
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
+  /** What a quiet tool printed, both streams, as far as it is kept. */
+  readonly printed: string;
 }
+
+interface ToolStart {
+  readonly env: NodeJS.ProcessEnv;
+  /** What the tool prints is kept, and not shown. */
+  readonly isQuiet: boolean;
+  note(line: string): void;
+}
+
+const MAX_PRINTED = 1 << 20;
 
 /** Exit codes of a shell for a command that is not there, or cannot be run. */
 const NOT_FOUND = 127;
@@ -20,18 +31,22 @@ const FROM_TERMINAL = ['SIGINT', 'SIGQUIT'] as const;
 export async function runTool(
   command: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  note: (line: string) => void,
+  { env, isQuiet, note }: ToolStart,
 ): Promise<ToolEnd> {
-  const child = spawn(command, args, { env, stdio: 'inherit' });
+  const child = spawn(command, args, { env, stdio: isQuiet ? ['inherit', 'pipe', 'pipe'] : 'inherit' });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (piece: Buffer) => {
+      if (printed.length < MAX_PRINTED) printed += piece.toString();
+    });
   const release = passSignals(child);
   try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return { code: code ?? 128 + constants.signals[signal ?? 'SIGTERM'], signal };
+    const [code, signal] = (await once(child, isQuiet ? 'close' : 'exit')) as [number | null, NodeJS.Signals | null];
+    return { code: code ?? 128 + constants.signals[signal ?? 'SIGTERM'], signal, printed };
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     note(`sealwright: ${command}: ${missing ? 'command not found' : String(error)}`);
-    return { code: missing ? NOT_FOUND : NOT_RUNNABLE, signal: null };
+    return { code: missing ? NOT_FOUND : NOT_RUNNABLE, signal: null, printed };
   } finally {
     release();
   }

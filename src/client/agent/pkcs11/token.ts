@@ -24,6 +24,7 @@ const MAX_RANDOM_BYTES = 64 << 10;
 const CODES: Readonly<Record<Exclude<SignatureResult['kind'], 'signed'>, ReturnValue>> = {
   rejected: CKR.FUNCTION_REJECTED,
   expired: CKR.FUNCTION_REJECTED,
+  pending: CKR.FUNCTION_CANCELED,
   withdrawn: CKR.FUNCTION_CANCELED,
   refused: CKR.KEY_FUNCTION_NOT_PERMITTED,
   unavailable: CKR.DEVICE_ERROR,

@@ -4,7 +4,8 @@ import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
 import { isFinalRequestStatus, type Request } from '../../api/awaiting.js';
 import { ClientError } from '../../api/exit-codes.js';
-import type { AgentKey } from './agent-keys.js';
+import { type AgentKey, usesCertificate } from './agent-keys.js';
+import { expiryOf } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, serves } from './purposes.js';
 import { type AskingProgram, agentMetadataOf, requestNameOf } from './said-by-client.js';
 
@@ -27,19 +28,30 @@ export interface SignatureOrder {
 }
 
 /**
- * How an order ended. `rejected`, `expired` and `withdrawn` are about its approval. `refused` is the service's own no: a constraint of the
+ * How an order ended. `pending`: nobody decided in the time that the caller waits; the request goes on. `rejected`, `expired` and `withdrawn` are about its approval. `refused` is the service's own no: a constraint of the
  * key, a missing right. `unavailable`: the service could not be reached, or its HSM; the request may still be signed later.
  */
 export type SignatureResult =
-  | { readonly kind: 'signed'; readonly signature: Buffer }
+  | { readonly kind: 'signed'; readonly signature: Buffer; readonly requestId?: string }
   | {
-      readonly kind: 'rejected' | 'expired' | 'withdrawn' | 'refused' | 'unavailable';
+      readonly kind: 'pending' | 'rejected' | 'expired' | 'withdrawn' | 'refused' | 'unavailable';
       readonly detail: string;
+      readonly requestId?: string;
     };
+
+/** How long a caller waits for people; without it, until they have decided. */
+export interface Patience {
+  readonly seconds: number;
+  /** Whether the same order can be given again later. If not, the request is withdrawn when the time is up. */
+  readonly isResumable: boolean;
+}
 
 interface SignerSettings {
   readonly protocol: Protocol;
   readonly asking: AskingProgram;
+  readonly patience?: Patience | undefined;
+  /** The caller's own name for the request. */
+  readonly reference?: string | undefined;
   /** Tells the person at the terminal. */
   note(line: string): void;
 }
@@ -93,6 +105,8 @@ export class RemoteSigner {
   private async result(order: SignatureOrder): Promise<SignatureResult> {
     const { key, purpose } = order;
     const { protocol } = this.settings;
+    const expired = usesCertificate(purpose) ? expiryOf(key) : undefined;
+    if (expired !== undefined) return { kind: 'refused', detail: expired };
     if (!serves(protocol, purpose) || !keySigns(key.purpose, purpose))
       return {
         kind: 'refused',
@@ -102,6 +116,7 @@ export class RemoteSigner {
       const request = await this.asked(order);
       return resultOf(order, await this.awaited(order, request));
     } catch (error) {
+      if (error instanceof OutOfPatience) return error.result;
       return order.signal.aborted ? WITHDRAWN : failureOf(error);
     }
   }
@@ -109,13 +124,22 @@ export class RemoteSigner {
   /** The request for this order: a new one, or the one that an earlier run of the program made and that can still be signed. */
   private async asked(order: SignatureOrder): Promise<Request> {
     const { key, digest, algorithm, scheme, purpose, container, shown } = order;
-    const { asking, protocol } = this.settings;
+    const { asking, protocol, reference } = this.settings;
     const metadata = {
       ...agentMetadataOf(asking, protocol, purpose),
       ...(shown === undefined ? {} : { message: shown }),
     };
     const made = container && { format: container.format, content: container.content.toString('base64') };
-    const body = { digest: digest.toString('base64'), algorithm, key: key.id, scheme, purpose, ...made, metadata };
+    const body = {
+      digest: digest.toString('base64'),
+      algorithm,
+      key: key.id,
+      scheme,
+      purpose,
+      ...made,
+      metadata,
+      reference,
+    };
     let after: string | undefined;
     for (let turn = 0; ; turn += 1) {
       const request = await this.recorded(body, requestNameOf(body, key, after), order.signal);
@@ -159,13 +183,18 @@ export class RemoteSigner {
     let request = first;
     if (request.status === 'PENDING_APPROVAL') await this.tellWhoIsAsked(order, request);
     let seenAt = performance.now();
+    const { patience } = this.settings;
+    const until = seenAt + (patience?.seconds ?? Infinity) * 1000;
     while (!isFinalRequestStatus(request)) {
       if (signal.aborted) {
-        await this.withdraw(request);
+        await this.withdraw(request, `${this.name} is gone`);
         throw signal.reason;
       }
+      const left = Math.max(0, until - performance.now()) / 1000;
+      if (patience !== undefined && left === 0) throw await this.outOfPatience(request, patience);
       try {
-        request = await this.api.call('GET', `/api/v1/sign/requests/${request.requestId}?wait=${POLL_S}`, { signal });
+        const wait = Math.min(POLL_S, Math.ceil(left));
+        request = await this.api.call('GET', `/api/v1/sign/requests/${request.requestId}?wait=${wait}`, { signal });
         seenAt = performance.now();
       } catch (error) {
         if (signal.aborted) continue;
@@ -177,14 +206,22 @@ export class RemoteSigner {
     return request;
   }
 
+  private async outOfPatience(request: Request, { seconds, isResumable }: Patience): Promise<OutOfPatience> {
+    const { requestId } = request;
+    const detail = `The request ${requestId} was not decided within ${seconds} seconds.`;
+    if (isResumable) return new OutOfPatience({ kind: 'pending', detail, requestId });
+    await this.withdraw(request, 'the time to wait is up');
+    return new OutOfPatience({ kind: 'withdrawn', detail, requestId });
+  }
+
   /** The approval of a request may have been asked for anew, so its present one is read. A request that is being signed cannot be withdrawn. */
-  private async withdraw({ requestId }: Request): Promise<void> {
+  private async withdraw({ requestId }: Request, why: string): Promise<void> {
     try {
       const limit = { limitMs: WITHDRAWAL_MS };
       const { approvalId, status }: Request = await this.api.call('GET', `/api/v1/sign/requests/${requestId}`, limit);
       if (status !== 'PENDING_APPROVAL' || approvalId === undefined) return;
       await this.api.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { body: {}, repeatable: true, ...limit });
-      this.settings.note(`sealwright: ${this.name} is gone, its request ${requestId} was withdrawn`);
+      this.settings.note(`sealwright: ${why}, so the request ${requestId} was withdrawn`);
     } catch (error) {
       this.settings.note(`sealwright: the request ${requestId} could not be withdrawn: ${messageOf(error)}`);
     }
@@ -215,6 +252,9 @@ export class RemoteSigner {
   }
 }
 
+/** Why an order did not end in a signature. */
+export type NotSigned = Exclude<SignatureResult, { kind: 'signed' }>;
+
 interface ShownApproval {
   readonly stages: readonly {
     readonly group: { readonly name: string };
@@ -224,13 +264,23 @@ interface ShownApproval {
   readonly expiresAt: string;
 }
 
+/** The caller's time to wait is up. */
+class OutOfPatience extends Error {
+  constructor(readonly result: NotSigned) {
+    super(result.detail);
+  }
+}
+
 const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The program that asked is gone.' };
 
-function resultOf({ key, signal }: SignatureOrder, { signature, failure, key: used }: Request): SignatureResult {
+function resultOf(
+  { key, purpose, signal }: SignatureOrder,
+  { requestId, signature, failure, key: used }: Request,
+): SignatureResult {
   if (signal.aborted) return WITHDRAWN;
   if (signature === undefined) {
     const detail = failure === undefined ? 'The request was not signed.' : `${failure.detail} [${failure.code}]`;
-    return { kind: APPROVAL_ENDS[failure?.code ?? ''] ?? 'refused', detail };
+    return { kind: APPROVAL_ENDS[failure?.code ?? ''] ?? 'refused', detail, requestId };
   }
   // The program has the public key of the version that it was offered: a signature by another one would not verify.
   if (used.version !== key.version)
@@ -238,7 +288,10 @@ function resultOf({ key, signal }: SignatureOrder, { signature, failure, key: us
       kind: 'refused',
       detail: `The key "${key.name}" was rotated to version ${used.version}: start the program again.`,
     };
-  return { kind: 'signed', signature: base64Bytes(signature) };
+  // People may have taken days to decide.
+  const expired = usesCertificate(purpose) ? expiryOf(key) : undefined;
+  if (expired !== undefined) return { kind: 'refused', detail: expired, requestId };
+  return { kind: 'signed', signature: base64Bytes(signature), requestId };
 }
 
 function messageOf(error: unknown): string {

@@ -97,7 +97,7 @@ function plain(text: string, longest: number): string {
  *
  * @param after the request that this one is asked in place of, because it was rejected, withdrawn or expired
  */
-export function requestNameOf(body: object, key: { id: string; version: number }, after: string | undefined): string {
-  const parts = JSON.stringify([body, key.id, key.version, after ?? null]);
+export function requestNameOf(body: object, key: { id: string; version?: number }, after: string | undefined): string {
+  const parts = JSON.stringify([body, key.id, key.version ?? null, after ?? null]);
   return `agent-${createHash('sha256').update(parts).digest('base64url')}`;
 }

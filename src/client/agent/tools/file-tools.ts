@@ -1,14 +1,18 @@
-import { authenticodeCheck, type FileTool, privateKeyUri } from './file-tool.js';
+import { authenticodeCheck, type FileTool, javaHashName, privateKeyUri, SHA2 } from './file-tool.js';
 import { powershell, windowsScript } from './jsign.js';
 import { kernelModule } from './kernel-module.js';
 
 const osslsigncode: FileTool = {
   extensions: ['.exe', '.dll', '.sys', '.msi', '.cab', '.cat'],
   program: 'osslsigncode',
+  helpers: [],
+  openSsl: 'engine',
   toInstall: 'apt install osslsigncode libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: false,
-  sign: ({ file, out, key, chain }) => ({
+  hasTimestamps: true,
+  algorithms: SHA2,
+  sign: ({ file, out, key, chain, algorithm = 'sha256', timestamps }) => ({
     program: 'osslsigncode',
     args: [
       'sign',
@@ -19,7 +23,8 @@ const osslsigncode: FileTool = {
       '-certs',
       chain,
       '-h',
-      'sha256',
+      algorithm,
+      ...(timestamps === undefined ? [] : ['-ts', timestamps.url]),
       '-in',
       file,
       '-out',
@@ -32,9 +37,13 @@ const osslsigncode: FileTool = {
 const sbsign: FileTool = {
   extensions: ['.efi'],
   program: 'sbsign',
+  helpers: ['sbverify'],
+  openSsl: 'engine',
   toInstall: 'apt install sbsigntool libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: false,
+  hasTimestamps: false,
+  algorithms: [],
   sign: ({ file, out, key, chain }) => ({
     program: 'sbsign',
     args: ['--engine', 'pkcs11', '--key', privateKeyUri(key), '--cert', chain, '--output', out, file],
@@ -49,10 +58,13 @@ const sbsign: FileTool = {
 const jarsigner: FileTool = {
   extensions: ['.jar', '.war', '.ear'],
   program: 'jarsigner',
+  helpers: [],
   toInstall: 'apt install default-jdk-headless',
   writesInPlace: true,
   isRepeatable: false,
-  sign: ({ out, key }) => ({
+  hasTimestamps: true,
+  algorithms: SHA2,
+  sign: ({ out, key, keyType, algorithm, timestamps }) => ({
     program: 'jarsigner',
     args: [
       '-keystore',
@@ -65,24 +77,46 @@ const jarsigner: FileTool = {
       'SunPKCS11',
       '-providerArg',
       '{java}',
+      ...(algorithm === undefined
+        ? []
+        : ['-digestalg', javaHashName(algorithm), '-sigalg', javaSignatureName(algorithm, keyType)]),
+      ...(timestamps === undefined ? [] : ['-tsa', timestamps.url]),
       out,
       key,
     ],
   }),
-  // What it says is translated.
-  verify: ({ out }) => ({
+  // What it says is translated. Exit code 4 has several reasons, of which the chain is checked by --authorities, and 64 is the chain of
+  // the timestamp authority.
+  verify: ({ out, timestamps }) => ({
     program: 'jarsigner',
-    args: ['-J-Duser.language=en', '-verify', out],
+    args: ['-J-Duser.language=en', '-verify', '-strict', out],
     expected: 'jar verified',
+    refused: timestamps === undefined ? EXPIRED : NOT_STAMPED,
+    isAccepted: (code) => (code & ~(OTHER_SIGNER_ERRORS | TSA_CHAIN)) === 0,
   }),
 };
+
+/** Exit codes of `jarsigner -strict` are sums of these. */
+const OTHER_SIGNER_ERRORS = 4;
+const TSA_CHAIN = 64;
+const EXPIRED = /certificate has expired|certificate is not yet valid/;
+const NOT_STAMPED = /certificate has expired|certificate is not yet valid|do not include a timestamp/;
+
+function javaSignatureName(algorithm: string, keyType: string): string {
+  return `${algorithm.toUpperCase()}with${keyType.startsWith('rsa') ? 'RSA' : 'ECDSA'}`;
+}
 
 const apksigner: FileTool = {
   extensions: ['.apk'],
   program: 'apksigner',
+  helpers: [],
   toInstall: 'apt install apksigner',
   writesInPlace: false,
   isRepeatable: true,
+  // Schemes 2 and 3.
+  signatures: 2,
+  hasTimestamps: false,
+  algorithms: [],
   sign: ({ file, out, key }) => ({
     program: 'apksigner',
     args: [

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { fileToolFor } from './file-tools.js';
 import { assertWindowsReads } from './jsign.js';
 
-const ORDER = { file: '/in/a.ps1', out: '/out/a.ps1', key: 'release', chain: '/out/chain.pem' };
+const ORDER = {
+  file: '/in/a.ps1',
+  out: '/out/a.ps1',
+  key: 'release',
+  chain: '/out/chain.pem',
+  keyType: 'rsa-3072',
+  algorithm: undefined,
+  timestamps: undefined,
+};
 
 describe('scripts of Windows', () => {
   it('are signed by jsign with the key of this name, by the PKCS #11 provider of Java', () => {

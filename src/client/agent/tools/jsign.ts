@@ -1,16 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
-import { authenticodeCheck, type FileOrder, type FileTool } from './file-tool.js';
+import { authenticodeCheck, type FileOrder, type FileTool, javaHashName, SHA2 } from './file-tool.js';
 
 const common = {
   program: 'jsign',
+  helpers: [],
   // No distribution has it.
   toInstall: 'its .deb or .rpm from https://github.com/ebourg/jsign/releases, or brew install jsign',
   writesInPlace: true,
   isRepeatable: true,
+  hasTimestamps: true,
+  algorithms: SHA2,
   // The signatures that the file has are replaced, as by osslsigncode. The issuers come with the certificate from the token.
-  sign: ({ out, key }: FileOrder) => ({
+  sign: ({ out, key, algorithm = 'sha256', timestamps }: FileOrder) => ({
     program: 'jsign',
     args: [
       '--storetype',
@@ -22,7 +25,8 @@ const common = {
       '--alias',
       key,
       '--alg',
-      'SHA-256',
+      javaHashName(algorithm),
+      ...(timestamps === undefined ? [] : ['--tsaurl', timestamps.url, '--tsmode', 'RFC3161']),
       '--replace',
       out,
     ],

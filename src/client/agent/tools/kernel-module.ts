@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { type FileOrder, type FileTool, privateKeyUri } from './file-tool.js';
+import { openSslModules } from '../exec/tool-environment.js';
+import { type FileOrder, type FileTool, privateKeyUri, SHA2 } from './file-tool.js';
 
 /** Ends a module that is signed (Linux, include/linux/module_signature.h). */
 const MAGIC = Buffer.from('~Module signature appended~\n');
@@ -10,12 +11,14 @@ const PKEY_ID_PKCS7 = 2;
 const contentOf = ({ out }: FileOrder): string => `${out}.content`;
 const signatureOf = ({ out }: FileOrder): string => `${out}.p7s`;
 
-const SIGN = ['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-md', 'sha256', '-outform', 'DER'];
+const SIGN = ['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-outform', 'DER'];
 /** Whether the certificate is trusted is up to the kernel, which has it among its keys. */
 const VERIFY = ['cms', '-verify', '-binary', '-inform', 'DER', '-nointern', '-noverify', '-out', '/dev/null'];
 
-function keyOf({ key, chain }: FileOrder): string[] {
-  return ['-engine', 'pkcs11', '-keyform', 'engine', '-inkey', privateKeyUri(key), '-signer', chain];
+/** By the provider where the engine is not installed, as on Debian 13 with pkcs11-provider alone. */
+function keyOf({ key, chain, algorithm = 'sha256' }: FileOrder): string[] {
+  const engine = openSslModules().engine === undefined ? [] : ['-engine', 'pkcs11', '-keyform', 'engine'];
+  return [...engine, '-inkey', privateKeyUri(key), '-signer', chain, '-md', algorithm];
 }
 
 function signedFilesOf(order: FileOrder): string[] {
@@ -29,9 +32,13 @@ function signedFilesOf(order: FileOrder): string[] {
 export const kernelModule: FileTool = {
   extensions: ['.ko'],
   program: 'openssl',
+  helpers: [],
+  openSsl: 'engine or provider',
   toInstall: 'apt install openssl libengine-pkcs11-openssl',
   writesInPlace: false,
   isRepeatable: true,
+  hasTimestamps: false,
+  algorithms: SHA2,
   prepare: async (order) => writeFile(contentOf(order), withoutModuleSignature(await readFile(order.file))),
   sign: (order) => ({ program: 'openssl', args: [...SIGN, ...keyOf(order), ...signedFilesOf(order)] }),
   async finish(order) {

@@ -1,15 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { chmod, copyFile, mkdtemp, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { writePem } from '../../../formats/encoding/base64.js';
-import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+import { FileState } from '../../api/file-state.js';
+import { assertSpace, OutputFile, targetOf, writing } from '../../api/output-file.js';
 import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../exec/tool-session.js';
-import { signNoted } from '../collect/batch-signing.js';
-import { NotedOrders } from '../collect/noted-orders.js';
 import type { AgentKey } from '../signer/agent-keys.js';
-import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
-import type { FileCheck, FileOrder, FileTool, Unchecked } from './file-tool.js';
+import { assertIssuedBy } from '../signer/key-certificates.js';
+import type { DigestName, NotSigned, SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
+import type { FileCheck, FileOrder, FileTool, TimestampPlace } from './file-tool.js';
+import { assertToolReady } from './tool-needs.js';
 
 export interface FileSigning {
   readonly file: string;
@@ -18,6 +22,11 @@ export interface FileSigning {
   readonly key: AgentKey;
   /** PEM file of the authorities that the verifier of the tool is to trust. */
   readonly authorities: string | undefined;
+  readonly algorithm?: DigestName | undefined;
+  readonly timestamps?: TimestampPlace | undefined;
+  readonly reference?: string | undefined;
+  /** Seconds to wait for people; undefined waits until they have decided. */
+  readonly waitSeconds?: number | undefined;
 }
 
 export interface SignedFile {
@@ -29,125 +38,166 @@ export interface SignedFile {
   readonly unchecked?: string;
 }
 
+type Sign = (order: SignatureOrder) => Promise<SignatureResult>;
+
+/** How a run of a tool is signed and shown. */
+interface ToolRun {
+  /** In place of the service. */
+  readonly sign?: Sign | undefined;
+  readonly isQuiet?: boolean;
+}
+
 /**
- * Signs a file by the tool for its kind and checks the result with the verifier for such files. The file is replaced only by one that was signed
- * and checked: until then the tool works beside it.
+ * Signs a file by the tool for its kind and checks the result with the verifier for such files. The tool works on a copy. The file is replaced
+ * only by one that was signed and checked, and only if it still holds what was signed.
  *
  * @param sign in place of the service
- * @throws ClientError when the tool is missing, when it fails, and when its verifier does not accept what it made
+ * @throws ClientError when the tool is missing, when it fails, when its verifier does not accept what it made, and when the file changed
  */
 export async function signFile(
   tool: FileTool,
-  { file, out, key, authorities }: FileSigning,
+  signing: FileSigning,
   surroundings: ToolSurroundings,
-  sign?: ToolOrder['sign'],
+  sign?: Sign,
 ): Promise<SignedFile> {
-  return besideOf(tool, { file, out, key, authorities }, surroundings, async (order) => {
-    const code = await run(tool, order, { key, sign }, surroundings);
-    if (code !== 0) throw new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${basename(file)} is as it was.`); // prettier-ignore
+  const { file, out } = signing;
+  const before = await FileState.of(file);
+  const output = await OutputFile.reserve(out);
+  return besideOf(tool, signing, surroundings, async (order) => {
+    const { code, ended } = await runTool(tool, order, signing, surroundings, { sign });
+    if (code !== 0) throw await failureOf(tool, order, code, ended);
     await tool.finish?.(order);
     const check = tool.verify(order);
     if ('program' in check) assertVerified(check, surroundings.environment);
-    // Who may read and run the file stays as it was, and a link goes on to point to it.
+    const requestId = ended?.requestId;
+    const hasSameContent = async () => (await hashOf(file)).equals(await hashOf(order.file));
+    await before.assertCurrent(requestId, hasSameContent);
+    // Who may read and run the file stays as it was.
     await chmod(order.out, (await stat(file)).mode & 0o777);
-    await rename(order.out, await realpath(out).catch(() => out));
+    await output.publish(order.out, { requestId, hasSameContent: file === out ? hasSameContent : undefined });
     return { file: out, program: tool.program, verified: 'program' in check, ...('unchecked' in check && check) };
   });
 }
 
-/** Notes which signatures the tool asks for to sign a file, and signs nothing. */
+/** Notes which signatures the tool asks for to sign a file, and signs nothing. What the tool prints about that is not shown. */
 export async function noteFile(
   tool: FileTool,
   signing: FileSigning,
   surroundings: ToolSurroundings,
-  noted: NotedOrders,
+  note: (asked: SignatureOrder, fileName: string) => Promise<SignatureResult>,
 ): Promise<void> {
-  const { file, key } = signing;
   let hasAsked = false;
-  const sign = (asked: SignatureOrder): Promise<SignatureResult> => {
+  const sign: Sign = (asked) => {
     hasAsked = true;
-    return noted.note(asked, basename(file));
+    return note(asked, basename(signing.file));
   };
-  await besideOf(tool, signing, surroundings, (order) => run(tool, order, { key, sign }, surroundings));
-  if (!hasAsked)
-    throw new ClientError(EXIT.failed, `${tool.program} did not ask for a signature of ${basename(file)}.`);
+  const work = (order: FileOrder) => runTool(tool, order, signing, surroundings, { sign, isQuiet: true });
+  const { printed } = await besideOf(tool, signing, surroundings, work);
+  if (hasAsked) return;
+  throw new ClientError(EXIT.failed, `${tool.program} did not ask for a signature of ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
 }
 
-interface FileWork {
-  readonly tool: FileTool;
-  readonly signing: FileSigning;
-}
-
-/**
- * Signs files under one approval for each 1,000 of them. The tools run twice: first to note which digests they ask for, then, when all of
- * these are signed, to write the files. No file is changed before.
- *
- * @throws ClientError when a tool asks for another digest each time, and when not all were signed
- */
-export async function signCollected(work: readonly FileWork[], surroundings: ToolSurroundings): Promise<SignedFile[]> {
-  for (const { tool, signing } of work)
-    if (!tool.isRepeatable)
-      throw usageError(`${signing.file}: ${tool.program} writes the time into what it signs, so it is signed without --collect.`); // prettier-ignore
-  const noted = new NotedOrders();
-  for (const { tool, signing } of work) await noteFile(tool, signing, surroundings, noted);
-  const asking = { program: 'sealwright', commandLine: `sealwright sign --collect (${work.length} files)` };
-  const answered = await signNoted(surroundings.api, noted.all, { asking, note: surroundings.note });
-  const failure = answered.firstFailure;
-  if (failure !== undefined)
-    throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail} The files are as they were.`);
-  const signed: SignedFile[] = [];
-  for (const { tool, signing } of work)
-    signed.push(await signFile(tool, signing, surroundings, (order) => answered.answer(order, surroundings.note)));
-  return signed;
-}
-
-/** Does work on a file in a directory beside the place of the signed one, which is then removed. */
+/** Does work on a copy of a file, in a directory beside the place of the signed one, which is then removed. */
 async function besideOf<Result>(
   tool: FileTool,
-  { file, out, key, authorities }: FileSigning,
+  { file, out, key, authorities, algorithm, timestamps }: FileSigning,
   { environment }: ToolSurroundings,
   work: (order: FileOrder) => Promise<Result>,
 ): Promise<Result> {
-  assertThere(tool, file, environment);
+  await assertToolReady(tool, basename(file), { environment, checks: authorities !== undefined });
   if (key.chain.length === 0)
     throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, and ${tool.program} needs one: sealwright certify ${key.name}.`); // prettier-ignore
+  if (authorities !== undefined) await assertIssuedBy(key, authorities);
+  const directory = dirname(await targetOf(out));
+  const { size } = await stat(file);
   // Beside the place of the result, so that it can be moved there at once.
-  const place = await mkdtemp(join(dirname(await realpath(out).catch(() => out)), '.sealwright-'));
-  try {
-    const chain = join(place, 'chain.pem');
-    await writeFile(chain, key.chain.map((der) => writePem('CERTIFICATE', der)).join(''));
-    // An absolute path is never taken for an option.
-    const order: FileOrder = {
-      file: resolve(file),
-      out: join(place, basename(out)),
-      key: key.name,
-      chain,
-      authorities,
-    };
-    assertVerifierThere(tool.verify(order), file, environment);
-    if (tool.writesInPlace) await copyFile(file, order.out);
-    await tool.prepare?.(order);
-    return await work(order);
-  } finally {
-    await rm(place, { recursive: true, force: true });
-  }
+  return writing(out, async () => {
+    await assertSpace(directory, COPIES * size);
+    const place = await mkdtemp(join(directory, '.sealwright-'));
+    try {
+      const chain = join(place, 'chain.pem');
+      await writeFile(chain, key.chain.map((der) => writePem('CERTIFICATE', der)).join(''));
+      const original = join(place, 'original', basename(file));
+      await mkdir(dirname(original));
+      await copyFile(file, original, constants.COPYFILE_FICLONE);
+      const order: FileOrder = {
+        file: original,
+        out: join(place, basename(out)),
+        key: key.name,
+        keyType: key.type,
+        chain,
+        authorities,
+        algorithm,
+        timestamps,
+      };
+      if (tool.writesInPlace) await copyFile(original, order.out, constants.COPYFILE_FICLONE);
+      await tool.prepare?.(order);
+      return await work(order);
+    } finally {
+      await rm(place, { recursive: true, force: true });
+    }
+  });
 }
 
-async function run(
+/** The copy that the tool reads, and the signed file. */
+const COPIES = 2;
+
+interface EndedRun {
+  readonly code: number;
+  readonly printed: string;
+  /** How the last order of the tool ended. */
+  readonly ended: SignatureResult | undefined;
+}
+
+async function runTool(
   tool: FileTool,
   order: FileOrder,
-  { key, sign }: { readonly key: AgentKey; readonly sign: ToolOrder['sign'] },
+  { key, reference, waitSeconds }: FileSigning,
   surroundings: ToolSurroundings,
-): Promise<number> {
+  { sign, isQuiet = false }: ToolRun,
+): Promise<EndedRun> {
   const { program, args } = tool.sign(order);
   const fileName = basename(order.file);
-  // The tool's own command line has the paths of this run in it: what approvers see is to be the same when it is run again.
-  const asking = { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName };
-  const { code } = await runWithKeys(
-    { command: program, args, asking, keys: [key], purpose: 'code-signing', asksForPin: false, ...(sign && { sign }) },
-    { ...surroundings, environment: inUtf8(surroundings.environment) },
-  );
-  return code;
+  let ended: SignatureResult | undefined;
+  const run: ToolOrder = {
+    command: program,
+    args,
+    keys: [key],
+    purpose: 'code-signing',
+    // The tool's own command line has the paths of this run in it: what approvers see is to be the same when it is run again.
+    asking: { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName },
+    asksForPin: false,
+    patience: waitSeconds === undefined ? undefined : { seconds: waitSeconds, isResumable: tool.isRepeatable },
+    reference,
+    isQuiet,
+    ...(sign && { sign }),
+    onEnd: (result) => (ended = result),
+  };
+  const environment = inUtf8(withoutProxy(surroundings.environment));
+  const { code, printed } = await runWithKeys(run, { ...surroundings, environment });
+  return { code, printed, ended };
+}
+
+async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: SignatureResult | undefined) {
+  const name = basename(order.file);
+  if (ended?.kind === 'pending')
+    return new ClientError(EXIT.pending, `Not signed yet, and ${name} is as it was. ${ended.detail} The same command continues with it.`); // prettier-ignore
+  if (ended !== undefined && ended.kind !== 'signed')
+    return new ClientError(EXIT.failed, `${name} is not signed, and as it was. ${ended.detail}${isTimed(tool, ended)}`);
+  const { size } = await stat(order.file);
+  // The tools say only that they failed.
+  await assertSpace(dirname(order.out), size);
+  return new ClientError(EXIT.failed, `${tool.program} failed (${code}); ${name} is as it was.`);
+}
+
+function isTimed({ program, isRepeatable }: FileTool, { kind }: NotSigned): string {
+  return kind === 'withdrawn' && !isRepeatable ? ` ${program} signs the time as well, so another run is another request.` : ''; // prettier-ignore
+}
+
+async function hashOf(file: string): Promise<Buffer> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest();
 }
 
 /** Builds run without a locale, and then Java finds no file whose path is not ASCII. */
@@ -157,42 +207,21 @@ function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
-function assertVerified({ program, args, expected }: FileCheck, env: NodeJS.ProcessEnv): void {
+/** The relay for timestamps listens on this machine. */
+function withoutProxy(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const direct = [environment['NO_PROXY'] ?? environment['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
+  return { ...environment, NO_PROXY: direct, no_proxy: direct };
+}
+
+function assertVerified({ program, args, expected, refused, isAccepted }: FileCheck, env: NodeJS.ProcessEnv): void {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: inUtf8(env) });
-  if (status === 0 && `${stdout}${stderr}`.includes(expected)) return;
-  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was thrown away: ${lastLine(stderr, stdout)}`); // prettier-ignore
+  const said = `${stdout}${stderr}`;
+  const isRefused = refused?.exec(said)?.[0];
+  const isGood = isAccepted ?? ((code: number) => code === 0);
+  if (status !== null && isGood(status) && said.includes(expected) && isRefused === undefined) return;
+  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was thrown away: ${isRefused ?? lastLine(stderr, stdout)}`); // prettier-ignore
 }
 
 function lastLine(...outputs: string[]): string {
   return outputs.join('\n').trim().split('\n').at(-1) ?? '';
-}
-
-function assertThere({ program, toInstall }: FileTool, file: string, { PATH: path = '' }: NodeJS.ProcessEnv): void {
-  if (path.split(delimiter).some((directory) => isExecutable(join(directory, program)))) return;
-  throw new ClientError(
-    EXIT.failed,
-    `${basename(file)} is signed by ${program}, which is missing: ${toInstall}. Or sign it detached: --format raw.`,
-  );
-}
-
-/** Before people are asked, since a signed file that cannot be checked would be thrown away. */
-function assertVerifierThere(check: FileCheck | Unchecked, file: string, env: NodeJS.ProcessEnv): void {
-  if (!('needs' in check) || check.needs === undefined) return;
-  const { version, toInstall } = check.needs;
-  const { stdout } = spawnSync(check.program, ['--version'], { encoding: 'utf8', env });
-  const [found] = /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(stdout ?? '') ?? [];
-  if (found !== undefined && found.localeCompare(version, 'en', { numeric: true }) >= 0) return;
-  throw new ClientError(
-    EXIT.failed,
-    `${basename(file)} is checked by ${check.program} ${version} or later, and here is ${found ?? 'none'}: ${toInstall}. Or leave --authorities out: then nothing checks it.`,
-  );
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

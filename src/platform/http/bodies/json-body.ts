@@ -1,20 +1,21 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { jsonFault, repeatedMember } from '../../json/json-fault.js';
+import { jsonFault } from '../../json/json-fault.js';
+import { findAmbiguity, withoutMark } from '../../json/strict-json.js';
 import { Problem } from '../../errors/problem.js';
 import { truncate } from '../../text/truncate.js';
 import { pointerStep } from '../../json/json-pointer.js';
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;
+const MAX_POINTER_LENGTH = 200;
 /** Never legal member names: they reach the prototype of whatever object they are copied into. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
- * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither), numbers that are none any
- * more, and members that come twice. A body without a byte is none: many clients name its type with every call. A byte order mark of UTF-8
- * is skipped; other encodings are named.
+ * parseJsonBody parses a JSON body. It refuses deep nesting, floods of members, prototype names, NUL characters and lone surrogates
+ * (PostgreSQL stores neither), numbers that a double changes, and names that occur twice. An empty body is undefined: many clients name a
+ * media type with every call. A byte order mark of UTF-8 is skipped; other encodings are named.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (body.length === 0) return undefined;
@@ -29,8 +30,8 @@ export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (text.includes('\uFFFD') && !isUtf8(withoutMark(body)))
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   inspect(value, mostValues);
-  const twice = repeatedMember(text);
-  if (twice !== undefined) throw refusal('', `it has the member "${truncate(twice, 64)}" twice`);
+  const found = findAmbiguity(text, { roundsNumbers: true });
+  if (found !== undefined) throw refusal(truncate(found.pointer, MAX_POINTER_LENGTH), found.detail);
   return value;
 }
 
@@ -62,8 +63,7 @@ function inspect(root: unknown, mostValues: number): void {
     if (++seen > mostValues) throw refusal('', `more than ${mostValues} values`);
     const { value, pointer, depth } = place;
     if (typeof value === 'string') assertStorable(value, pointer);
-    // 1e400: it would be stored as null.
-    if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(pointer, 'is a number beyond all measure');
+    if (typeof value === 'number') assertKept(value, pointer);
     if (typeof value !== 'object' || value === null) continue;
     if (depth === MAX_DEPTH) throw refusal('', `nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
@@ -72,6 +72,12 @@ function inspect(root: unknown, mostValues: number): void {
       stack.push({ value: member, pointer: at, depth: depth + 1 });
     }
   }
+}
+
+/** Other readers of JSON keep no larger numbers (RFC 7493 section 2.2), and what people approve must be what was sent. 1e400 would be null. */
+function assertKept(value: number, pointer: string): void {
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1): send it as text');
 }
 
 function assertName(name: string, pointer: string): void {
@@ -90,16 +96,9 @@ function refusal(pointer: string, detail: string): Problem {
   });
 }
 
-const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
 /** Matches the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
 const UTF_32 = /^(?:0000|fffe0000|[\da-f]{2}000000)/;
 const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
-
-/** Removes a byte order mark, which may be ignored (RFC 8259 section 8.1): editors and shells of Windows write one. */
-function withoutMark(body: Buffer): Buffer {
-  return body.subarray(0, 3).equals(UTF_8_MARK) ? body.subarray(3) : body;
-}
 
 /**
  * JSON begins with an ASCII character, so that a NUL byte among the first two or three is that of a wider encoding (RFC 4627 section 3).

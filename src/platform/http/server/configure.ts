@@ -25,6 +25,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
+import { announceReplays } from '../../idempotency/replays.js';
 import { traceRequests } from '../../tracing/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
@@ -32,7 +33,18 @@ import { validationPipe } from '../validation.js';
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
 /** Headers that a console on another origin may read. */
-const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
+const EXPOSED = [
+  'ETag',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+];
+/** Interval between two polls of what is not done yet, in seconds. */
+const POLL_SECONDS = '2';
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** Where SignServer has its REST interface under its own path, which its clients are set up with (jsign's documentation, `--keystore`). */
@@ -71,6 +83,8 @@ export function configureHttp(app: NestFastifyApplication): void {
   traceRequests(server);
   secure(server, config);
   observe(server, app.get(Metrics));
+  announceReplays(server);
+  hintPolling(server);
   refuseForeignHosts(server, config);
   rememberRoutes(server);
   refuseNulInQuery(server);
@@ -109,18 +123,29 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
     // Where nobody reads the body, its type and its coding are not what is wrong.
+    if (isEmpty(request) && !takesMediaType(request)) delete request.raw.headers['content-type'];
     if (request.is404) done(new NotFoundException());
     else done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
   const read = async (request: FastifyRequest, body: IncomingMessage) => {
-    if (!takesMediaType(request)) throw new UnsupportedMediaTypeException();
+    const takesBody = takesMediaType(request);
+    // Of a chunked body only its end says that it is empty.
+    if (!takesBody && request.headers['content-length'] !== undefined) throw new UnsupportedMediaTypeException();
     const bytes = await bodies.read(request, body);
-    return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
+    if (takesBody) return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
+    if (bytes.length > 0) throw new UnsupportedMediaTypeException();
+    return undefined;
   };
   server.addContentTypeParser(TYPES, read);
   server.addContentTypeParser(ANY_JSON, read);
+  server.addContentTypeParser('*', read);
   readRawBodies(server, read);
+}
+
+/** Without content the media type says nothing: clients that post no form name its type all the same (RFC 9112 section 6.3). */
+function isEmpty({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 /**
@@ -149,6 +174,14 @@ function hangUpWhenClosing(server: FastifyInstance, closing: GracefulShutdown): 
   closing.serves(server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
+  });
+}
+
+/** What was accepted is polled at its Location: a client that is told no interval polls as fast as it can. */
+function hintPolling(server: FastifyInstance): void {
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_SECONDS);
     done(null, payload);
   });
 }

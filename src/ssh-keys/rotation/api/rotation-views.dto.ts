@@ -39,6 +39,12 @@ export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
+  /** Hosts that the last scan could not read, or not whole: the key may be accepted there too. */
+  @ApiProperty({
+    type: [String],
+    example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
+  })
+  warnings: string[];
   /** From then on the new key is in force: its holder has it. @example 2026-11-20T14:00:00Z */
   promotedAt?: Date;
   /** @example 2026-11-20T14:00:00Z */
@@ -46,7 +52,7 @@ export class RotationView {
   /** @example 2026-11-21T14:00:00Z */
   finishedAt?: Date;
 
-  static of({ rotation, progress }: ShownRotation): RotationView {
+  static of({ rotation, progress, warnings }: ShownRotation): RotationView {
     const { id, keyId, custody, dryRun, status, createdAt, failureCode, failureDetail } = rotation;
     return {
       id,
@@ -58,6 +64,7 @@ export class RotationView {
       progress,
       approvalId: rotation.approvalId ?? undefined,
       failure: failureOf(failureCode, failureDetail),
+      warnings: [...warnings],
       promotedAt: rotation.promotedAt ?? undefined,
       createdAt,
       finishedAt: rotation.finishedAt ?? undefined,

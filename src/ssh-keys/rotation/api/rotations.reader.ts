@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
+import { ScanGapsReader } from '../../../hosts/records/scan-gaps.reader.js';
 import { RowWatch } from '../../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursors.js';
 import type { Followed } from '../../../platform/http/event-stream.js';
@@ -13,6 +14,8 @@ export interface ShownRotation {
   readonly rotation: Rotation;
   /** Number of targets by state, or by outcome where they have ended. */
   readonly progress: Record<string, number>;
+  /** Hosts that the last scan could not read, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface ShownTarget {
@@ -31,6 +34,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly gaps: ScanGapsReader,
   ) {}
 
   beforeApplicationShutdown(): void {
@@ -95,8 +99,10 @@ export class RotationsReader implements BeforeApplicationShutdown {
        FROM ssh_rotation_target WHERE rotation_id = ANY($1::uuid[]) GROUP BY 1, 2 ORDER BY 2`,
       [rotations.map(({ id }) => id)],
     );
+    const warnings = await this.gaps.sentences();
     return rotations.map((rotation) => ({
       rotation,
+      warnings,
       progress: Object.fromEntries(
         rows.filter(({ id }) => id === rotation.id).map(({ place, count }) => [place, count]),
       ),

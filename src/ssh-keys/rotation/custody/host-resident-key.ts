@@ -56,8 +56,7 @@ export class HostResidentKey {
   }
 
   /** Has the holder make the new key and sign with it. Throws StepFailure `rotation.no-key`. */
-  async make(rotation: Rotation): Promise<SshPublicKey & { comment: string }> {
-    const comment = `sealwright:${rotation.id}`;
+  async make(rotation: Rotation, comment: string): Promise<SshPublicKey & { comment: string }> {
     const message = challengeOf(rotation);
     const output = await this.run(rotation, MAKE_KEY, [comment], message);
     const [line = ''] = output.split('\n', 1);

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Host } from '../../../hosts/model/host.entity.js';
+import type { Login } from '../../../hosts/model/ssh-session.port.js';
 import { HostsService } from '../../../hosts/records/hosts.service.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { spkiOf } from '../../../formats/ssh/public-key.js';
 import { HostResidentKey } from './host-resident-key.js';
 import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
-import { type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
+import { commentAfter, type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
 
 /** Codes of Problems that say that the holder, or its host, must not be changed any more. */
 const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
@@ -25,7 +26,11 @@ export class NewKey {
 
   /** Has a host make the key, and records it. Answers its id. */
   async make({ rotation, old }: Work): Promise<string> {
-    const key = this.custody.known(await this.resident.make(rotation), old.owner, 'host');
+    const key = this.custody.known(
+      await this.resident.make(rotation, commentAfter(old, rotation.id)),
+      old.owner,
+      'host',
+    );
     return this.db.transaction(async (tx) => {
       const id = await this.custody.keep(tx, key);
       await tx.query(`UPDATE ssh_rotation SET next_key_id = $1 WHERE id = $2 AND next_key_id IS NULL`, [
@@ -63,6 +68,15 @@ export class NewKey {
   async isOwnLogin({ target, old }: Work): Promise<boolean> {
     const host = await this.host(target.hostId);
     return host.credentialFingerprint === old.fingerprint;
+  }
+
+  /** A login with the old key, where the service holds it; undefined otherwise. For a host whose credential is refused. */
+  async oldLogin({ old, target }: Work): Promise<Login | undefined> {
+    const privateKey = await this.custody.open(old.id).catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'ssh-key.not-held') return undefined;
+      throw error;
+    });
+    return privateKey && { kind: 'private-key', user: target.account, privateKey: privateKey.toString() };
   }
 
   /** Hands the new key over to its holder. */

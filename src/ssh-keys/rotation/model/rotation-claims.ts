@@ -11,7 +11,7 @@ import type { Work } from './rotation-work.js';
 const DUE = {
   table: 'ssh_rotation_target',
   join: 'JOIN ssh_rotation r ON r.id = t.rotation_id',
-  where: `t.outcome = 'OPEN' AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
+  where: `t.outcome = 'OPEN' AND (t.due_at <= now() OR t.check_at <= now()) AND (t.lease_until IS NULL OR t.lease_until < now())
     AND r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
     AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target o WHERE o.host_id = t.host_id AND o.id <> t.id AND o.lease_until > now())`,
   order: 't.due_at',

@@ -31,6 +31,7 @@ export interface TargetPlan {
 @Entity('ssh_rotation_target')
 @Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
 @Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
+@Index('ssh_rotation_target_check', ['checkAt'], { where: `outcome = 'OPEN' AND check_at IS NOT NULL` })
 @Index('ssh_rotation_target_host', ['hostId', 'account'])
 export class RotationTarget {
   @PrimaryColumn('uuid')
@@ -68,6 +69,10 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
+  /** When the new key is checked again; null outside of the overlap. Earlier versions read `dueAt` alone. */
+  @Column('timestamptz', { nullable: true })
+  checkAt: Date | null;
+
   /** Consecutive failed attempts. */
   @Column('int', { default: 0 })
   strikes: number;
@@ -82,6 +87,14 @@ export class RotationTarget {
   /** When sshd ends the old key by itself. */
   @Column('timestamptz', { nullable: true })
   oldEndsAt: Date | null;
+
+  /** When the overlap ends: the old key is removed from then on. */
+  @Column('timestamptz', { nullable: true })
+  overlapEndsAt: Date | null;
+
+  /** A person asked to write the line of the new key again (`retry` after the hand-over). */
+  @Column('boolean', { nullable: true })
+  restoreNext: boolean | null;
 
   @Column('timestamptz', { nullable: true })
   verifiedAt: Date | null;

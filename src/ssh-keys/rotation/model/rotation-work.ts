@@ -1,9 +1,10 @@
 import type { Caller } from '../../../access/caller.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
-import type { KeyReplacement } from '../../authorized-keys/key-replacement.js';
+import { type KeyReplacement, withoutTag } from '../../authorized-keys/key-replacement.js';
 
 /** A claimed target with what a step needs to know of it. */
 export interface Work {
@@ -16,7 +17,9 @@ export interface Work {
 
 export type ReadyWork = Required<Work>;
 
-type Change = Partial<Pick<RotationTarget, 'plan' | 'snapshot' | 'oldEndsAt' | 'verifiedAt'>>;
+type Change = Partial<
+  Pick<RotationTarget, 'plan' | 'snapshot' | 'oldEndsAt' | 'verifiedAt' | 'overlapEndsAt' | 'restoreNext'>
+>;
 type Facts = Record<string, unknown>;
 
 /** A step that succeeded. */
@@ -27,6 +30,8 @@ export interface DoneStep {
   readonly outcome?: TargetOutcome;
   /** Seconds until the next step; 0 when absent, null while the target waits for the others. */
   readonly dueIn?: number | null;
+  /** Seconds until the next check of the new key; none when absent. */
+  readonly checkIn?: number;
   readonly change?: Change;
   readonly detail?: Facts;
   readonly code?: string;
@@ -73,9 +78,22 @@ export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFi
     path: file.path,
     old: old.blob,
     next: next.blob,
-    nextText: `${next.type} ${next.blob.toString('base64')} ${nextComment(next, rotation)}`,
+    nextKey: `${next.type} ${next.blob.toString('base64')}`,
+    // A person's key has the comment that its owner gave it; all others keep the comments of the lines that they replace.
+    ...(rotation.custody === 'human' && next.comment !== null ? { nextComment: next.comment } : {}),
+    tag: rotationTag(rotation.id),
     originals: new Set(file.originals),
   };
+}
+
+/** The comment of the key that replaces another one: it often names the owner. */
+export function commentAfter({ comment }: Pick<SshKey, 'comment'>, rotationId: string): string {
+  return withoutTag(comment ?? '') || rotationTag(rotationId);
+}
+
+/** Marks the lines of a rotation, behind their comments. */
+export function rotationTag(rotationId: string): string {
+  return `sealwright:${rotationId}`;
 }
 
 /** The requester of the rotation, as the caller of what is done in their name. */
@@ -84,7 +102,10 @@ export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Ca
   return { ...requestedBy, kind, ownerId, scopes: new Set(), origin: { requestId: correlation, address: '' } };
 }
 
-/** A person's key keeps its comment; a key of the service names its rotation. */
-function nextComment({ comment }: SshKey, { id, custody }: Rotation): string {
-  return custody === 'human' && comment !== null ? comment : `sealwright:${id}`;
+export function rotationUnderWay(): Problem {
+  return new Problem(
+    'conflict',
+    'rotation.under-way',
+    'A rotation of this key is under way. Wait for its end; retry it if it is halted, or roll it back before its hand-over.',
+  );
 }

@@ -4,7 +4,7 @@ import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { backOff, jittered } from '../../../platform/jobs/claim.js';
 import { RotationStep, RotationTarget, type StepOutcome } from './rotation-target.entity.js';
-import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
+import { hasReached, secondsOfOverlap, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
 import { ROTATION_ACTOR } from './rotation.entity.js';
 
@@ -19,6 +19,8 @@ interface Settlement {
   readonly outcome: TargetOutcome;
   /** Seconds until the next step; null when the target waits. */
   readonly dueIn: number | null;
+  /** Seconds until the new key is checked; null when it is not. */
+  readonly checkIn: number | null;
   readonly strikes: number;
   readonly code: string | null;
   readonly reason: string | null;
@@ -51,8 +53,8 @@ export class RotationRepository {
   /** Commits the outcome of an attempt with its audit entry. Answers whether the next step may follow at once. Throws FencedOff. */
   async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
-    const settlement = settlementOf(target, result);
-    const { state, outcome, dueIn, strikes, code, reason } = settlement;
+    const settlement = settlementOf(target, started.step, result);
+    const { state, outcome, dueIn, checkIn, strikes, code, reason } = settlement;
     const goesOn = outcome === 'OPEN' && dueIn === 0;
     await this.db.transaction(async (tx) => {
       const { affected } = await tx
@@ -66,6 +68,7 @@ export class RotationRepository {
           failureCode: code,
           failureDetail: reason,
           dueAt: dueIn === null || outcome !== 'OPEN' ? null : () => `now() + ${dueIn} * interval '1 second'`,
+          checkAt: checkIn === null || outcome !== 'OPEN' ? null : () => `now() + ${checkIn} * interval '1 second'`,
           ...(goesOn ? {} : { worker: null, leaseUntil: null }),
           ...(outcome === 'OPEN' ? {} : { finishedAt: () => 'now()' }),
         })
@@ -118,17 +121,19 @@ export class RotationRepository {
   }
 }
 
-function settlementOf({ state, strikes }: RotationTarget, result: StepResult): Settlement {
+function settlementOf(target: RotationTarget, step: StepName, result: StepResult): Settlement {
+  const { state, strikes } = target;
   switch (result.kind) {
     case 'done': {
-      const { outcome = 'OPEN', dueIn = 0, code = null, reason = null } = result;
-      return { state: result.state, outcome, dueIn, strikes: 0, code, reason, recorded: 'DONE' };
+      const { outcome = 'OPEN', dueIn = 0, checkIn = null, code = null, reason = null } = result;
+      return { state: result.state, outcome, dueIn, checkIn, strikes: 0, code, reason, recorded: 'DONE' };
     }
     case 'failed':
       return {
         state,
         outcome: result.outcome,
         dueIn: null,
+        checkIn: null,
         strikes,
         code: result.code,
         reason: result.reason,
@@ -139,9 +144,13 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
       const isTouched = hasReached(state, 'ADDED');
       const spent = strikes + 1 >= (isTouched ? MAX_STRIKES : MAX_STRIKES_UNTOUCHED);
       const outcome = isTouched ? 'BLOCKED' : 'FAILED_PRECHECK';
-      if (spent) return { state, outcome, dueIn: null, strikes, code, reason, recorded: 'FAILED' };
-      const dueIn = backoffSeconds(strikes);
-      return { state, outcome: 'OPEN', dueIn, strikes: strikes + 1, code, reason, recorded: 'RETRY' };
+      const failed = { state, code, reason, checkIn: null };
+      if (spent) return { ...failed, outcome, dueIn: null, strikes, recorded: 'FAILED' };
+      const again = backoffSeconds(strikes);
+      // The end of the overlap stays where it is while the new key cannot be checked.
+      const due =
+        step === 'check-new' ? { dueIn: secondsOfOverlap(target), checkIn: again } : { dueIn: again, checkIn: null };
+      return { ...failed, ...due, outcome: 'OPEN', strikes: strikes + 1, recorded: 'RETRY' };
     }
   }
 }

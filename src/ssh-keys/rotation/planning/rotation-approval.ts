@@ -5,7 +5,8 @@ import {
   type SubjectApproval,
   ApprovalSubjectsService,
 } from '../../../approvals/subjects/approval-subject.port.js';
-import { approvalHash, ApprovalsService } from '../../../approvals/approvals.service.js';
+import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
+import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import { newId } from '../../../platform/database/new-id.js';
@@ -13,7 +14,9 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { documentOf } from './rotation-document.js';
-import { requesterOf, StepFailure } from '../model/rotation-work.js';
+import { hasReached, rotationStatusesBefore } from '../model/rotation-state.js';
+import { successorFingerprints, usesOfRotation } from './rotation-requirements.js';
+import { FencedOff, requesterOf, StepFailure } from '../model/rotation-work.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_ACTOR, ROTATION_QUEUE } from '../model/rotation.entity.js';
 import { truncate } from '../../../platform/text/truncate.js';
@@ -43,19 +46,62 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return id;
   }
 
-  /** Asserts before the first step that the approval is granted, and that it covers what the rows say now. Throws StepFailure. */
+  /**
+   * Asserts before a host is changed that the approval is granted, and that it covers what the rows say now. Until the first host is changed,
+   * the policies of now must be met as well: where they demand further votes, the rotation is PENDING_APPROVAL again. A rotation that has begun
+   * ends under the approval with which it began. Throws StepFailure, or FencedOff when the rotation waits again.
+   */
   async assertCovers(rotation: Rotation): Promise<void> {
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
     // Both sides are checked: a row whose approvalDemand was removed is not free of its approval.
-    if (rotation.approvalDemand === null && granted === undefined) return;
-    const { shown } = await this.document(this.db.manager, rotation);
-    const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
-    if (isGiven && granted.hash.equals(approvalHash(shown))) return;
-    throw new StepFailure(
-      'FAILED_PRECHECK',
-      'rotation.not-approved',
-      'What would be done is not what was approved. Order the rotation again.',
+    if (rotation.approvalDemand !== null || granted !== undefined) {
+      const { shown } = await this.document(this.db.manager, rotation);
+      const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
+      if (!isGiven || !granted.hash.equals(approvalHash(shown)))
+        throw notApproved('What would be done is not what was approved. Order the rotation again.');
+    }
+    if (rotation.dryRun) return;
+    const waits = await this.db.transaction((tx) => this.waitsAgain(tx, rotation, granted));
+    if (waits) throw new FencedOff();
+  }
+
+  /** Whether the policies of now demand further votes before the first host is changed: then every target is taken from its worker. */
+  private async waitsAgain(
+    tx: EntityManager,
+    { id }: Rotation,
+    granted: GrantedApproval | undefined,
+  ): Promise<boolean> {
+    const rotation = await tx.findOneOrFail(Rotation, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    const targets = await tx.findBy(RotationTarget, { rotationId: id });
+    if (targets.some(({ state }) => hasReached(state, 'ADDED'))) return false;
+    const { demand } = await this.approvals.judgeNow(tx, 'ssh-rotation', await usesOfTargets(tx, rotation, targets));
+    if (demand === undefined) return false;
+    if (granted === undefined)
+      throw notApproved('The approval policies were changed, and this rotation needs approval now. Order it again.');
+    if (!(await this.approvals.fallsShort(tx, granted.id, demand))) return false;
+    const [, moved]: [unknown, number] = await tx.query(
+      `UPDATE ssh_rotation SET status = 'PENDING_APPROVAL' WHERE id = $1 AND status = ANY($2)`,
+      [id, rotationStatusesBefore('PENDING_APPROVAL')],
     );
+    if (moved === 1) {
+      await tx.query(
+        `UPDATE ssh_rotation_target SET state = 'PLANNED', fence = fence + 1, worker = NULL, lease_until = NULL, due_at = NULL
+         WHERE rotation_id = $1 AND outcome = 'OPEN'`,
+        [id],
+      );
+      await this.approvals.reopen(tx, granted.id, demand);
+    }
+    return true;
+  }
+
+  async usesToApprove(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<KeyUseToApprove[]> {
+    const rotation = await tx.findOneByOrFail(Rotation, { id });
+    return usesOfTargets(tx, rotation, await tx.findBy(RotationTarget, { rotationId: id }));
+  }
+
+  /** A policy covers the successors of the keys that it names. */
+  keysCovered(names: readonly string[]): Promise<readonly string[]> {
+    return successorFingerprints(this.db.manager, names);
   }
 
   /** Policies name the keys by their fingerprints. */
@@ -129,4 +175,17 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     const target = { kind: 'ssh-rotation', id: subjectId };
     await this.audit.append(tx, [{ action, actor: ROTATION_ACTOR, target, correlation, detail }]);
   }
+}
+
+async function usesOfTargets(
+  tx: EntityManager,
+  { keyId, custody, requestedBy, ownerId }: Rotation,
+  targets: readonly RotationTarget[],
+): Promise<KeyUseToApprove[]> {
+  const key = await tx.findOneByOrFail(SshKey, { id: keyId });
+  return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
+}
+
+function notApproved(detail: string): StepFailure {
+  return new StepFailure('FAILED_PRECHECK', 'rotation.not-approved', detail);
 }

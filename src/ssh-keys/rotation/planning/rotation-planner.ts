@@ -5,6 +5,7 @@ import { publicKeyFault, readPublicKeyLine } from '../../../formats/ssh/public-k
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
 import type { Account } from '../model/rotation-target.entity.js';
+import { commentAfter } from '../model/rotation-work.js';
 import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
 
 export interface SshKeyRotationOrder {
@@ -47,7 +48,7 @@ export class RotationPlanner {
    * Problem `ssh-key.unreadable`.
    */
   async makeKey({ order, old, custody }: RotationPlan, rotationId: string): Promise<MadeKey | undefined> {
-    const comment = `sealwright:${rotationId}`;
+    const comment = commentAfter(old, rotationId);
     if (order.dryRun && custody !== 'human') return undefined;
     switch (custody) {
       case 'service':

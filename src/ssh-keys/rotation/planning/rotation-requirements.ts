@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type PolicyJudgement, type PolicyFacts } from '../../../approvals/approvals.service.js';
+import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { Caller } from '../../../access/caller.js';
 import { Host } from '../../../hosts/model/host.entity.js';
+import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationPlan } from './rotation-planner.js';
 
 /** Asks the policies who must approve a rotation: each host is judged on its own, and all requirements must be met. */
@@ -14,14 +16,8 @@ export class RotationRequirements {
   ) {}
 
   async judge(caller: Caller, { old: key, custody, accounts }: RotationPlan): Promise<PolicyJudgement> {
-    const hosts = await this.db.manager.findBy(Host, { id: In([...new Set(accounts.map(({ hostId }) => hostId))]) });
-    const common = { algorithm: [key.type], caller: [caller.id, caller.ownerId], 'metadata.custody': [custody] };
-    const facts = accounts.map(({ hostId, account }): PolicyFacts => {
-      const host = hosts.find(({ id }) => id === hostId);
-      return { ...common, 'metadata.account': [account], ...fact('owner', key.owner), ...factsOf(host) };
-    });
-    const distinct = [...new Map(facts.map((one) => [JSON.stringify(one), one])).values()];
-    const uses = distinct.map((one) => ({ key: key.fingerprint, facts: one }));
+    const callers = [caller.id, caller.ownerId];
+    const uses = await usesOfRotation(this.db.manager, { key, custody, accounts, callers });
     return this.approvals.judgeAll('ssh-rotation', uses);
   }
 
@@ -33,6 +29,59 @@ export class RotationRequirements {
     await this.approvals.assertCurrent(tx, revision);
     if (demand !== undefined) await this.approvals.assertRoom(tx, caller);
   }
+}
+
+/** What is known of a rotation before it is judged. */
+interface JudgedRotation extends Pick<RotationPlan, 'custody' | 'accounts'> {
+  /** The key that is replaced. */
+  readonly key: SshKey;
+  /** Ids of the caller and of the person behind it. */
+  readonly callers: readonly string[];
+}
+
+/** usesOfRotation returns what policies judge of a rotation, by the hosts as they are on record now: one use for each distinct account. */
+export async function usesOfRotation(
+  tx: EntityManager,
+  { key, custody, accounts, callers }: JudgedRotation,
+): Promise<KeyUseToApprove[]> {
+  const hosts = await tx.findBy(Host, { id: In([...new Set(accounts.map(({ hostId }) => hostId))]) });
+  const common = { algorithm: [key.type], caller: callers, 'metadata.custody': [custody] };
+  const facts = accounts.map(({ hostId, account }): PolicyFacts => {
+    const host = hosts.find(({ id }) => id === hostId);
+    return { ...common, 'metadata.account': [account], ...fact('owner', key.owner), ...factsOf(host) };
+  });
+  const distinct = [...new Map(facts.map((one) => [JSON.stringify(one), one])).values()];
+  const formerKeys = await formerFingerprints(tx, key.id);
+  return distinct.map((one) => ({ key: key.fingerprint, formerKeys, facts: one }));
+}
+
+/**
+ * SQL: the pairs (old, new) of SSH keys of which the second takes the place of the first. A rotation under way counts, since its new key may be
+ * rotated before the old one is given up.
+ */
+const REPLACEMENTS = `SELECT id AS old, replaced_by AS new FROM ssh_key WHERE replaced_by IS NOT NULL
+  UNION ALL SELECT key_id, next_key_id FROM ssh_rotation WHERE next_key_id IS NOT NULL AND finished_at IS NULL AND NOT dry_run`;
+
+async function formerFingerprints(tx: EntityManager, id: string): Promise<string[]> {
+  const rows: { fingerprint: string }[] = await tx.query(
+    `WITH RECURSIVE replaced AS (
+       SELECT $1::uuid AS id UNION SELECT r.old FROM replaced p JOIN (${REPLACEMENTS}) r ON r.new = p.id)
+     SELECT k.fingerprint FROM replaced p JOIN ssh_key k ON k.id = p.id WHERE k.id <> $1`,
+    [id],
+  );
+  return rows.map(({ fingerprint }) => fingerprint);
+}
+
+/** successorFingerprints returns those of these keys and of their successors that can still be rotated. */
+export async function successorFingerprints(tx: EntityManager, fingerprints: readonly string[]): Promise<string[]> {
+  const rows: { fingerprint: string }[] = await tx.query(
+    `WITH RECURSIVE covered AS (
+       SELECT id FROM ssh_key WHERE fingerprint = ANY($1::text[])
+       UNION SELECT r.new FROM covered c JOIN (${REPLACEMENTS}) r ON r.old = c.id)
+     SELECT k.fingerprint FROM covered c JOIN ssh_key k ON k.id = c.id WHERE k.state = 'ACTIVE' ORDER BY k.created_at, k.id`,
+    [fingerprints],
+  );
+  return rows.map(({ fingerprint }) => fingerprint);
 }
 
 /** A fact that a host does not have is left out: a condition about it is then met. */

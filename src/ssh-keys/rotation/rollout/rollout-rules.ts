@@ -25,11 +25,6 @@ export interface RotationMove {
 }
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
-const TOO_MANY_FAILURES: RotationMove = {
-  status: 'HALTED',
-  code: 'rotation.halted',
-  reason: 'Too many hosts could not be rotated.',
-};
 const HOLDER_UNPROVEN = 'rotation.holder-unproven';
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
@@ -53,7 +48,31 @@ export function haltOf(rotation: Rotation, progress: RotationProgress, wave = ro
   );
   if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
     return { status: 'HALTED', code: HOLDER_UNPROVEN, reason: unproven.failureDetail ?? HOLDER_UNPROVEN };
-  return hasTooManyFailures(rotation, progress, wave) ? TOO_MANY_FAILURES : undefined;
+  // After the hand-over a person is asked at once: the other accounts go on, and their overlap may be long.
+  if (rotation.promotedAt !== null) return progress.has('CRITICAL') ? undefined : blockedMove(progress.all);
+  return hasTooManyFailures(rotation, progress, wave) ? tooManyFailures(progress, wave) : undefined;
+}
+
+/** The halt for an account that needs a person; undefined when there is none. */
+function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
+  const blocked = all.find(({ outcome }) => outcome === 'BLOCKED');
+  return (
+    blocked && {
+      status: 'HALTED',
+      code: 'rotation.blocked',
+      reason: blocked.failureDetail ?? 'A host needs a person.',
+    }
+  );
+}
+
+/** States how many accounts failed, and why the first of them did. */
+function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove {
+  const failed = all.filter((target) => target.wave <= wave && FAILURES.includes(target.outcome));
+  const count = all.length === 1 ? 'The account' : `${failed.length} of ${all.length} accounts`;
+  const because = failed[0]?.failureDetail;
+  const first = failed.length > 1 ? ' The first:' : '';
+  const reason = `${count} could not be rotated${because ? `.${first} ${because}` : '.'}`;
+  return { status: 'HALTED', code: 'rotation.halted', reason };
 }
 
 /** Before the hand-over a person decides how it goes on without the failed hosts. Targets that are all rolled back need no decision. */
@@ -82,8 +101,8 @@ export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationPro
   if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };
   if (all.every(({ outcome }) => outcome === 'ROLLED_BACK' || outcome === 'FAILED_PRECHECK'))
     return { status: 'ROLLED_BACK' };
-  if (has('BLOCKED') && status !== 'ROLLING_BACK')
-    return { status: 'HALTED', code: 'rotation.blocked', reason: 'A host needs a person.' };
+  const blocked = status === 'ROLLING_BACK' ? undefined : blockedMove(all);
+  if (blocked !== undefined) return blocked;
   return {
     status: 'PARTIAL',
     code: 'rotation.partial',

@@ -2,11 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import type { Caller } from '../../../access/caller.js';
+import { writeUnique } from '../../../platform/database/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
-import { ROTATION_QUEUE } from '../model/rotation.entity.js';
+import { rotationUnderWay } from '../model/rotation-work.js';
+import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
 /** Actions of people on a rotation that is under way. */
 @Injectable()
@@ -18,15 +20,23 @@ export class RotationActions {
     private readonly rollout: RolloutController,
   ) {}
 
-  /** Rolls everything back. Throws Problem `rotation.too-late` once the new key was handed over: from then on its holders use it. */
+  /**
+   * Rolls everything back. Throws Problem `rotation.too-late` once the new key was handed over: from then on its holders use it; `rotation.pending-approval`
+   * while nothing was changed yet.
+   */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
+      const rotation = await tx.findOneByOrFail(Rotation, { id });
+      if (rotation.status === 'PENDING_APPROVAL') throw pendingApproval(rotation);
       await this.move(tx, id, 'ROLLING_BACK', 'promoted_at IS NULL AND NOT dry_run');
       await this.reopen(tx, id, `outcome IN ('OPEN', 'BLOCKED')`);
     });
   }
 
-  /** Resumes a halted rotation: the targets that failed are retried. */
+  /**
+   * Resumes a halted rotation, or one that locked a host out: the targets that failed are retried. After the hand-over, a missing line of the new key is
+   * written again. Throws Problem `rotation.under-way` when another rotation of the key was begun since.
+   */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
       // A rotation that was not shown to its approvers yet goes back to the survey, after which they are asked.
@@ -34,12 +44,17 @@ export class RotationActions {
         `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
         [id],
       );
-      await this.move(tx, id, row?.unasked === true ? 'SURVEYING' : 'RUNNING', `status = 'HALTED'`);
+      await this.move(tx, id, row?.unasked === true ? 'SURVEYING' : 'RUNNING', `status IN ('HALTED', 'CRITICAL')`);
       await tx.query(
         `UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'FAILED_PRECHECK'`,
         [id],
       );
-      await this.reopen(tx, id, `outcome IN ('BLOCKED', 'FAILED_PRECHECK')`);
+      await tx.query(
+        `UPDATE ssh_rotation_target SET restore_next = true
+         WHERE rotation_id = $1 AND outcome IN ('BLOCKED', 'CRITICAL') AND state IN ('RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED')`,
+        [id],
+      );
+      await this.reopen(tx, id, `outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK')`);
     });
   }
 
@@ -65,7 +80,7 @@ export class RotationActions {
          WHERE id = $1 AND custody = 'human' AND confirmed_at IS NULL AND finished_at IS NULL`,
         [id],
       );
-      if (confirmed !== 1) throw refusal();
+      if (confirmed !== 1) throw await refusalIn(tx, id);
     });
   }
 
@@ -75,22 +90,23 @@ export class RotationActions {
     action: string,
     change: (tx: EntityManager) => Promise<void>,
   ): Promise<void> {
-    await this.db.transaction(async (tx) => {
+    const work = async (tx: EntityManager) => {
       const found: unknown[] = await tx.query(`SELECT 1 FROM ssh_rotation WHERE id = $1 FOR UPDATE`, [id]);
       if (found.length === 0) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
       await change(tx);
       await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
-    });
+    };
+    await writeUnique(this.db, work, rotationUnderWay);
     await this.rollout.look(id);
     this.outbox.committed(ROTATION_QUEUE);
   }
 
   private async move(tx: EntityManager, id: string, to: RotationStatus, condition: string): Promise<void> {
     const [, moved]: [unknown, number] = await tx.query(
-      `UPDATE ssh_rotation SET status = $2, failure_code = NULL, failure_detail = NULL WHERE id = $1 AND status = ANY($3) AND ${condition}`,
+      `UPDATE ssh_rotation SET status = $2, failure_code = NULL, failure_detail = NULL, finished_at = NULL WHERE id = $1 AND status = ANY($3) AND ${condition}`,
       [id, to, rotationStatusesBefore(to)],
     );
-    if (moved !== 1) throw refusal();
+    if (moved !== 1) throw await refusalIn(tx, id);
   }
 
   private async reopen(tx: EntityManager, id: string, which: string): Promise<void> {
@@ -107,6 +123,26 @@ export class RotationActions {
   }
 }
 
-function refusal(): Problem {
-  return new Problem('conflict', 'rotation.too-late', 'The state of the rotation does not allow it, or not any more.');
+/** The refusal of an action that the state of a rotation does not allow. */
+async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
+  const { status, promotedAt } = await tx.findOneByOrFail(Rotation, { id });
+  const handedOver =
+    promotedAt === null
+      ? ''
+      : ' Its new key was handed over: retry a halted rotation, or rotate the new key after its end.';
+  return new Problem(
+    'conflict',
+    'rotation.too-late',
+    `The rotation is ${status}, which does not allow this.${handedOver}`,
+  );
+}
+
+function pendingApproval({ approvalId }: Rotation): Problem {
+  const path = `/api/v1/approvals/${approvalId}`;
+  return new Problem(
+    'conflict',
+    'rotation.pending-approval',
+    `The rotation waits for approval, and no host was changed. To cancel it, withdraw the approval: POST ${path}/withdraw.`,
+    { instance: path },
+  );
 }

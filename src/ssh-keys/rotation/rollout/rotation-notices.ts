@@ -29,6 +29,13 @@ export class RotationNotices {
       },
     ]);
     if (NEEDS_PERSON.has(status)) await this.alertPeople(tx, rotation, reason);
+    else await this.resolveAlert(tx, rotation);
+  }
+
+  /** Resolves the alert about a halt: the rotation has gone on, or has ended. */
+  private async resolveAlert(tx: EntityManager, { id, keyId }: Rotation): Promise<void> {
+    const subject = { kind: 'ssh-rotation', id, name: `rotation of key ${keyId}` };
+    await this.alertEvents.record(tx, [{ type: 'rotation.critical', subject, over: true }]);
   }
 
   private async alertPeople(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
@@ -43,7 +50,7 @@ export class RotationNotices {
     const where = rows[0]?.hosts ?? undefined;
     const because = rows[0]?.because ?? why;
     const facts = {
-      why: because.includes(why) ? because : `${why} ${because}`,
+      why: why.includes(because) ? why : `${why} ${because}`,
       ...(where === undefined ? {} : { where }),
     };
     await this.alertEvents.record(tx, [

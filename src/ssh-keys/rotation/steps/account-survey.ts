@@ -44,7 +44,11 @@ at=$(($(date -u +%s) + $1))
 if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
 `;
 
-const MIN_FREE_KIB = 1024;
+/** Free space that is required besides the copies of the file. */
+const MIN_FREE_KIB = 64;
+/** Copies of the file that may exist at once: the present one, the new one, and what other programs write. */
+const COPIES = 4;
+const KIB = 1024;
 /** Maximum size of an authorized_keys file: some ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
@@ -100,7 +104,7 @@ export class AccountSurvey {
         ? ['is a symbolic link out of the home']
         : []),
       ...obstaclesOf(state, content, as),
-      ...conditionsIn(stdout.toString()),
+      ...conditionsIn(stdout.toString(), state.size),
     ];
     return { path, as, content, sha256: state.sha256, obstacles };
   }
@@ -116,13 +120,16 @@ function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): 
   ];
 }
 
-/** Obstacles in the directory and file system of the file; `line` is one that SSHD_CONDITIONS prints. */
-function conditionsIn(line: string): string[] {
+/** Obstacles in the directory and file system of a file of `size` bytes; `line` is one that SSHD_CONDITIONS prints. */
+function conditionsIn(line: string, size: number): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
+  const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
   return [
     ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
     ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
-    ...(Number(free) < MIN_FREE_KIB ? ['is on a file system that is full'] : []),
+    ...(Number(free) < wanted
+      ? [`is on a file system with ${Number(free)} KiB free, and replacing it takes ${wanted} KiB`]
+      : []),
   ];
 }
 

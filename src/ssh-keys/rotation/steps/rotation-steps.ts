@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { HostChanges } from '../../../hosts/connections/ssh-connections.service.js';
 import type { ChangeSession } from '../../../hosts/model/ssh-session.port.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import {
+  earlierLimit,
   type Limit,
+  oldLimitIn,
   rolledBack,
   withNextLimited,
   withNextPermanent,
   withNextRenewed,
+  withNextRestored,
   withOldLimited,
   withOldPermanent,
   withOldRestored,
@@ -16,7 +20,7 @@ import { AccountFiles, type WrittenFile } from './account-files.js';
 import { AccountSurvey } from './account-survey.js';
 import { KeyTrial } from '../custody/key-trial.js';
 import { NewKey } from '../custody/new-key.js';
-import type { StepName } from '../model/rotation-state.js';
+import { secondsOfOverlap, secondsUntilCheck, type StepName } from '../model/rotation-state.js';
 import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work } from '../model/rotation-work.js';
 
 const SECOND_MS = 1000;
@@ -48,6 +52,8 @@ export class RotationSteps {
         return this.promote(work);
       case 'limit-old':
         return this.inSession(work, (session) => this.limitOld(session, work));
+      case 'check-new':
+        return this.checkNew(work);
       case 'remove-old':
         return this.inSession(work, (session) => this.removeOld(session, work));
       case 'prove':
@@ -73,9 +79,10 @@ export class RotationSteps {
   private async add(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     const detail = await this.putNext(session, work);
     const standings = await this.files.standings(session, work);
-    if (standings.next === 'absent')
+    if (standings.next !== 'absent') return { kind: 'done', state: 'ADDED', detail };
+    if (standings.old === 'absent')
       throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is in none of the files any more.');
-    return { kind: 'done', state: 'ADDED', detail };
+    throw lineRemoved(work);
   }
 
   /** Adds the new key behind the old one, with a time limit: sshd ends it if it is not verified. */
@@ -94,14 +101,13 @@ export class RotationSteps {
     // The time limit may have passed while no worker was running: once more with a new limit. If that fails, it is the key's fault.
     const renewed = await this.inSession(work, (session) => this.putNext(session, work));
     if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
+    const { code } = await this.causeOfRefusal(work);
     const { detail } = await this.rollBack(work);
-    return {
-      kind: 'failed',
-      outcome: 'ROLLED_BACK',
-      code: 'rotation.new-key-refused',
-      reason: 'The host does not accept the new key; everything is as before.',
-      detail: { ...detail, new: 'denied' },
-    };
+    const reason =
+      code === LINE_REMOVED
+        ? `${lineRemoved(work).message} The file was restored.`
+        : 'The host does not accept the new key; everything is as before.';
+    return { kind: 'failed', outcome: 'ROLLED_BACK', code, reason, detail: { ...detail, new: 'denied' } };
   }
 
   private async makePermanent(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
@@ -123,19 +129,41 @@ export class RotationSteps {
     const { overlapSeconds } = work.rotation.settings;
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
-    const until = await this.survey.limit(session, overlapSeconds);
-    const written = await this.files.change(session, work, (file, replacement) =>
-      withOldLimited(file, replacement, until),
-    );
+    const wanted = await this.survey.limit(session, overlapSeconds);
+    // An attempt that died may have set a limit. It stays: a key that sshd has refused must not be accepted again.
+    let until = wanted;
+    const written = await this.files.change(session, work, (file, replacement) => {
+      const edited = withOldLimited(file, replacement, wanted);
+      until = earlierLimit(until, oldLimitIn(edited.bytes, replacement));
+      return edited;
+    });
     await this.assertNewAccepted(work, undo);
-    const oldEndsAt = until === undefined ? null : new Date(Date.now() + overlapSeconds * SECOND_MS);
+    const secondsLeft = Math.max(0, overlapSeconds - secondsBetween(until, wanted));
+    const overlapEndsAt = new Date(Date.now() + secondsLeft * SECOND_MS);
     return {
       kind: 'done',
       state: 'OVERLAP',
-      dueIn: overlapSeconds,
-      change: { oldEndsAt },
+      dueIn: secondsLeft,
+      checkIn: secondsUntilCheck(overlapSeconds, secondsLeft),
+      change: { oldEndsAt: until === undefined ? null : overlapEndsAt, overlapEndsAt, restoreNext: null },
       detail: { written, until, new: 'accepted' },
     };
+  }
+
+  /**
+   * Logs in with the new key while the old one is still valid. When the host refuses the new key, the old one loses its limit, so that nobody is
+   * locked out when it would expire.
+   */
+  private async checkNew(work: ReadyWork): Promise<StepResult> {
+    const { target, rotation } = work;
+    const undo = () => this.inSession(work, (session) => this.files.change(session, work, withOldPermanent));
+    await this.assertNewAccepted(work, undo);
+    // The old key may have lost its limit before a person asked to go on.
+    if (target.restoreNext === true)
+      return { kind: 'done', state: 'PROMOTED', change: { restoreNext: null }, detail: { new: 'accepted' } };
+    const dueIn = secondsOfOverlap(target);
+    const checkIn = secondsUntilCheck(rotation.settings.overlapSeconds, dueIn);
+    return { kind: 'done', state: 'OVERLAP', dueIn, checkIn, detail: { new: 'accepted' } };
   }
 
   private async removeOld(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
@@ -144,7 +172,8 @@ export class RotationSteps {
     await this.assertNewAccepted(work, undo);
     const written = await this.files.change(session, work, withoutOld);
     await this.assertNewAccepted(work, undo);
-    return { kind: 'done', state: 'REMOVED', change: { verifiedAt: new Date() }, detail: { written, new: 'accepted' } };
+    const change = { verifiedAt: new Date(), restoreNext: null };
+    return { kind: 'done', state: 'REMOVED', change, detail: { written, new: 'accepted' } };
   }
 
   private async prove(work: ReadyWork): Promise<StepResult> {
@@ -164,16 +193,32 @@ export class RotationSteps {
   }
 
   /**
-   * Runs `undo` when the host denies the new key; before a change too, since an earlier attempt may have made it and died. A fault of the
-   * network proves nothing, and is thrown as it is.
+   * Runs `undo` when the host denies the new key; before a change too, since an earlier attempt may have made it and died. Where a person asked for it,
+   * the line of the new key is written again first. A fault of the network proves nothing, and is thrown as it is.
    */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;
+    if (work.target.restoreNext === true) {
+      await this.inSession(work, (session) =>
+        this.files.change(session, work, (file, replacement, { oldText }) =>
+          withNextRestored(file, replacement, oldText),
+        ),
+      );
+      if ((await this.newKey.try(work)) === 'accepted') return;
+    }
+    const cause = await this.causeOfRefusal(work);
     if (undo !== undefined) {
       await undo();
       await this.assertOldAccepted(work);
     }
-    throw new StepFailure('BLOCKED', 'rotation.new-key-refused', 'The host does not accept the new key any more.');
+    throw cause;
+  }
+
+  /** The reason why the host refuses the new key, by what its files say. */
+  private async causeOfRefusal(work: ReadyWork): Promise<StepFailure> {
+    const { next } = await this.inSession(work, (session) => this.files.standings(session, work));
+    if (next === 'absent') return lineRemoved(work);
+    return new StepFailure('BLOCKED', 'rotation.new-key-refused', 'The host does not accept the new key any more.');
   }
 
   private async assertOldAccepted({ target, rotation, old }: ReadyWork): Promise<void> {
@@ -183,13 +228,47 @@ export class RotationSteps {
   }
 
   private async inSession<T>(work: Work, run: (session: ChangeSession) => Promise<T>): Promise<T> {
-    const session = await this.changes.openToChange(work.target.hostId, { correlation: work.rotation.correlation });
+    const session = await this.open(work);
     try {
       return await run(session);
     } finally {
       session.close();
     }
   }
+
+  /** Logs in with the credential of the host; where that is refused, with the old key, if the service holds it. */
+  private async open(work: Work): Promise<ChangeSession> {
+    const { hostId } = work.target;
+    const { correlation } = work.rotation;
+    try {
+      return await this.changes.openToChange(hostId, { correlation });
+    } catch (error) {
+      const isRefused = error instanceof Problem && error.code === 'host.login-refused';
+      const login = isRefused ? await this.newKey.oldLogin(work) : undefined;
+      if (login === undefined) throw error;
+      return this.changes.openToChange(hostId, { correlation, login });
+    }
+  }
+}
+
+const LINE_REMOVED = 'rotation.new-line-removed';
+
+function lineRemoved({ target }: ReadyWork): StepFailure {
+  const paths = (target.plan?.files ?? []).map(({ path }) => path).join(', ');
+  return new StepFailure(
+    'BLOCKED',
+    LINE_REMOVED,
+    `The line of the new key is gone from ${paths}: another program or person removed it. Stop what removes it, then retry: the line is written again.`,
+  );
+}
+
+/** Seconds from one limit to another; 0 when they cannot be compared. Both are by the clock of the host, in the same notation. */
+function secondsBetween(from: Limit, to: Limit): number {
+  if (from === undefined || to === undefined) return 0;
+  const [start, end] = [from, to].map((limit) =>
+    Date.parse(limit.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z?$/, '$1-$2-$3T$4:$5:$6Z')),
+  );
+  return Math.max(0, ((end ?? 0) - (start ?? 0)) / SECOND_MS) || 0;
 }
 
 function verified(detail: Record<string, unknown>): StepResult {

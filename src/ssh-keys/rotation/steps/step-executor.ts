@@ -79,11 +79,17 @@ export class StepExecutor {
 /** The files and changes must still be those that the approvers were shown. */
 function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   if (rotation.approvalDemand === null) return;
-  if (target.plan !== null && canonicalJson(coveredPlan(plan)) === canonicalJson(coveredPlan(target.plan))) return;
+  const shown = target.plan;
+  if (shown !== null && canonicalJson(coveredPlan(plan)) === canonicalJson(coveredPlan(shown))) return;
+  const changed = plan.files.filter(
+    (file) => !shown?.files.some((one) => one.path === file.path && one.sha256 === file.sha256),
+  );
+  const what =
+    changed.length === 0 ? 'The account is not what' : `${changed.map(({ path }) => path).join(', ')} is not what`;
   throw new StepFailure(
     'FAILED_PRECHECK',
     'rotation.not-as-shown',
-    'The files are not what the approvers were shown. Order the rotation again.',
+    `${what} the approvers were shown: it was changed after they were asked. Order the rotation again.`,
   );
 }
 

@@ -103,10 +103,14 @@ export const people: Record<keyof typeof english, string> = {
   'notSignedIn.sso.no-role':
     'Der Anbieter kennt Sie, aber keine Regel gibt Ihnen hier eine Rolle. Bitten Sie einen Administrator um eine Gruppe, die eine hat.',
   'notSignedIn.sso.provider-away': 'Der Anbieter antwortet nicht, wie er sollte. Versuchen Sie es später erneut.',
+  'notSignedIn.sso.redirect-shared':
+    'Mehrere Anbieter teilen sich eine Redirect-Adresse, und die Antwort nennt keinen Issuer. Das muss ein Administrator ändern.',
   'notSignedIn.sso.refused':
     'Der Anbieter hat abgelehnt, oder seiner Antwort ist nicht zu trauen. Versuchen Sie es erneut; bleibt es dabei, fragen Sie einen Administrator: Der Grund steht im Log.',
   'notSignedIn.sso.unknown':
     'Dieser Browser hat die Anmeldung nicht begonnen, sie dauerte länger als zehn Minuten, oder sie war schon beendet. Beginnen Sie hier.',
+  'notSignedIn.sso.weak-sign-in':
+    'Der Anbieter hat Sie nicht so stark authentifiziert, wie dieser Dienst es verlangt. Melden Sie sich dort mit Ihrem zweiten Faktor an.',
 
   'signIn.code': 'Code aus Ihrer Authenticator-App',
   'signIn.do': 'Anmelden',

@@ -102,10 +102,14 @@ export const people = {
   'notSignedIn.sso.no-role':
     'You are known there, but no rule gives you a role here. Ask an administrator for a group that has one.',
   'notSignedIn.sso.provider-away': 'The provider does not answer as it should. Try again later.',
+  'notSignedIn.sso.redirect-shared':
+    'Several providers share one redirect address, and the response names no issuer. An administrator has to change that.',
   'notSignedIn.sso.refused':
     'The provider refused, or its answer cannot be trusted. Try again; if it stays so, ask an administrator: the log says why.',
   'notSignedIn.sso.unknown':
     'This browser did not begin the sign-in, it took longer than ten minutes, or it was finished already. Begin here.',
+  'notSignedIn.sso.weak-sign-in':
+    'The provider did not authenticate you as strongly as this service requires. Sign in there with your second factor.',
 
   'signIn.code': 'Code from your authenticator app',
   'signIn.do': 'Sign in',

@@ -1,4 +1,4 @@
-/** API keys, OAuth clients, identity providers, webhooks and the service itself. */
+/** API keys, OAuth clients, webhooks and the service itself. */
 export const settings = {
   'apiKeys.addresses': 'Allowed addresses',
   'apiKeys.addresses.hint':
@@ -138,34 +138,6 @@ export const settings = {
 
   'settings.lead': 'Settings the service was started with. The operator changes them through environment variables.',
 
-  'sso.add.oidc': 'Add OpenID Connect',
-  'sso.add.saml': 'Add SAML',
-  'sso.certificate': 'Signing certificates (PEM)',
-  'sso.check': 'Check settings',
-  'sso.check.failed': 'The settings contain errors',
-  'sso.check.ok': 'The settings are valid',
-  'sso.check.right': 'valid',
-  'sso.check.wrong': 'invalid',
-  'sso.clientId': 'Client ID',
-  'sso.clientSecret': 'Client secret',
-  'sso.clientSecret.keep': 'Leave empty to keep the current secret.',
-  'sso.enabled': 'Offered at sign-in',
-  'sso.entityId': 'Entity ID',
-  'sso.entryPoint': 'Single sign-on URL (HTTP-Redirect)',
-  'sso.issuer': 'Issuer',
-  'sso.label': 'Button text',
-  'sso.lead': 'Identity providers for sign-in, and the roles they grant.',
-  'sso.name': 'Name in URLs',
-  'sso.name.hint': 'Lower-case letters, digits and hyphens. It cannot be changed later.',
-  'sso.none': 'No identity providers yet',
-  'sso.none.body': 'People sign in with a password of this service.',
-  'sso.oidc': 'OpenID Connect',
-  'sso.remove.lead': 'Nobody can sign in with “{name}” afterwards.',
-  'sso.rules': 'Role mapping by claim',
-  'sso.rules.hint': 'One per line: groups = admins -> admin, operator. With ^= the value must begin with the text.',
-  'sso.saml': 'SAML 2.0',
-  'sso.test': 'Test sign-in',
-
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'The claim aud of the tokens. Leave empty for the address of this service.',
   'trusts.certificateBound': 'Bind tokens to a client certificate (mTLS)',
@@ -201,7 +173,8 @@ export const settings = {
   'webhooks.deliveries': 'Deliveries',
   'webhooks.event': 'Event',
   'webhooks.events': 'Events',
-  'webhooks.events.hint': 'One per line, such as approval.requested or approval.*',
+  'webhooks.events.hint': 'All events of an area (alert.*), or single events.',
+  'webhooks.eventsWithoutEffect': 'Without effect: {names}',
   'webhooks.lead': 'Send events to other systems. Every message is signed.',
   'webhooks.nextTry': 'Next attempt',
   'webhooks.noDeliveries': 'No deliveries yet',

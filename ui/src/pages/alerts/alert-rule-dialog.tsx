@@ -23,6 +23,7 @@ const CONDITIONS: readonly Condition[] = [
   'sensor-silent',
   'drift',
   'rotation-critical',
+  'host-key-changed',
   'approvals-waiting',
   'hsm-down',
 ];
@@ -33,7 +34,8 @@ const GROUPINGS = ['subject', 'rule'];
 /** Body of the API call; values of the condition are its parameters. */
 function bodyOf({ level, days, ...values }: Values): object {
   const parameters = { ...(level === undefined ? {} : { level }), ...(days === undefined ? {} : { days }) };
-  return { ...values, parameters };
+  // Emptied, the list is sent as such: what is absent stays as it is.
+  return { ...values, emails: values['emails'] ?? [], parameters };
 }
 
 /** Creates or edits an alert rule; the condition of an existing rule is fixed. */

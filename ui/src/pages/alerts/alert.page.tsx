@@ -19,7 +19,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Values } from '../../patterns/form-fields.js';
+import { changedValues, type Field, type Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { Person, useUserOptions } from '../../patterns/person.js';
@@ -115,16 +115,26 @@ function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }
   const { t } = useI18n();
   const { caller } = useSession();
   const people = useUserOptions();
+  const self = caller === undefined ? [] : [{ value: caller.id, label: caller.name }];
+  const fields: Field[] = [
+    {
+      name: 'ownerId',
+      kind: 'choice',
+      label: t('asset.owner'),
+      options: people ?? self,
+      value: alert.ownerId ?? '',
+    },
+    { name: 'mutedUntil', kind: 'day', label: t('alerts.muted'), value: alert.mutedUntil?.slice(0, 10) ?? '' },
+  ];
   const action = useAction(
-    ({ ownerId, mutedUntil }: Values) =>
+    (values: Values) =>
       changeAlert({
         path: { id: alert.id },
-        body: { ownerId: ownerId ?? null, mutedUntil: mutedUntil ?? null } as never,
+        body: changedValues(fields, values) as never,
         headers: ifMatch(alert.version),
       }),
     { changes: ['getAlert', 'listAlert'], done: t('saved') },
   );
-  const self = caller === undefined ? [] : [{ value: caller.id, label: caller.name }];
   return (
     <FormDialog
       title={t('alert.own')}
@@ -132,16 +142,7 @@ function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }
       submit={t('save')}
       action={action}
       onClose={onClose}
-      fields={[
-        {
-          name: 'ownerId',
-          kind: 'choice',
-          label: t('asset.owner'),
-          options: people ?? self,
-          value: alert.ownerId ?? '',
-        },
-        { name: 'mutedUntil', kind: 'day', label: t('alerts.muted'), value: alert.mutedUntil?.slice(0, 10) ?? '' },
-      ]}
+      fields={fields}
     />
   );
 }
@@ -165,8 +166,7 @@ function Details({ alert }: { alert: AlertView }) {
                 [t('alerts.resolvedBy'), alert.resolvedBy],
                 [t('alerts.muted'), alert.mutedUntil && <Moment key="m" at={alert.mutedUntil} exact />],
                 ...Object.entries(alert.facts).map(
-                  ([name, value]) =>
-                    [named('alertFact', name), typeof value === 'string' ? value : JSON.stringify(value)] as const,
+                  ([name, value]) => [named('alertFact', name), [value].flat().join(', ')] as const,
                 ),
               ]}
             />

@@ -41,7 +41,7 @@ export function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: ()
             { name: 'provider', label: t('groups.sso.provider'), placeholder: 'main' },
             { name: 'group', label: t('groups.sso.group'), placeholder: 'release-managers' },
           ],
-          value: of?.ssoGroups.map(({ provider, group }) => ({ provider, group })) ?? [],
+          value: of?.ssoGroups.map((one) => ({ ...one })) ?? [],
         },
       ]}
     />

@@ -8,6 +8,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { secondsOf, wholeHours } from '../../patterns/whole-hours.js';
 import { conditionsFrom, useConditionFields } from './policy-conditions.js';
 import { TriedRequests, tryOnPast } from './policy-trial.js';
+import { DraftWarnings } from './policy-warnings.js';
 
 const DAY = 24 * 3600;
 const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation', 'ssh-certificate'];
@@ -41,6 +42,7 @@ export function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
       action={action}
       onClose={onClose}
       fields={fields}
+      note={(values) => <DraftWarnings draft={policyFrom(values, of)} />}
       trial={{
         name: t('policies.trial'),
         action: trial,
@@ -106,7 +108,11 @@ function usePolicyFields(of: ApprovalPolicyView | undefined, groups: readonly Ap
 function useStagesField(of: ApprovalPolicyView | undefined, groups: readonly ApproverGroupView[]): Field {
   const { t } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
-  const stages = of?.stages.map(({ threshold, group }) => ({ threshold: String(threshold), group: nameOf(group) }));
+  const stages = of?.stages.map(({ threshold, group, ...others }) => ({
+    ...others,
+    threshold: String(threshold),
+    group: nameOf(group),
+  }));
   return {
     name: 'stages',
     kind: 'rows',

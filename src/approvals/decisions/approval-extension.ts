@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { Approval, endsAfter, isRequester, putNotice } from '../model/approval.entity.js';
+import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
+import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
+
+/**
+ * ApprovalExtension adds stages to an approval whose subject needs more votes under the policies of now than when it was asked for. The document
+ * stays the same, so votes that were cast keep counting.
+ */
+@Injectable()
+export class ApprovalExtension {
+  constructor(private readonly audit: AuditService) {}
+
+  /** The stages of a demand for which too few people have approved: for each group as many votes as are missing. */
+  async missingStages(tx: EntityManager, approvalId: string, demand: ApprovalRequirement): Promise<Stage[]> {
+    const given: { groupId: string; votes: number }[] = await tx.query(
+      `SELECT s.stage ->> 'groupId' AS "groupId", count(*)::int AS votes
+       FROM approval a CROSS JOIN LATERAL jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number)
+       JOIN approval_vote v ON v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE' AND v.hash = a.hash
+       WHERE a.id = $1 AND NOT ${isRequester('v.user_id::text')} AND (NOT $2 OR v.comment IS NOT NULL) GROUP BY 1`,
+      [approvalId, demand.commentRequired],
+    );
+    return demand.stages.flatMap((stage) => {
+      const votes = given.find(({ groupId }) => groupId === stage.groupId)?.votes ?? 0;
+      return votes >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - votes }];
+    });
+  }
+
+  /** Asks for the missing stages, under the row lock of the approval. Returns whether there are any: the approval is then PENDING. */
+  async extend(tx: EntityManager, approval: Approval, demand: ApprovalRequirement): Promise<boolean> {
+    const missing = await this.missingStages(tx, approval.id, demand);
+    const [next] = missing;
+    if (next === undefined) return false;
+    const rules = mergedRules(approval, demand, missing);
+    const stage = approval.stages.length;
+    const { expiresAt, remindAt } = endsAfter(rules.expiresInSeconds);
+    const { affected } = await tx
+      .createQueryBuilder()
+      .update(Approval)
+      .set({
+        ...rules,
+        status: 'PENDING',
+        stage,
+        groupId: next.groupId,
+        groupIds: rules.stages.map(({ groupId }) => groupId),
+        decidedAt: null,
+        expiresAt,
+        remindAt,
+      })
+      .where('id = :id AND status = :was', { id: approval.id, was: approval.status })
+      .execute();
+    if (affected !== 1) throw new Error(`the approval ${approval.id} is not ${approval.status} under its lock`);
+    await putNotice(tx, approval.id, 'requested');
+    await this.audit.append(tx, [extendedEntry(Object.assign(approval, rules, { stage }), APPROVALS_ACTOR)]);
+    return true;
+  }
+
+  /** As `extend`, for an approval that was granted and whose subject has not been carried out. */
+  async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement): Promise<boolean> {
+    const approval = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (approval.status !== 'APPROVED')
+      throw new Error(`the approval ${id} is ${approval.status} and cannot be reopened`);
+    return this.extend(tx, approval, demand);
+  }
+}
+
+/** What was demanded before stays demanded: policies that no longer apply have been met already. */
+function mergedRules(approval: Approval, demand: ApprovalRequirement, missing: readonly Stage[]) {
+  const earlier = approval.policies.filter(({ id }) => !demand.policies.some((policy) => policy.id === id));
+  return {
+    policies: [...earlier, ...demand.policies],
+    stages: [...approval.stages, ...missing],
+    commentRequired: approval.commentRequired || demand.commentRequired,
+    rejectThreshold: Math.min(approval.rejectThreshold, demand.rejectThreshold),
+    expiresInSeconds: demand.expiresInSeconds,
+  };
+}

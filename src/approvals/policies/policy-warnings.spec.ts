@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { Condition } from './approval-policy.entity.js';
+import { policyWarningsOf } from './policy-warnings.js';
+
+type Row = [condition: string, subject: PolicySubject, of: Condition, code: string | undefined, detail?: RegExp];
+
+const is = (fact: string, ...values: string[]): Condition => ({ fact, op: 'in', values });
+const isNot = (fact: string, ...values: string[]): Condition => ({ fact, op: 'not-in', values });
+const COMPOSED = ['cms', 'authenticode', 'jws', 'attestation'];
+
+const ROWS: Row[] = [
+  ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /cms, jws, attestation avoids/],
+  ['all formats but one', 'signing-request', isNot('format', 'jws'), 'format-condition', /a request for jws avoids/],
+  [
+    'raw alone',
+    'signing-request',
+    is('format', 'raw'),
+    'format-condition',
+    /cms, authenticode, jws, attestation avoids/,
+  ],
+  ['all composed formats', 'signing-request', is('format', ...COMPOSED), undefined],
+  ['metadata', 'signing-request', is('metadata.branch', 'main'), 'metadata-condition', /another value avoids/],
+  ['an algorithm', 'signing-request', is('algorithm', 'sha256'), 'choice-condition'],
+  ['a scheme', 'signing-request', is('scheme', 'rsa-pss'), 'choice-condition'],
+  ['listed callers', 'signing-request', is('caller', 'id'), 'caller-condition', /another API key/],
+  ['all callers but listed ones', 'signing-request', isNot('caller', 'id'), undefined],
+  ['a verified claim', 'signing-request', is('verified.ref', 'refs/**'), undefined],
+  ['a principal', 'ssh-certificate', is('metadata.principal', 'root'), undefined],
+  ['the name in a certificate', 'ssh-certificate', is('metadata.keyId', 'ann'), 'choice-condition'],
+  ['an environment', 'ssh-rotation', is('metadata.environment', 'production'), undefined],
+  ['the custody of the new key', 'ssh-rotation', is('metadata.custody', 'human'), 'choice-condition'],
+];
+
+it.each(ROWS)('a condition on %s of %s: says how callers avoid it', (_, subject, condition, code, detail = /./) => {
+  const warnings = policyWarningsOf({ subject, keys: ['release'], conditions: [condition], unless: [] });
+  const expected = code === undefined ? [] : [{ code, fact: condition.fact }];
+  expect(warnings.map((warning) => ({ code: warning.code, fact: warning.fact }))).toEqual(expected);
+  expect(warnings.filter((warning) => !detail.test(warning.detail))).toEqual([]);
+});
+
+it('an exception on what callers choose is reported as one that never holds', () => {
+  const unless = [is('format', 'raw'), is('verified.ref', 'refs/**'), is('caller', 'id'), is('trust', 'app')];
+  const warnings = policyWarningsOf({ subject: 'signing-request', keys: ['*'], conditions: [], unless });
+  expect(warnings).toMatchObject([{ code: 'ignored-exception', fact: 'format' }]);
+});

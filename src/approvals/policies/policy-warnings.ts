@@ -1,0 +1,77 @@
+import { COMPOSED_FORMATS } from '../subjects/key-use.port.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { Condition } from './approval-policy.entity.js';
+import { isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
+
+/** Ways in which a policy guards less than it seems to. */
+export const POLICY_WARNINGS = [
+  'metadata-condition',
+  'format-condition',
+  'choice-condition',
+  'caller-condition',
+  'ignored-exception',
+] as const;
+export type PolicyWarningCode = (typeof POLICY_WARNINGS)[number];
+
+export interface PolicyWarning {
+  readonly code: PolicyWarningCode;
+  /** The fact of the condition or exception. */
+  readonly fact: string;
+  /** How the policy is avoided, and what to do about it. */
+  readonly detail: string;
+}
+
+/** Facts that whoever requests a subject chooses, besides metadata of signing requests. Others are properties of the subject. */
+const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
+  'signing-request': ['algorithm', 'scheme'],
+  'ssh-rotation': ['metadata.custody'],
+  'ssh-certificate': ['algorithm', 'metadata.keyId'],
+};
+
+/** policyWarningsOf returns how callers can avoid a policy by what they choose, and which of its exceptions never hold. */
+export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
+  return [
+    ...policy.conditions.flatMap((condition) => warningOfCondition(policy, condition) ?? []),
+    ...policy.unless.filter(({ fact }) => !isExceptionFact(fact)).map(({ fact }) => ignored(fact)),
+  ];
+}
+
+function warningOfCondition({ subject }: PolicyRules, condition: Condition): PolicyWarning | undefined {
+  const { fact, op } = condition;
+  if (subject === 'signing-request' && fact === 'format') return warningOfFormats(condition);
+  if (subject === 'signing-request' && fact.startsWith('metadata.'))
+    return {
+      code: 'metadata-condition',
+      fact,
+      detail: `Callers choose "${fact}": a request with another value avoids this policy. Use a condition on a verified fact, or none.`,
+    };
+  if (CHOICES[subject].includes(fact))
+    return {
+      code: 'choice-condition',
+      fact,
+      detail: `Callers choose "${fact}": a request with another value avoids this policy. Remove the condition, or restrict what the key may do.`,
+    };
+  if (fact !== 'caller' || op !== 'in') return undefined;
+  return {
+    code: 'caller-condition',
+    fact,
+    detail:
+      'Only the listed callers need approval: a person avoids this policy with another API key unless their own ID is listed. List the IDs of people, or remove the condition.',
+  };
+}
+
+/** Signatures over the caller's own digest are covered whatever the condition says, so only the other formats are a way around it. */
+function warningOfFormats(condition: Condition): PolicyWarning | undefined {
+  const rules = { subject: 'signing-request' as const, keys: ['*'], conditions: [condition], unless: [] };
+  const free = COMPOSED_FORMATS.filter(
+    (format) => !verdictOf(rules, 'signing-request', { key: '', facts: { format: [format] } }).applies,
+  );
+  if (free.length === 0) return undefined;
+  const detail = `Callers choose the format: a request for ${free.join(', ')} avoids this policy. Remove the condition, or restrict the formats of the key.`;
+  return { code: 'format-condition', fact: 'format', detail };
+}
+
+function ignored(fact: string): PolicyWarning {
+  const detail = `Callers choose "${fact}", so this exception never holds. Remove it, or use "caller", "trust" or "verified.<claim>".`;
+  return { code: 'ignored-exception', fact, detail };
+}

@@ -1,0 +1,42 @@
+import { Problem } from '../../platform/errors/problem.js';
+import { canonical } from './users.service.js';
+
+const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
+
+/** SignInAttempt is what is known about somebody who could not sign in. */
+export interface SignInAttempt {
+  readonly way: string;
+  /** The e-mail address as it was typed. */
+  readonly account?: string | undefined;
+  readonly provider?: { readonly id: string; readonly name: string } | undefined;
+  /** The provider's verified identifier of the person. */
+  readonly subject?: string | undefined;
+  /** The authentication contexts that the provider reported. */
+  readonly contexts?: readonly string[] | undefined;
+  /** Within a session, instead of a new sign-in. */
+  readonly isStepUp?: boolean | undefined;
+}
+
+/** Returns the same problem with the facts that the audit log records about a failed sign-in. */
+export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem {
+  const { kind, code, message, errors, retryAfter, instance, scope, cause } = problem;
+  const { way, provider, subject, contexts, isStepUp } = attempt;
+  const account = attempt.account === undefined ? undefined : auditableAccount(attempt.account);
+  const detail = { way, account, provider: provider?.name, subject, contexts, stepUp: isStepUp };
+  const target =
+    provider === undefined ? { kind: 'account', id: account ?? '' } : { kind: 'identity-provider', id: provider.id };
+  const audit = { action: 'auth.sign-in-failed', target, detail: { ...detail, reason: message } };
+  const extras = { errors, retryAfter, instance, scope, cause, audit };
+  return new Problem(
+    kind,
+    code,
+    message,
+    Object.fromEntries(Object.entries(extras).filter(([, value]) => value !== undefined)),
+  );
+}
+
+/** People type their password into the wrong field: text that is no address is not recorded. */
+function auditableAccount(typed: string): string {
+  const account = canonical(typed);
+  return ADDRESS.test(account) ? account : '(not an e-mail address)';
+}

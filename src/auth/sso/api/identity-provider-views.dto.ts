@@ -1,0 +1,180 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
+import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
+import {
+  hasOurKey,
+  type IdentityProvider,
+  type IdentityProviderKind,
+  type OidcRedirect,
+  oidcRedirectOf,
+  oidcRedirectUri,
+  type OidcSettings,
+  type SamlSettings,
+} from '../providers/identity-provider.entity.js';
+import type { SignInTrial } from '../sign-in/sign-in-trial.js';
+import type { ProviderFinding } from './identity-provider-check.js';
+import { ClaimRuleBody } from './identity-providers.dto.js';
+
+export class IdentityProviderView {
+  /** @example example */
+  name: string;
+  @ApiProperty({ enum: ['oidc', 'saml'] })
+  kind: IdentityProviderKind;
+  /** @example 'Sign in with Example' */
+  label: string;
+  enabled: boolean;
+  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to the provider. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { issuer: 'https://login.example.com', clientId: 'sealwright', scopes: ['openid'] },
+  })
+  settings: OidcSettings | SamlSettings;
+  rules: ClaimRuleBody[];
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, nullable: true, example: ['viewer'] })
+  defaultRoles: RoleName[] | null;
+  /** Whether a client secret is stored. */
+  hasSecret: boolean;
+  /** Redirect address to register at an OpenID Connect provider, or the assertion consumer service of SAML. @example https://sign.example.com/api/auth/oidc/callback/example */
+  redirectUri: string;
+  /** `shared`: this OpenID Connect provider still uses the redirect address of earlier versions. Register its own there, then set `redirect` to `own`. */
+  @ApiProperty({ enum: ['own', 'shared'] })
+  redirect: OidcRedirect;
+  /** The ETag. @example 3 */
+  version: number;
+
+  static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {
+    const { name, kind, label, enabled, settings, rules, defaultRoles, version } = provider;
+    const shown = rules.map((rule) => ({ ...rule, roles: [...rule.roles] }));
+    const redirect = kind === 'oidc' ? oidcRedirectOf(settings) : 'own';
+    const redirectUri =
+      kind === 'oidc' ? oidcRedirectUri(publicUrl, name, redirect) : `${publicUrl}/api/auth/saml/callback`;
+    const hasSecret = kind === 'oidc' && !hasOurKey(settings) && provider.secret !== null;
+    return {
+      name,
+      kind,
+      label,
+      enabled,
+      settings,
+      rules: shown,
+      defaultRoles,
+      hasSecret,
+      redirectUri,
+      redirect,
+      version,
+    };
+  }
+}
+
+export class IdentityProviderList {
+  items: IdentityProviderView[];
+
+  static of(rows: IdentityProvider[], publicUrl: string): IdentityProviderList {
+    return { items: rows.map((row) => IdentityProviderView.of(row, publicUrl)) };
+  }
+}
+
+export class FindingView {
+  /** What was looked at. @example discovery */
+  check: string;
+  ok: boolean;
+  /** @example 'It calls itself https://login.example.com.' */
+  detail: string;
+}
+
+export class IdentityProviderTestView {
+  /** Nothing that was looked at is wrong. */
+  ok: boolean;
+  findings: FindingView[];
+
+  static of(findings: ProviderFinding[]): IdentityProviderTestView {
+    return { ok: findings.every(({ ok }) => ok), findings };
+  }
+}
+
+export class ProviderNameParam {
+  /** @example example */
+  @Matches(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/)
+  name: string;
+}
+
+/** Confirms a change that ends the caller's own session. */
+export class ConfirmQuery {
+  /** Name of the provider. Required to disable or remove the provider through which you are signed in. @example example */
+  @IsOptional()
+  @IsString()
+  @MaxLength(40)
+  confirm?: string;
+}
+
+export class StartTestBody {
+  /** Path on this site to return to. The ticket of the result is in the fragment, as `#test=`. @example /settings/sign-in */
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  returnTo?: string;
+}
+
+export class TestStartedView {
+  /** Where to send the browser. @example https://login.example.com/authorize?client_id=sealwright */
+  redirect: string;
+}
+
+export class TestTicketBody {
+  /** The ticket from the fragment. @example sw_session_0a1b */
+  @IsString()
+  @Length(1, 200)
+  ticket: string;
+}
+
+export class TestProblemView {
+  /** Code of the problem, as in a sign-in. @example sso.no-role */
+  code: string;
+  /** What the person would read. @example 'No rule of this identity provider gives you a role here.' */
+  detail: string;
+  /** Technical reason; null if the detail is the whole reason. @example 'unexpected "iss" (issuer) claim value' */
+  reason: string | null;
+}
+
+export class TestAccountView {
+  /** @example ada@example.com */
+  email: string;
+  /** Whether the sign-in would create the account. */
+  isNew: boolean;
+}
+
+/** The result of a test: what a sign-in would do. Nobody was signed in, and nothing changed. */
+export class SignInTrialView {
+  /** @example example */
+  provider: string;
+  /** Why the sign-in would be refused; null if it would succeed. */
+  problem: TestProblemView | null;
+  /** The provider's identifier of the person; null if the response was refused. @example 248289761001 */
+  subject: string | null;
+  /** Verified claims or attributes. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { email: 'ada@example.com', groups: ['release'] },
+  })
+  claims: Record<string, unknown>;
+  /** Authentication contexts: `acr`, or the AuthnContextClassRefs. @example ["phr"] */
+  contexts: string[];
+  /** Authentication methods (`amr`, RFC 8176). @example ["pwd", "otp"] */
+  methods: string[];
+  /** The rules that match. */
+  matched: ClaimRuleBody[];
+  /** The roles that the person would have. */
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
+  roles: RoleName[];
+  /** The groups that the person would have. @example ["release"] */
+  groups: string[];
+  /** The account that would be used; null if there would be none. */
+  account: TestAccountView | null;
+
+  static of({ contexts, methods, matched, roles, groups, ...rest }: SignInTrial): SignInTrialView {
+    const rules = matched.map((rule) => ({ ...rule, roles: [...rule.roles] }));
+    const lists = { contexts: [...contexts], methods: [...methods], roles: [...roles], groups: [...groups] };
+    return { ...rest, ...lists, matched: rules };
+  }
+}

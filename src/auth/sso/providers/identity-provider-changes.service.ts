@@ -1,0 +1,274 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
+import { newId } from '../../../platform/database/new-id.js';
+import { writeUnique } from '../../../platform/database/database-error.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { staleProblem } from '../../../platform/http/versions.js';
+import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
+import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
+import type { Caller } from '../../../access/caller.js';
+import type { RoleName } from '../../../access/scopes.js';
+import { Session } from '../../model/session.entity.js';
+import { administratorsWhoCanSignIn, lockAdministrators } from '../../users/administrators.js';
+import { assertMayGrant } from '../../users/user-administration.service.js';
+import type { ClaimRule } from './claim-rules.js';
+import {
+  hasOurKey,
+  IdentityProvider,
+  type IdentityProviderKind,
+  type OidcSettings,
+  type SamlSettings,
+  issuerKey,
+  oidcRedirectOf,
+} from './identity-provider.entity.js';
+import { differenceOf, providerFacts } from './identity-provider-facts.js';
+import { PROVIDER_SECRET_SEAL, providerMissing } from './identity-providers.service.js';
+import { usableCertificates } from './saml-certificates.js';
+import { newSignatureKey, type SignatureKey } from './signature-key.js';
+
+export interface IdentityProviderOrder {
+  readonly name: string;
+  readonly kind: IdentityProviderKind;
+  readonly label: string;
+  readonly enabled: boolean;
+  readonly settings: OidcSettings | SamlSettings;
+  /** Absent: the stored one stays. */
+  readonly clientSecret?: string;
+  /** Makes a new signature key even if there is one. */
+  readonly newKey?: boolean;
+  readonly rules: readonly ClaimRule[];
+  readonly defaultRoles: readonly RoleName[] | null;
+}
+
+/** ChangeConditions are what must hold for a change. */
+export interface ChangeConditions {
+  /** The version that the caller read; absent: any. */
+  readonly version?: number | undefined;
+  /** Name of the provider, to confirm that the caller's own session ends. */
+  readonly confirm?: string | undefined;
+}
+
+/** IdentityProviderChanges creates, changes and removes identity providers. Secrets are write-only. */
+@Injectable()
+export class IdentityProviderChanges {
+  private readonly record: EntryRecorder;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly seal: LastingSeal,
+    private readonly outbound: OutboundClient,
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('identity-provider');
+  }
+
+  /** Creates or changes the provider of this name; its identity cannot change. Rules give only roles whose scopes the caller has. */
+  async put(
+    caller: Caller,
+    order: IdentityProviderOrder,
+    conditions: ChangeConditions = {},
+  ): Promise<IdentityProvider> {
+    assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
+    if ('issuer' in order.settings) {
+      assertSecretFits(order.settings, order.clientSecret);
+      await this.assertCallable(order.settings.issuer);
+    }
+    const key = hasOurKey(order.settings) ? await this.newKeyFor(order) : undefined;
+    const detail = `An identity provider named "${order.name}" was just created. Read it and try again.`;
+    const changed = () => new Problem('conflict', 'identity-provider.changed', detail);
+    return writeUnique(this.db, (tx) => this.putIn(tx, caller, order, { key, ...conditions }), changed);
+  }
+
+  async remove(caller: Caller, name: string, conditions: ChangeConditions = {}): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const found = await locked(tx, name);
+      if (found === null) throw providerMissing();
+      if (found.enabled) await assertNotOwn(tx, caller, found, conditions.confirm);
+      await keepingAdministrators(tx, () => tx.delete(IdentityProvider, { id: found.id }));
+      await this.record(tx, caller, 'identity-provider.removed', found.id, providerFacts(found));
+    });
+  }
+
+  /** Makes the key before the transaction, since that takes a while. */
+  private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SignatureKey | undefined> {
+    const known = await this.db.manager.findOneBy(IdentityProvider, { name });
+    const isThere = known !== null && known.secret !== null && hasOurKey(known.settings) && newKey !== true;
+    return isThere ? undefined : newSignatureKey(`Sealwright ${name}`);
+  }
+
+  /** Refuses an issuer that outbound calls cannot reach. Each call is checked again when it is made. */
+  private async assertCallable(issuer: string): Promise<void> {
+    const why = await this.outbound.refusalOf(issuer);
+    if (why === undefined) return;
+    throw new Problem('refused', 'identity-provider.address', `The issuer cannot be called: ${why}.`, {
+      errors: [{ pointer: '/issuer', detail: why }],
+    });
+  }
+
+  private async putIn(
+    tx: EntityManager,
+    caller: Caller,
+    order: IdentityProviderOrder,
+    { key, version, confirm }: ChangeConditions & { key: SignatureKey | undefined },
+  ): Promise<IdentityProvider> {
+    const known = await locked(tx, order.name);
+    if (version !== undefined && known?.version !== version) throw staleProblem(pathOf(order.name));
+    if (known !== null) await this.assertMayBecome(tx, caller, known, { order, confirm });
+    const settings = await settingsOf(tx, order, { key, known });
+    const id = known?.id ?? newId();
+    const { name, kind, label, enabled, rules, defaultRoles } = order;
+    const row = {
+      id,
+      name,
+      kind,
+      label,
+      enabled,
+      settings,
+      secret: await this.sealedSecret(id, key?.privateKey ?? order.clientSecret, order, known),
+      rules: [...rules],
+      defaultRoles: defaultRoles === null ? null : [...defaultRoles],
+      version: (known?.version ?? 0) + 1,
+      updatedAt: new Date(),
+    };
+    if (known === null) await tx.insert(IdentityProvider, row);
+    else await keepingAdministrators(tx, () => tx.update(IdentityProvider, { id }, row));
+    const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
+    const changed = known === null ? {} : { changed: differenceOf(known, row) };
+    await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
+    return tx.findOneByOrFail(IdentityProvider, { id });
+  }
+
+  /** Identifiers of people and the secret belong to this provider: with another one they would admit strangers, or be sent to strangers. */
+  private async assertMayBecome(
+    tx: EntityManager,
+    caller: Caller,
+    known: IdentityProvider,
+    { order, confirm }: { order: IdentityProviderOrder; confirm: string | undefined },
+  ): Promise<void> {
+    if (known.kind !== order.kind) {
+      throw new Problem('conflict', 'identity-provider.kind', 'A provider keeps its kind; remove it first.');
+    }
+    if (issuerOf(known.settings) !== issuerOf(order.settings)) {
+      const detail = 'A provider keeps its issuer or entity id, by which its people are known; remove it first.';
+      throw new Problem('conflict', 'identity-provider.issuer', detail);
+    }
+    if (hasNewCertificate(known.settings, order.settings)) assertMayGrant(caller, await rolesOfPeople(tx, known.id));
+    if (known.enabled && !order.enabled) await assertNotOwn(tx, caller, known, confirm);
+  }
+
+  /** The new secret, sealed; without one the stored secret stays. */
+  private async sealedSecret(
+    id: string,
+    given: string | undefined,
+    { settings }: IdentityProviderOrder,
+    known: IdentityProvider | null,
+  ): Promise<Buffer | null> {
+    const kept = known !== null && keepsSecret(known.settings, settings) ? known.secret : null;
+    if ('issuer' in settings) assertSecretThere(settings, given !== undefined || kept !== null);
+    return given === undefined ? kept : this.seal.close(PROVIDER_SECRET_SEAL, id, Buffer.from(given));
+  }
+}
+
+/** Reads and locks the provider until the end of the transaction, so that what is kept of it does not change meanwhile. */
+function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
+  return tx.findOne(IdentityProvider, { where: { name }, lock: { mode: 'pessimistic_write' } });
+}
+
+function pathOf(name: string): string {
+  return `/api/settings/identity-providers/${name}`;
+}
+
+/** Refuses to end the session of the caller without a confirmation. */
+async function assertNotOwn(
+  tx: EntityManager,
+  { session }: Caller,
+  { id, name }: IdentityProvider,
+  confirm: string | undefined,
+): Promise<void> {
+  if (session === undefined || confirm === name) return;
+  if (!(await tx.existsBy(Session, { id: session.id, providerId: id }))) return;
+  const detail = `You are signed in through "${name}", so your session ends with it. To confirm, repeat the call with ?confirm=${name}.`;
+  throw new Problem('conflict', 'identity-provider.own', detail);
+}
+
+/** Makes a change after which at least one administrator can still sign in, if one could before. */
+async function keepingAdministrators(tx: EntityManager, change: () => Promise<unknown>): Promise<void> {
+  const before = await lockAdministrators(tx);
+  await change();
+  if (before.length === 0 || (await administratorsWhoCanSignIn(tx)).length > 0) return;
+  const detail =
+    'No administrator could sign in after this change. First give an administrator a password, or another provider a rule for the role admin.';
+  throw new Problem('conflict', 'identity-provider.last-administrator', detail);
+}
+
+function issuerOf(settings: OidcSettings | SamlSettings): string {
+  return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
+}
+
+/** Whether there is a certificate that was not there before. Whoever has its key can sign in as any person of the provider. */
+function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
+  if (!('certificates' in before) || !('certificates' in now)) return false;
+  const known = new Set(usableCertificates(before.certificates));
+  return now.certificates.some((certificate) => !known.has(certificate));
+}
+
+/** Every role that somebody has who is known by this provider. */
+async function rolesOfPeople(tx: EntityManager, providerId: string): Promise<RoleName[]> {
+  const rows: { role: RoleName }[] = await tx.query(
+    `SELECT DISTINCT unnest(u.roles) AS role FROM external_identity e JOIN user_account u ON u.id = e.user_id WHERE e.provider_id = $1`,
+    [providerId],
+  );
+  return rows.map(({ role }) => role);
+}
+
+interface Stored {
+  readonly key: SignatureKey | undefined;
+  readonly known: IdentityProvider | null;
+}
+
+async function settingsOf(tx: EntityManager, order: IdentityProviderOrder, { key, known }: Stored) {
+  const ourCertificate = key?.certificate ?? known?.settings.ourCertificate;
+  const ours = ourCertificate === undefined || !hasOurKey(order.settings) ? {} : { ourCertificate };
+  if (!('issuer' in order.settings)) return { ...order.settings, ...ours };
+  const before = known === null ? 'own' : oidcRedirectOf(known.settings);
+  const redirect = order.settings.redirect ?? before;
+  if (redirect === 'shared' && before === 'own') await assertNobodyShares(tx, order.name);
+  return { ...order.settings, redirect, ...ours };
+}
+
+/** Two providers at one redirect address could collect each other's codes (mix-up, RFC 9700 section 4.4). */
+async function assertNobodyShares(tx: EntityManager, name: string): Promise<void> {
+  const all = await tx.findBy(IdentityProvider, { kind: 'oidc' });
+  const other = all.find((one) => one.name !== name && oidcRedirectOf(one.settings) === 'shared');
+  if (other === undefined) return;
+  const detail = `the identity provider "${other.name}" already uses the shared redirect address; use "own"`;
+  throw new Problem('refused', 'identity-provider.redirect', `/redirect: ${detail}.`, {
+    errors: [{ pointer: '/redirect', detail }],
+  });
+}
+
+/** Refuses a client secret that the chosen client authentication does not use. */
+function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
+  if (given === undefined) return;
+  if (clientAuthentication !== 'none' && clientAuthentication !== 'private_key_jwt') return;
+  throw refused(`${clientAuthentication} has no use for a client secret; leave it out`);
+}
+
+/** Refuses a client authentication without the secret that it needs. */
+function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
+  if (isThere || clientAuthentication == null || clientAuthentication === 'none') return;
+  throw refused(`${clientAuthentication} needs a client secret`);
+}
+
+/** Whether the stored secret fits the new settings: a private key of ours never becomes a client secret. */
+function keepsSecret(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
+  const isPublic = 'issuer' in now && now.clientAuthentication === 'none';
+  return !isPublic && hasOurKey(before) === hasOurKey(now);
+}
+
+function refused(detail: string): Problem {
+  return new Problem('refused', 'identity-provider.client-secret', `/clientSecret: ${detail}.`, {
+    errors: [{ pointer: '/clientSecret', detail }],
+  });
+}

@@ -1,0 +1,50 @@
+import { X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { hasOurKey, type IdentityProvider } from './identity-provider.entity.js';
+
+/** ProviderRow is what the audit log records of a provider. */
+export type ProviderRow = Pick<
+  IdentityProvider,
+  'name' | 'kind' | 'label' | 'enabled' | 'settings' | 'rules' | 'defaultRoles' | 'secret'
+>;
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** Returns every setting of a provider without its secret; certificates are named by their fingerprint (SHA-256). */
+export function providerFacts({ name, kind, label, enabled, settings, rules, defaultRoles }: ProviderRow): Facts {
+  const { ourCertificate, ...rest } = settings;
+  const certificates = 'certificates' in rest ? { certificates: rest.certificates.map(fingerprintOf) } : {};
+  const ours = ourCertificate === undefined ? {} : { ourCertificate: fingerprintOf(ourCertificate) };
+  return { name, kind, label, enabled, rules, defaultRoles, settings: { ...rest, ...certificates, ...ours } };
+}
+
+/** Returns the members that differ, each with its earlier and its present value. */
+export function differenceOf(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
+  const [earlier, present] = [flat(providerFacts(before)), flat(providerFacts(now))];
+  const names = [...new Set([...Object.keys(earlier), ...Object.keys(present)])];
+  const differing = names.filter((name) => !isDeepStrictEqual(earlier[name], present[name]));
+  const found = differing.map((name) => [name, { from: earlier[name] ?? null, to: present[name] ?? null }] as const);
+  return { ...Object.fromEntries(found), ...secretDifference(before, now) };
+}
+
+/** A secret is never shown: only whether there was one and is another. */
+function secretDifference(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
+  const isSame =
+    before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);
+  if (isSame) return {};
+  const name = hasOurKey(now.settings) ? 'privateKey' : 'clientSecret';
+  const stateOf = (secret: Buffer | null, word: string) => (secret === null ? null : word);
+  return { [name]: { from: stateOf(before.secret, 'earlier'), to: stateOf(now.secret, 'replaced') } };
+}
+
+function flat({ settings, ...rest }: Facts): Facts {
+  return { ...rest, ...(settings as Facts) };
+}
+
+function fingerprintOf(pem: string): string {
+  try {
+    return new X509Certificate(pem).fingerprint256;
+  } catch {
+    return 'unreadable';
+  }
+}

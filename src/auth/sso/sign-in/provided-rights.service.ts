@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Actor } from '../../../access/caller.js';
+import type { RoleName } from '../../../access/scopes.js';
+import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
+import type { Origin } from '../../../platform/http/origin.js';
+import { ApiKeysService } from '../../api-keys/api-keys.service.js';
+import { User } from '../../model/user.entity.js';
+import { SessionsService } from '../../sessions/sessions.service.js';
+import { lockAdministrators } from '../../users/administrators.js';
+import { InvitationRights } from '../../users/invitation-rights.js';
+import { ExternalIdentity } from './sso.entity.js';
+import { SsoTransactions } from './sso-transactions.js';
+
+/** ProvidedIdentity is a person as a provider describes them at one sign-in. */
+export interface ProvidedIdentity {
+  readonly provider: { readonly id: string; readonly name: string };
+  readonly subject: string;
+  readonly groups: readonly string[];
+}
+
+type By = Actor & { readonly origin: Origin };
+
+/** ProvidedRights keeps the roles and groups of people equal to what their identity provider last said. */
+@Injectable()
+export class ProvidedRights {
+  private readonly record: EntryRecorder;
+
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly apiKeys: ApiKeysService,
+    private readonly invitations: InvitationRights,
+    private readonly transactions: SsoTransactions,
+    audit: AuditService,
+  ) {
+    this.record = audit.recorderFor('user');
+  }
+
+  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the role admin. Running sessions follow at once. */
+  async apply(
+    tx: EntityManager,
+    user: User,
+    identity: ProvidedIdentity,
+    { roles, origin }: { readonly roles: readonly RoleName[]; readonly origin: Origin },
+  ): Promise<void> {
+    await this.storeGroups(tx, identity);
+    const isLast = await isLastAdministrator(tx, user, roles);
+    await this.setRoles(tx, user, identity, {
+      roles: isLast ? [...roles, 'admin'] : roles,
+      isLast,
+      by: byOf(user, origin),
+    });
+  }
+
+  /**
+   * Withdraws everything from a person to whom the provider gives no role any more: roles, groups, sessions with their refresh tokens,
+   * approved device codes and API keys. The last administrator keeps the role admin if a password lets them sign in without the provider.
+   */
+  async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
+    const by = byOf(user, origin);
+    await this.storeGroups(tx, { ...identity, groups: [] });
+    const isLast = user.passwordHash !== null && (await isLastAdministrator(tx, user, []));
+    await this.setRoles(tx, user, identity, { roles: isLast ? ['admin'] : [], isLast, by });
+    await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'no-role-at-provider' });
+    await this.apiKeys.revokeAllIn(tx, by, user.id, 'no-role-at-provider');
+    await this.transactions.discardOf(tx, user.id);
+  }
+
+  /** Drops what this process remembers of the person's credentials; to be called once the change is committed. */
+  async forget(userId: string): Promise<void> {
+    await this.sessions.forgetAllOf(userId);
+    await this.apiKeys.forgetAllOf(userId);
+  }
+
+  private async storeGroups(tx: EntityManager, { provider, subject, groups }: ProvidedIdentity): Promise<void> {
+    await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: [...groups] });
+  }
+
+  private async setRoles(
+    tx: EntityManager,
+    user: User,
+    { provider }: ProvidedIdentity,
+    { roles, isLast, by }: { readonly roles: readonly RoleName[]; readonly isLast: boolean; readonly by: By },
+  ): Promise<void> {
+    if ([...roles].sort().join() === [...user.roles].sort().join()) return;
+    await tx.update(User, { id: user.id }, { roles: [...roles] });
+    const kept = isLast ? { kept: 'last-administrator' } : {};
+    const detail = { provider: provider.name, before: user.roles, roles, ...kept };
+    await this.record(tx, by, 'user.roles-from-provider', user.id, detail);
+    await this.invitations.revokeUngrantable(tx, by, user.id);
+  }
+}
+
+function byOf({ id, email: name }: User, origin: Origin): By {
+  return { kind: 'user', id, name, origin };
+}
+
+/** Whether these roles would remove the last administrator who can sign in. */
+async function isLastAdministrator(tx: EntityManager, user: User, roles: readonly RoleName[]): Promise<boolean> {
+  if (!user.roles.includes('admin') || roles.includes('admin')) return false;
+  const administrators = await lockAdministrators(tx);
+  return administrators.every((id) => id === user.id);
+}

@@ -1,0 +1,111 @@
+import type { EntityManager } from 'typeorm';
+import type { Claims } from '../../../access/identity/verified-identity.js';
+import type { RoleName } from '../../../access/scopes.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import { User } from '../../model/user.entity.js';
+import { assertStrongEnough } from '../providers/authentication-context.js';
+import {
+  addressOf,
+  assertNothingLeftOut,
+  type ClaimRule,
+  groupsOf,
+  matchingRules,
+  rolesOf,
+} from '../providers/claim-rules.js';
+import { ExternalIdentity } from './sso.entity.js';
+import type { Assertion } from './sso-sign-in.service.js';
+
+/** SignInTrial is what a sign-in at a provider would do. */
+export interface SignInTrial {
+  readonly provider: string;
+  /** Why the sign-in would be refused; null if it would succeed. */
+  readonly problem: { readonly code: string; readonly detail: string; readonly reason: string | null } | null;
+  readonly subject: string | null;
+  readonly claims: Claims;
+  readonly contexts: readonly string[];
+  readonly methods: readonly string[];
+  readonly matched: readonly ClaimRule[];
+  readonly roles: readonly RoleName[];
+  readonly groups: readonly string[];
+  readonly account: { readonly email: string; readonly isNew: boolean } | null;
+}
+
+/** Returns what a sign-in with this assertion would do, and changes nothing. */
+export async function trialOf(db: EntityManager, assertion: Assertion): Promise<SignInTrial> {
+  const { provider, subject, claims, contexts, methods } = assertion;
+  const known = await knownUser(db, assertion);
+  const found = {
+    provider: provider.name,
+    subject,
+    claims,
+    contexts,
+    methods,
+    matched: matchingRules(claims, provider.rules),
+    roles: rolesOf(claims, provider.rules, provider.defaultRoles) ?? [],
+    groups: groupsOf(claims),
+  };
+  try {
+    const account = await accountOf(db, assertion, known);
+    return { ...found, account, problem: null };
+  } catch (error) {
+    const account = known === null ? null : { email: known.email, isNew: false };
+    return { ...found, account, problem: problemIn(error) };
+  }
+}
+
+/** Returns the result of a test whose response was refused. */
+export function refusedTrial(provider: string, error: unknown): SignInTrial {
+  const nothing = {
+    subject: null,
+    claims: {},
+    contexts: [],
+    methods: [],
+    matched: [],
+    roles: [],
+    groups: [],
+    account: null,
+  };
+  return { provider, ...nothing, problem: problemIn(error) };
+}
+
+/** Applies the checks of a sign-in. @throws Problem */
+async function accountOf(
+  db: EntityManager,
+  { provider, claims, contexts }: Assertion,
+  known: User | null,
+): Promise<SignInTrial['account']> {
+  assertStrongEnough(provider, contexts);
+  assertNothingLeftOut(claims, provider.rules);
+  if (rolesOf(claims, provider.rules, provider.defaultRoles) === undefined) throw noRole();
+  if (known?.disabled === true) throw accountDisabled();
+  if (known !== null) return { email: known.email, isNew: false };
+  const email = addressOf(claims);
+  if (await db.existsBy(User, { email })) throw addressTaken();
+  return { email, isNew: true };
+}
+
+async function knownUser(db: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
+  const identity = await db.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
+  return identity === null ? null : db.findOneBy(User, { id: identity.userId });
+}
+
+function problemIn(error: unknown): NonNullable<SignInTrial['problem']> {
+  if (!(error instanceof Problem)) throw error;
+  const { code, message, cause } = error;
+  return { code, detail: message, reason: cause instanceof Error ? cause.message : null };
+}
+
+/** No rule matches, and there are no default roles. */
+export function noRole(): Problem {
+  return new Problem('forbidden', 'sso.no-role', 'No rule of this identity provider gives you a role here.');
+}
+
+export function accountDisabled(): Problem {
+  return new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
+}
+
+/** An e-mail address never identifies a person: an existing account with it is another person's. */
+export function addressTaken(): Problem {
+  const detail = 'There is an account with your e-mail address that does not belong to this identity provider.';
+  return new Problem('forbidden', 'sso.address-taken', detail);
+}

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import { User } from '../model/user.entity.js';
+import { administratorsWhoCanSignIn } from './administrators.js';
+
+/** AdministratorWatch reports when nobody can sign in as administrator: without it such an installation looks healthy. */
+@Injectable()
+export class AdministratorWatch {
+  constructor(
+    private readonly db: DataSource,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add('administrators', () => this.read());
+  }
+
+  /** UNKNOWN while there is no user at all, DOWN if no administrator can sign in. */
+  async read(): Promise<Indication> {
+    const count = (await administratorsWhoCanSignIn(this.db)).length;
+    if (count > 0) return { status: 'UP', detail: `${count} can sign in` };
+    if (!(await this.db.manager.exists(User))) {
+      const detail =
+        'There is no user, so nobody can sign in. Run: sealwright-admin user create ADDRESS --role admin (or set SVC_ADMIN_EMAIL and SVC_ADMIN_PASSWORD and restart).';
+      return { status: 'UNKNOWN', detail };
+    }
+    const detail =
+      'No administrator can sign in. Run: sealwright-admin user create ADDRESS --role admin, or user grant and user reset-password for an existing address.';
+    return { status: 'DOWN', detail };
+  }
+}

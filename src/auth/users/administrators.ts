@@ -1,0 +1,31 @@
+import type { EntityManager } from 'typeorm';
+
+/** Queryable is what a statement runs on: a transaction, or the database itself. */
+type Queryable = Pick<EntityManager, 'query'>;
+
+/**
+ * SQL predicate: the person `u` has a way to sign in. Either a password is set, or an enabled identity provider knows the person and can give the
+ * role admin, because a sign-in sets the roles anew.
+ */
+const CAN_SIGN_IN = `(u.password_hash IS NOT NULL OR EXISTS (
+  SELECT 1 FROM external_identity e JOIN identity_provider p ON p.id = e.provider_id
+  WHERE e.user_id = u.id AND p.enabled
+    AND ('admin' = ANY(p.default_roles) OR EXISTS (SELECT 1 FROM jsonb_array_elements(p.rules) r WHERE r -> 'roles' ? 'admin'))))`;
+
+/**
+ * Locks every administrator until the transaction ends, and returns the ids of those who can sign in. Changes that could remove an administrator
+ * are serialized by this lock, so that two of them cannot remove each other's.
+ */
+export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
+  await tx.query(`SELECT id FROM user_account WHERE 'admin' = ANY(roles) ORDER BY id FOR UPDATE`);
+  // A second statement, because the first one's snapshot is older than its locks.
+  return administratorsWhoCanSignIn(tx);
+}
+
+/** Returns the ids of the enabled administrators who can sign in. */
+export async function administratorsWhoCanSignIn(db: Queryable): Promise<string[]> {
+  const rows: { id: string }[] = await db.query(
+    `SELECT u.id FROM user_account u WHERE 'admin' = ANY(u.roles) AND NOT u.disabled AND ${CAN_SIGN_IN} ORDER BY u.id`,
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,111 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { parseArgs } from 'node:util';
+import { ROLE_NAMES, type RoleName } from '../access/scopes.js';
+import { AdministrationModule } from '../app/app.module.js';
+import { OperatorAccounts } from '../auth/users/operator-accounts.service.js';
+import { Config } from '../platform/config/config.js';
+import { Problem } from '../platform/errors/problem.js';
+import { CommandLogger } from '../platform/log/structured-logger.js';
+import { type AdminCommand, AdminError, ADMIN_EXIT, print } from './command.js';
+import { readNewPassword } from './new-password.js';
+
+/** Changes accounts of people. */
+export const user: AdminCommand = {
+  name: 'user',
+  usage: [
+    'create ADDRESS --role ROLE [--role ROLE …] [--link]',
+    'reset-password ADDRESS [--link]',
+    'reset-factor ADDRESS',
+    'grant ADDRESS ROLE [ROLE …]',
+  ],
+  summary: 'Creates a user, resets a password or second factors, or grants roles: the way back if nobody can sign in',
+  details: [
+    `Roles: ${ROLE_NAMES.join(', ')}.`,
+    'create and reset-password prompt for the password twice, or read one line from standard input if that is no',
+    'terminal. A password is never an argument.',
+    '',
+    '  --link           print a one-time link, valid for an hour, with which the person chooses the password',
+    '',
+    'reset-password   sets a password and ends all sessions of the person; also for people without one',
+    'reset-factor     removes authenticators, passkeys and recovery codes; the password alone is then enough',
+    'grant            adds roles and enables the account; an identity provider sets the roles of its people again at',
+    '                 their next sign-in there',
+    '',
+    'Each command writes an audit entry with the actor "operator (command line)".',
+  ],
+  async run(args) {
+    const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+    const [name = '', address = '', ...roles] = positionals;
+    const action = ACTIONS[name];
+    if (action === undefined || !address.includes('@'))
+      throw usage(`expected ${Object.keys(ACTIONS).join(', ')} and an address`);
+    const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };
+    if (NEEDS_ROLE.has(name) !== given.roles.length > 0)
+      throw usage(NEEDS_ROLE.has(name) ? 'name at least one role' : 'takes no role');
+    const password = ASKS_PASSWORD.has(name) && !given.link ? await readNewPassword() : undefined;
+    await inService((app) => action(app.get(OperatorAccounts), { ...given, password }));
+  },
+};
+
+const OPTIONS = {
+  role: { type: 'string', multiple: true },
+  link: { type: 'boolean', default: false },
+} as const;
+
+interface Given {
+  readonly address: string;
+  readonly roles: readonly RoleName[];
+  readonly password: string | undefined;
+}
+
+const NEEDS_ROLE = new Set(['create', 'grant']);
+const ASKS_PASSWORD = new Set(['create', 'reset-password']);
+
+const ACTIONS: Readonly<Record<string, (accounts: OperatorAccounts, given: Given) => Promise<void>>> = {
+  create: async (accounts, { address, roles, password }) => {
+    const { email } = await accounts.create(address, roles, password);
+    print(`Created ${email} with the roles ${roles.join(', ')}.`);
+    if (password === undefined)
+      print(`Link to choose the password, valid once and for an hour:`, await accounts.passwordLink(email));
+  },
+  'reset-password': async (accounts, { address, password }) => {
+    if (password === undefined) {
+      print(`Link to choose the password, valid once and for an hour:`, await accounts.passwordLink(address));
+      return;
+    }
+    await accounts.setPassword(address, password);
+    print(`Set the password of ${address}. All sessions of this person ended.`);
+  },
+  'reset-factor': async (accounts, { address }) => {
+    await accounts.resetFactors(address);
+    print(`Removed the second factors of ${address}.`);
+  },
+  grant: async (accounts, { address, roles }) => {
+    const changed = await accounts.grant(address, roles);
+    print(`${changed.email} is enabled and has the roles ${changed.roles.join(', ')}.`);
+  },
+};
+
+function rolesOf(words: readonly string[]): RoleName[] {
+  const unknown = words.find((word) => !ROLE_NAMES.includes(word as RoleName));
+  if (unknown !== undefined) throw usage(`there is no role "${unknown}"; roles are ${ROLE_NAMES.join(', ')}`);
+  return [...new Set(words)] as RoleName[];
+}
+
+function usage(what: string): AdminError {
+  return new AdminError(`user: ${what}. See: sealwright-admin help user`, ADMIN_EXIT.usage);
+}
+
+async function inService(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
+  const app = await NestFactory.createApplicationContext(AdministrationModule, {
+    logger: new CommandLogger(new Config()),
+  });
+  try {
+    await work(app);
+  } catch (error) {
+    throw error instanceof Problem ? new AdminError(error.message) : error;
+  } finally {
+    await app.close();
+  }
+}

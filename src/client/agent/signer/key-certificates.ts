@@ -1,0 +1,86 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+
+const DAY_MS = 24 * 3600 * 1000;
+const WARNING_MS = 30 * DAY_MS;
+
+/** What matters of a key here: its certificate with the issuers, DER, its own first. */
+interface CertifiedKey {
+  readonly name: string;
+  readonly chain: readonly Buffer[];
+}
+
+/** Returns why the certificate of a key must not be used: it, or one of its issuers, has expired. Undefined if it may. */
+export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
+  const over = chain.map(read).find((one) => endOf(one) <= now);
+  if (over === undefined) return undefined;
+  const which = over.raw.equals(chain[0] ?? Buffer.alloc(0)) ? 'The certificate' : `The issuer "${commonNameOf(over)}" of the certificate`; // prettier-ignore
+  return `${which} of the key "${name}" expired on ${dayOf(over)}. Import a new certificate for the key, or name another key. [certificate.expired]`;
+}
+
+/** Returns a warning if the certificate of a key, or one of its issuers, expires within 30 days. */
+export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
+  const [first] = chain.map(read).toSorted((a, b) => Number(endOf(a)) - Number(endOf(b)));
+  const left = first === undefined ? Infinity : Number(endOf(first)) - Number(now);
+  if (first === undefined || left > WARNING_MS) return undefined;
+  const days = Math.floor(left / DAY_MS);
+  return `sealwright: the certificate of the key ${name} expires on ${dayOf(first)}, in ${days === 1 ? '1 day' : `${days} days`}`;
+}
+
+/**
+ * Throws if the certificate of a key does not chain to one of the authorities in a PEM file. Signatures, names and validity are checked;
+ * what the certificate may be used for is left to the verifier of the format.
+ */
+export async function assertIssuedBy({ name, chain }: CertifiedKey, authorities: string): Promise<void> {
+  const trusted = await certificatesIn(authorities);
+  const [leaf, ...issuers] = chain.map(read);
+  if (leaf !== undefined && leadsTo(leaf, issuers, trusted)) return;
+  throw new ClientError(
+    EXIT.failed,
+    `${authorities} does not accept the certificate of the key "${name}" (issuer: ${leaf?.issuer.replaceAll('\n', ', ') ?? 'none'}), so nobody was asked for a signature. Name the authority that issued it.`,
+  );
+}
+
+function leadsTo(
+  certificate: X509Certificate,
+  issuers: readonly X509Certificate[],
+  trusted: readonly X509Certificate[],
+): boolean {
+  if (trusted.some((one) => one.raw.equals(certificate.raw))) return true;
+  const isIssuer = (one: X509Certificate): boolean =>
+    one.ca && certificate.checkIssued(one) && certificate.verify(one.publicKey);
+  if (trusted.some((one) => isIssuer(one) && endOf(one) > new Date())) return true;
+  return issuers.some((one, at) => isIssuer(one) && leadsTo(one, issuers.toSpliced(at, 1), trusted));
+}
+
+async function certificatesIn(file: string): Promise<X509Certificate[]> {
+  const text = await readFile(file, 'latin1').catch((error: Error) => {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}`);
+  });
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  try {
+    const found = blocks.map((pem) => new X509Certificate(pem));
+    if (found.length > 0) return found;
+  } catch {
+    // Reported below: a block that is no certificate.
+  }
+  throw new ClientError(EXIT.failed, `${file} holds no certificates in PEM.`);
+}
+
+function read(der: Buffer): X509Certificate {
+  return new X509Certificate(der);
+}
+
+/** Node 20 has no `validToDate`. */
+function endOf({ validTo }: X509Certificate): Date {
+  return new Date(validTo);
+}
+
+function dayOf(certificate: X509Certificate): string {
+  return endOf(certificate).toISOString().slice(0, 10);
+}
+
+function commonNameOf({ subject }: X509Certificate): string {
+  return /^CN=(.*)$/m.exec(subject)?.[1] ?? subject.replaceAll('\n', ', ');
+}

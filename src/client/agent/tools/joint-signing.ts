@@ -1,0 +1,173 @@
+import { basename } from 'node:path';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+import { signNoted } from '../collect/batch-signing.js';
+import type { DetachedFile } from '../collect/detached-file.js';
+import { AnsweredOrders, type JointOrder, NotedOrders } from '../collect/noted-orders.js';
+import type { ToolSurroundings } from '../exec/tool-session.js';
+import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
+import type { FileTool } from './file-tool.js';
+import { type FileSigning, noteFile, type SignedFile, signFile } from './signed-file.js';
+
+export interface FileWork {
+  readonly tool: FileTool;
+  readonly signing: FileSigning;
+}
+
+export interface JointWork {
+  /** Files that a tool signs in themselves. */
+  readonly embedded: readonly FileWork[];
+  /** Files that get a signature beside them, by this key. */
+  readonly detached: readonly DetachedFile[];
+  readonly key: JointOrder['key'];
+  readonly reference?: string | undefined;
+  readonly waitSeconds?: number | undefined;
+}
+
+export interface JointlySigned {
+  readonly embedded: readonly SignedFile[];
+  /** Paths that were written for the detached signatures. */
+  readonly detached: readonly string[];
+}
+
+/** Tools that wait at the same time, each as a process of its own. */
+const MAX_WAITING_TOOLS = 32;
+
+/**
+ * Signs many files under one approval for each 1,000 of them. A tool that asks for the same digest each time runs twice: first to note it,
+ * then, when all are signed, to write the file. A tool that signs the time runs once, and waits with its digest for the others. No file is
+ * changed before all are signed.
+ *
+ * @throws ClientError when a tool fails and when not all were signed; (pending) when people did not decide in time
+ */
+export async function signTogether(work: JointWork, surroundings: ToolSurroundings): Promise<JointlySigned> {
+  const repeatable = work.embedded.filter(({ tool }) => tool.isRepeatable);
+  const timed = work.embedded.filter(({ tool }) => !tool.isRepeatable);
+  if (timed.length > MAX_WAITING_TOOLS)
+    throw new ClientError(EXIT.usage, `${timed.length} files are signed by tools that sign the time, and at most ${MAX_WAITING_TOOLS} of them together. Sign the others in another call.`); // prettier-ignore
+  const answered = new AnsweredOrders();
+  const purpose = work.embedded.length > 0 ? ('code-signing' as const) : undefined;
+  const orderOf = ({ facts }: DetachedFile): JointOrder => ({ ...facts, key: work.key, purpose });
+  const waiting = new WaitingTools(timed, surroundings);
+  const stop = endingWith(timed.length > 0);
+  try {
+    const others = [...work.detached.map(orderOf), ...(await waiting.asked())];
+    for (let round = 1; round <= roundsOf(repeatable); round += 1) {
+      const noted = await notedIn(round, repeatable, answered, surroundings);
+      if (round === 1) for (const order of others) noted.add(order);
+      await assertSigned(noted, answered, work, { ...surroundings, signal: stop.signal });
+    }
+    const embedded = await waiting.signed(answered);
+    for (const { tool, signing } of repeatable)
+      embedded.push(await signFile(tool, signing, surroundings, (order) => answered.answer(order, surroundings.note)));
+    const detached: string[] = [];
+    for (const file of work.detached) detached.push(...(await file.write(answered.of(orderOf(file)))));
+    return { embedded: inOrder(work, embedded), detached };
+  } catch (error) {
+    await waiting.abandon();
+    throw error;
+  } finally {
+    stop.release();
+  }
+}
+
+/** Batches that it takes: a tool asks for its second signature when it has the first. */
+function roundsOf(repeatable: readonly FileWork[]): number {
+  return Math.max(1, ...repeatable.map(({ tool }) => tool.signatures ?? 1));
+}
+
+/** Runs the tools to note what they ask for next. */
+async function notedIn(
+  round: number,
+  repeatable: readonly FileWork[],
+  answered: AnsweredOrders,
+  surroundings: ToolSurroundings,
+): Promise<NotedOrders> {
+  const noted = new NotedOrders();
+  const next = (order: SignatureOrder, fileName: string): Promise<SignatureResult> =>
+    answered.has(order) ? Promise.resolve(answered.of(order)) : noted.note(order, fileName);
+  for (const { tool, signing } of repeatable)
+    if ((tool.signatures ?? 1) >= round) await noteFile(tool, signing, surroundings, next);
+  return noted;
+}
+
+async function assertSigned(
+  noted: NotedOrders,
+  answered: AnsweredOrders,
+  { embedded, detached, reference, waitSeconds }: JointWork,
+  { api, note, signal }: ToolSurroundings & { readonly signal: AbortSignal },
+): Promise<void> {
+  const count = embedded.length + detached.length;
+  const asking = { program: 'sealwright', commandLine: `sealwright sign (${count} files)` };
+  const isResumable = embedded.every(({ tool }) => tool.isRepeatable);
+  const patience = waitSeconds === undefined ? undefined : { seconds: waitSeconds, isResumable };
+  await signNoted(api, noted.all, { asking, reference, patience, note, signal }, answered);
+  const failure = answered.firstFailure;
+  if (failure === undefined) return;
+  throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail} The files are as they were.`);
+}
+
+function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): SignedFile[] {
+  return embedded.flatMap(({ signing }) => signed.filter(({ file }) => file === signing.out));
+}
+
+/** Tools that run, and wait for a signature over a digest that a second run would not ask for. */
+class WaitingTools {
+  private readonly orders: JointOrder[] = [];
+  private readonly runs: Promise<SignedFile>[] = [];
+  /** Undefined when not all were signed. */
+  private answer: (answered: AnsweredOrders | undefined) => void = () => undefined;
+  private readonly answers = new Promise<AnsweredOrders | undefined>((resolve) => (this.answer = resolve));
+
+  constructor(
+    private readonly work: readonly FileWork[],
+    private readonly surroundings: ToolSurroundings,
+  ) {}
+
+  /** Starts the tools one after the other, and answers with what they asked for. Throws if one ends without asking. */
+  async asked(): Promise<readonly JointOrder[]> {
+    for (const { tool, signing } of this.work) {
+      await new Promise<void>((hasAsked, hasFailed) => {
+        const run = signFile(tool, signing, this.surroundings, (order) => {
+          this.orders.push({ ...order, fileName: basename(signing.file) });
+          hasAsked();
+          return this.answerTo(order);
+        });
+        run.then(() => hasAsked(), hasFailed);
+        this.runs.push(run);
+      });
+    }
+    return this.orders;
+  }
+
+  async signed(answered: AnsweredOrders): Promise<SignedFile[]> {
+    this.answer(answered);
+    return Promise.all(this.runs);
+  }
+
+  /** Has the tools end without a signature. */
+  async abandon(): Promise<void> {
+    this.answer(undefined);
+    await Promise.allSettled(this.runs);
+  }
+
+  private async answerTo(order: SignatureOrder): Promise<SignatureResult> {
+    const answered = await this.answers;
+    return (
+      answered?.answer(order, this.surroundings.note) ?? { kind: 'withdrawn', detail: 'Not all files were signed.' }
+    );
+  }
+}
+
+/** While tools wait, the end of the program withdraws what they asked for: nobody could ask for it again. */
+function endingWith(hasWaitingTools: boolean): { readonly signal: AbortSignal; release(): void } {
+  const ended = new AbortController();
+  const signals = hasWaitingTools ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];
+  const end = (): void => ended.abort(new Error('the program was ended'));
+  for (const signal of signals) process.on(signal, end);
+  return {
+    signal: ended.signal,
+    release: () => {
+      for (const signal of signals) process.off(signal, end);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiClient } from '../../api/api-client.js';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+import type { TimestampPlace } from './file-tool.js';
+
+const QUERY = 'application/timestamp-query';
+const ANSWER = 'application/timestamp-reply';
+const MAX_QUERY_BYTES = 64 * 1024;
+
+/**
+ * TimestampRelay passes RFC 3161 queries of tools to the timestamp authority of the service, with the credential of this program. The tools
+ * need neither a credential nor trust in the service's TLS certificate. It listens on this machine, under an address that nobody can guess.
+ */
+export class TimestampRelay {
+  private constructor(
+    private readonly server: Server,
+    readonly place: TimestampPlace,
+  ) {}
+
+  /** Throws if the service has no timestamp authority, before anybody is asked to approve a signature. */
+  static async open(api: ApiClient, directory: string): Promise<TimestampRelay> {
+    const chain = join(directory, 'timestamp-authority.pem');
+    await writeFile(chain, await chainOf(api));
+    const path = `/${randomBytes(16).toString('hex')}`;
+    const server = createServer((request, response) => void answer(api, path, request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return new TimestampRelay(server, { url: `http://127.0.0.1:${port}${path}`, chain });
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}
+
+async function chainOf(api: ApiClient): Promise<Buffer> {
+  try {
+    return (await api.bytes('GET', '/tsa/chain.pem')).body;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    throw new ClientError(EXIT.failed, `--timestamp needs the timestamp authority of the service: ${error.message}`, error.status); // prettier-ignore
+  }
+}
+
+async function answer(api: ApiClient, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    if (request.method !== 'POST' || request.url !== path) return void response.writeHead(404).end();
+    const query = await queryOf(request);
+    const { body } = await api.bytes('POST', '/tsa', { type: QUERY, body: query });
+    response.writeHead(200, { 'content-type': ANSWER, 'content-length': body.length }).end(body);
+  } catch (error) {
+    response.writeHead(502, { 'content-type': 'text/plain' }).end(error instanceof Error ? error.message : 'failed');
+  }
+}
+
+async function queryOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > MAX_QUERY_BYTES) throw new RangeError('the query is too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

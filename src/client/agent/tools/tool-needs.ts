@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { ClientError, EXIT } from '../../api/exit-codes.js';
+import { openSslModules } from '../exec/tool-environment.js';
+import { authenticodeCheck, type FileTool } from './file-tool.js';
+
+interface Here {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Whether the result is checked against authorities. */
+  readonly checks: boolean;
+}
+
+/** Throws if a program or a library is missing that the tool needs to sign a file, with the package that has it. */
+export async function assertToolReady(tool: FileTool, file: string, here: Here): Promise<void> {
+  const [missing] = needsOf(tool, here);
+  if (missing === undefined) return;
+  throw new ClientError(
+    EXIT.failed,
+    `${file} is signed by ${tool.program}. ${missing} Or sign it detached: --format raw.`,
+  );
+}
+
+/** Returns what is missing here to sign and check files with a tool, each as a sentence that names the package. */
+export function needsOf(tool: FileTool, { environment, checks }: Here): string[] {
+  const { program, helpers, openSsl, toInstall } = tool;
+  const missing = [program, ...helpers].filter((name) => !isInstalled(name, environment));
+  if (missing.length > 0) return [`${missing.join(' and ')} is missing: ${toInstall}.`];
+  return [engineNeed(program, openSsl), checks ? verifierNeed(tool, environment) : undefined].filter(
+    (need): need is string => need !== undefined,
+  );
+}
+
+/** osslsigncode and sbsign load the key by the engine alone; openssl itself takes the provider as well. */
+function engineNeed(program: string, openSsl: FileTool['openSsl']): string | undefined {
+  const { engine, provider } = openSslModules();
+  if (openSsl === undefined || engine !== undefined) return undefined;
+  if (openSsl === 'engine or provider' && provider !== undefined) return undefined;
+  const other = provider === undefined ? '' : ', and takes no key from pkcs11-provider';
+  return `${program} needs OpenSSL's PKCS #11 engine${other}: apt install libengine-pkcs11-openssl.`;
+}
+
+/** Before people are asked, since a signed file that cannot be checked would be thrown away. */
+function verifierNeed(tool: FileTool, env: NodeJS.ProcessEnv): string | undefined {
+  const check = tool.verify({ ...NO_ORDER, authorities: 'root.pem' });
+  if (!('needs' in check) || check.needs === undefined) return undefined;
+  const { version, toInstall } = check.needs;
+  const found = versionOf(check.program, env);
+  if (found !== undefined && found.localeCompare(version, 'en', { numeric: true }) >= 0) return undefined;
+  return `It is checked by ${check.program} ${version} or later, and here is ${found ?? 'none'}: ${toInstall}. Without --authorities nothing checks it.`;
+}
+
+const NO_ORDER: Parameters<typeof authenticodeCheck>[0] = {
+  file: '',
+  out: '',
+  key: '',
+  keyType: '',
+  chain: '',
+  authorities: undefined,
+  algorithm: undefined,
+  timestamps: undefined,
+};
+
+/** Returns the version that a program prints, or undefined if it cannot be run. */
+export function versionOf(program: string, env: NodeJS.ProcessEnv): string | undefined {
+  const { stdout, stderr } = spawnSync(program, ['--version'], { encoding: 'utf8', env });
+  return /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[0];
+}
+
+/** Whether a program is on the path. */
+export function isInstalled(program: string, { PATH: path = '' }: NodeJS.ProcessEnv): boolean {
+  return path.split(delimiter).some((directory) => isExecutable(join(directory, program)));
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ClientError, EXIT } from './exit-codes.js';
+
+/**
+ * Replaces patterns by the files that they match, as a shell would: `*`, `?` and `[…]` within one part of a path, and `**` for any folders.
+ * Pipelines name files where no shell expands them. A name that exists stays as it is, whatever is in it.
+ *
+ * @throws ClientError when a pattern matches nothing
+ */
+export async function expandPatterns(names: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of names) {
+    if (existsSync(name) || !/[*?[]/.test(name)) found.push(name);
+    else found.push(...(await matching(name)));
+  }
+  return [...new Set(found)];
+}
+
+async function matching(pattern: string): Promise<string[]> {
+  const parts = pattern.split('/');
+  const isAbsolute = parts[0] === '';
+  const found = await below(isAbsolute ? '/' : '', isAbsolute ? parts.slice(1) : parts);
+  if (found.length > 0) return found.toSorted();
+  throw new ClientError(EXIT.failed, `"${pattern}" matches no file.`);
+}
+
+async function below(folder: string, [part, ...rest]: readonly string[]): Promise<string[]> {
+  if (part === undefined) return [];
+  const entries = await readdir(folder === '' ? '.' : folder, { withFileTypes: true }).catch(() => []);
+  const found: string[] = [];
+  if (part === '**') found.push(...(await below(folder, rest.length === 0 ? ['*'] : rest)));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (part === '**' && entry.isDirectory() && !entry.name.startsWith('.'))
+      found.push(...(await below(path, [part, ...rest])));
+    if (part === '**' || !matches(part, entry.name)) continue;
+    if (rest.length > 0) found.push(...(await below(path, rest)));
+    else if (!entry.isDirectory()) found.push(path);
+  }
+  return [...new Set(found)];
+}
+
+/** Names that begin with a dot are matched by patterns that do. */
+function matches(part: string, name: string): boolean {
+  if (part === '.' || part === '..') return false;
+  if (name.startsWith('.') && !part.startsWith('.')) return false;
+  const source = part.replaceAll(/\[!?[^\]]+\]|[*?]|[\\^$.|+(){}[\]]/g, (token) => {
+    if (token === '*') return '[^/]*';
+    if (token === '?') return '[^/]';
+    if (token.length > 1) return token.replace('[!', '[^').replaceAll('\\', '\\\\');
+    return `\\${token}`;
+  });
+  return new RegExp(`^${source}$`, 'u').test(name);
+}

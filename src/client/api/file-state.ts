@@ -1,0 +1,60 @@
+import type { BigIntStats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { ClientError, EXIT } from './exit-codes.js';
+
+/**
+ * FileState identifies the content of a path at one moment, so that a file is not overwritten, and a signature not written beside it, after
+ * the file was replaced or edited while people decided.
+ */
+export class FileState {
+  private constructor(
+    readonly path: string,
+    private readonly stats: BigIntStats | undefined,
+  ) {}
+
+  /** The state of a path that may not exist yet. */
+  static async of(path: string): Promise<FileState> {
+    return new FileState(path, await stat(path, { bigint: true }).catch(() => undefined));
+  }
+
+  get exists(): boolean {
+    return this.stats !== undefined;
+  }
+
+  /** False for pipes and devices, which cannot be read twice, and for directories. */
+  get isRegular(): boolean {
+    return this.stats?.isFile() === true;
+  }
+
+  get isDirectory(): boolean {
+    return this.stats?.isDirectory() === true;
+  }
+
+  get bytes(): number {
+    return Number(this.stats?.size ?? 0n);
+  }
+
+  /**
+   * Whether the path still holds what it held. Device, inode, size and times are compared first; `hasSameContent` decides if only those
+   * differ, as after `touch`.
+   */
+  async isCurrent(hasSameContent: () => Promise<boolean> = () => Promise.resolve(false)): Promise<boolean> {
+    const now = (await FileState.of(this.path)).stats;
+    if (now === undefined || this.stats === undefined) return now === this.stats;
+    if (!this.stats.isFile()) return now.ino === this.stats.ino;
+    const isSame = FIELDS.every((field) => now[field] === this.stats?.[field]);
+    return isSame || (now.isFile() && now.size === this.stats.size && (await hasSameContent()));
+  }
+
+  /** Throws if the file no longer holds what the request is about. */
+  async assertCurrent(requestId: string | undefined, hasSameContent?: () => Promise<boolean>): Promise<void> {
+    if (await this.isCurrent(hasSameContent)) return;
+    const request = requestId === undefined ? 'The signature' : `The signature of request ${requestId}`;
+    throw new ClientError(
+      EXIT.failed,
+      `${this.path} changed after it was read to be signed, so nothing was written. ${request} is for the earlier content. Sign the file again.`,
+    );
+  }
+}
+
+const FIELDS = ['dev', 'ino', 'size', 'mtimeNs', 'ctimeNs'] as const;

@@ -1,0 +1,16 @@
+/**
+ * matchesHostPattern reports whether a name matches a pattern of OpenSSH (ssh_config(5), PATTERNS): `*` stands for any characters, dots included,
+ * and `?` for one. Case counts. The time is bounded by the product of both lengths.
+ */
+export function matchesHostPattern(pattern: string, name: string): boolean {
+  let [at, inName, star, restart] = [0, 0, -1, 0];
+  while (inName < name.length) {
+    const one = pattern[at];
+    if (one !== '*' && (one === '?' || one === name[inName])) [at, inName] = [at + 1, inName + 1];
+    else if (one === '*') [star, restart, at] = [at, inName, at + 1];
+    else if (star === -1) return false;
+    else [at, inName, restart] = [star + 1, restart + 1, restart + 1];
+  }
+  while (pattern[at] === '*') at += 1;
+  return at === pattern.length;
+}

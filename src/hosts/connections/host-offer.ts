@@ -1,0 +1,97 @@
+import ssh2 from 'ssh2';
+import { type KexInit, kexInitIn } from '../../formats/ssh/kex-init.js';
+import type { Login } from '../model/ssh-session.port.js';
+
+/** More than the version and the KEXINIT of any server. */
+const MAX_BYTES = 64 * 1024;
+const MAX_NAMES = 20;
+/** Names in a list of key exchanges that announce extensions (RFC 8308, PROTOCOL of OpenSSH). */
+const MARKER = /^(?:ext-info-|kex-strict-)/;
+const LEGACY = /sha1|^ssh-rsa$|-cbc$/;
+
+/** What a mismatch is about, by the words of the SSH library, and the list of the offer. */
+const SUBJECTS: readonly (readonly [RegExp, string, keyof KexInit])[] = [
+  [/key exchange/i, 'key exchange', 'kex'],
+  [/host key/i, 'host key', 'hostKey'],
+  [/C->S cipher/i, 'cipher', 'ciphersIn'],
+  [/S->C cipher/i, 'cipher', 'ciphersOut'],
+  [/C->S MAC/i, 'MAC', 'macsIn'],
+  [/S->C MAC/i, 'MAC', 'macsOut'],
+];
+
+interface Extension {
+  readonly name: string;
+  readonly algs?: readonly string[];
+}
+
+interface WithHandlers {
+  readonly _protocol?: {
+    readonly _handlers?: Record<string, ((protocol: unknown, extensions: Extension[]) => void) | undefined>;
+  };
+}
+
+/** What a host offers while a connection is set up, to explain why it failed. */
+export class HostOffer {
+  private received = Buffer.alloc(0);
+  private signatureAlgorithms: readonly string[] | undefined;
+
+  constructor(private readonly login: Login) {}
+
+  /** Keeps the first bytes of the host, which are not encrypted. */
+  take(chunk: Buffer): void {
+    if (this.received.length < MAX_BYTES) this.received = Buffer.concat([this.received, chunk]).subarray(0, MAX_BYTES);
+  }
+
+  /** Keeps the signature algorithms that the host accepts (`server-sig-algs`, RFC 8308), which the SSH library does not report. */
+  followExtensions(client: ssh2.Client): void {
+    const handlers = (client as unknown as WithHandlers)._protocol?._handlers;
+    const own = handlers?.['EXT_INFO'];
+    if (handlers === undefined || own === undefined) return;
+    handlers['EXT_INFO'] = (protocol, extensions) => {
+      this.signatureAlgorithms ??= extensions.find(({ name }) => name === 'server-sig-algs')?.algs;
+      own(protocol, extensions);
+    };
+  }
+
+  /** Explains an error of the library such as `no matching key exchange algorithm`: what the host offers, and what would make it possible. */
+  mismatch(message: string): string {
+    const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
+    const lists = kexInitIn(this.received);
+    if (subject === undefined || list === undefined || lists === undefined)
+      return 'The host offers no algorithm that this service has.';
+    const offered = lists[list].filter((name) => !MARKER.test(name));
+    const hint = offered.some((name) => LEGACY.test(name))
+      ? ' Update the host, or set legacyAlgorithms of its record to allow SHA-1 and CBC for it.'
+      : '';
+    return `The host offers only these algorithms for the ${subject}, and this service uses none of them: ${shown(offered)}.${hint}`;
+  }
+
+  /** A sentence on why a key may be refused although it is the right one; empty for a password. Newer hosts say which keys they accept. */
+  loginLead(): string {
+    const type = typeOf(this.login);
+    const accepted = this.signatureAlgorithms;
+    if (type === undefined) return '';
+    if (accepted !== undefined && !accepted.some((name) => isBy(type, name)))
+      return ` The login key is of the type ${type}, and the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
+    return ` Either it does not have this key for the user, or it accepts no keys of the type ${type} (PubkeyAcceptedAlgorithms). Its log says which.`;
+  }
+}
+
+function typeOf(login: Login): string | undefined {
+  if (login.kind === 'password') return undefined;
+  const key =
+    login.kind === 'signer'
+      ? ssh2.utils.parseKey(login.publicKey)
+      : ssh2.utils.parseKey(login.privateKey, login.passphrase);
+  return key instanceof Error ? undefined : key.type;
+}
+
+/** Whether a key of this type signs by this algorithm. */
+function isBy(type: string, algorithm: string): boolean {
+  return algorithm === type || (type === 'ssh-rsa' && algorithm.startsWith('rsa-sha2-'));
+}
+
+function shown(names: readonly string[]): string {
+  const more = names.length > MAX_NAMES ? ', …' : '';
+  return names.slice(0, MAX_NAMES).join(', ') + more;
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { In, type EntityManager } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { Webhooks } from '../../platform/outbound/webhooks.js';
+import { HostKey } from '../model/host-key.entity.js';
+import { Host } from '../model/host.entity.js';
+import type { PublicKeyBlob } from './public-key-blob.js';
+
+/**
+ * Alerts and webhook messages about changed host keys, written in the transaction that records the key. The alert lasts until a person has accepted
+ * or rejected every changed key of the host, or the host is removed.
+ */
+@Injectable()
+export class HostKeyAlerts {
+  constructor(
+    private readonly config: Config,
+    private readonly alertEvents: AlertEvents,
+    private readonly webhooks: Webhooks,
+  ) {}
+
+  /** Reports keys that a host presented for the first time in place of a trusted one. */
+  async changed(tx: EntityManager, hostId: string, keys: readonly PublicKeyBlob[]): Promise<void> {
+    if (keys.length === 0) return;
+    const host = await tx.findOneByOrFail(Host, { id: hostId });
+    const trusted = await tx.findBy(HostKey, { hostId, state: In(['pinned', 'tofu-pending']) });
+    for (const { fingerprint, type } of keys) await this.report(tx, host, { fingerprint, type }, trusted);
+  }
+
+  /** Ends the alert when no changed key of the host waits for a decision. */
+  async decided(tx: EntityManager, hostId: string): Promise<void> {
+    if (await tx.existsBy(HostKey, { hostId, state: 'changed' })) return;
+    const { name } = await tx.findOneByOrFail(Host, { id: hostId });
+    await this.alertEvents.record(tx, [
+      { type: 'host.key-changed', subject: { kind: 'host', id: hostId, name }, over: true },
+    ]);
+  }
+
+  /** Ends the alert of a host that is removed. */
+  async removed(tx: EntityManager, { id, name }: Pick<Host, 'id' | 'name'>): Promise<void> {
+    await this.alertEvents.record(tx, [{ type: 'host.key-changed', subject: { kind: 'host', id, name }, over: true }]);
+  }
+
+  private async report(
+    tx: EntityManager,
+    { id, name, address, port }: Host,
+    { fingerprint, type }: Pick<PublicKeyBlob, 'fingerprint' | 'type'>,
+    trusted: readonly HostKey[],
+  ): Promise<void> {
+    const expected = trusted.map((key) => key.fingerprint);
+    const where = `${address} port ${port}`;
+    const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. Nobody was logged in.`;
+    const subject = { kind: 'host', id, name };
+    await this.alertEvents.record(tx, [
+      { type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } },
+    ]);
+    await this.webhooks.announce(tx, {
+      type: 'hosts.key-changed',
+      at: new Date(),
+      data: { host: { id, name, address, port }, presented: { fingerprint, type }, expected },
+      title: `The host key of ${name} changed`,
+      facts: [
+        { name: 'Where', value: where },
+        { name: 'Why', value: why },
+        { name: 'What to do', value: 'Treat it as an attack until the new key is confirmed from a trusted source.' },
+      ],
+      link: `${this.config.publicUrl}/hosts/${id}`,
+    });
+  }
+}

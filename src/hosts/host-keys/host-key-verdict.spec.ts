@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
+import { certificateFault } from './host-key-verdict.js';
+
+const HOST = { name: 'web-1.case.example', address: '192.0.2.11' };
+const NOW = new Date('2026-06-01T00:00:00Z');
+const faultFor = (principals: string[]) =>
+  certificateFault(
+    {
+      kind: 'host',
+      principals,
+      validAfter: new Date('2026-01-01T00:00:00Z'),
+      validBefore: new Date('2027-01-01T00:00:00Z'),
+      criticalOptions: [],
+      authority: 'SHA256:ca',
+    } as unknown as SshCertificateContent,
+    HOST,
+    [{ fingerprint: 'SHA256:ca' }],
+    NOW,
+  );
+
+describe('principals of a host certificate are patterns, as OpenSSH reads them', () => {
+  it.each([
+    ['the name', ['web-1.case.example']],
+    ['the name in capitals', ['WEB-1.case.example']],
+    ['the address', ['192.0.2.11']],
+    ['every host of a domain', ['*.case.example']],
+    ['any one character', ['web-?.case.example']],
+    ['every host', ['*']],
+    ['an asterisk that stands for nothing', ['web-1*.case.example']],
+    ['addresses', ['192.0.2.*']],
+    ['the second of two', ['other.example', '*.case.example']],
+  ])('they name the host: %s', (_, principals) => {
+    expect(faultFor(principals)).toBeUndefined();
+  });
+
+  it.each([
+    ['another domain', ['*.other.example']],
+    ['a parent domain without a pattern', ['case.example']],
+    ['two characters for one', ['web-??.case.example']],
+    ['a domain that goes on', ['*.case']],
+    ['a dot that is no pattern', ['web-1xcase.example']],
+    ['a negated pattern, which certificates do not have', ['!other.example']],
+    ['no host at all', []],
+  ])('they do not name it: %s', (_, principals) => {
+    expect(faultFor(principals)).toMatch(/^names /);
+  });
+});

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { HostCredentials } from '../credentials/host-credentials.js';
+import type { Host } from '../model/host.entity.js';
+import { HostsReader } from './hosts.reader.js';
+import { type HostChange, HostsService } from './hosts.service.js';
+
+/** Hosts of one call: each credential is sealed by the HSM. */
+const MAX_HOSTS = 200;
+
+export interface ManyHostsOrder {
+  readonly change: HostChange;
+  readonly dryRun: boolean;
+}
+
+/** A host of the call. One that could not be changed has the code and detail of the Problem. */
+export interface ManyHostsItem extends Pick<Host, 'id' | 'name'> {
+  readonly code?: string;
+  readonly detail?: string;
+}
+
+/** Changes many hosts by one call, each as if it were changed alone. */
+@Injectable()
+export class ManyHosts {
+  constructor(
+    private readonly reader: HostsReader,
+    private readonly hosts: HostsService,
+    private readonly credentials: HostCredentials,
+  ) {}
+
+  /** Throws Problem `host.too-many` when more than 200 hosts have the labels, and those of an unusable credential. */
+  async change(caller: Caller, label: string, { change, dryRun }: ManyHostsOrder): Promise<ManyHostsItem[]> {
+    const { items, nextCursor } = await this.reader.list({ label, limit: MAX_HOSTS });
+    if (nextCursor !== null)
+      throw new Problem(
+        'refused',
+        'host.too-many',
+        `/label: More than ${MAX_HOSTS} hosts have the label ${label}. Name further labels, and repeat the call for each part.`,
+        { errors: [{ pointer: '/label', detail: `matches more than ${MAX_HOSTS} hosts` }] },
+      );
+    const hosts = items.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    if (dryRun) return hosts.map(({ id, name }) => ({ id, name }));
+    const opened = change.credential ? await this.credentials.normalized(caller, change.credential) : change.credential;
+    const done: ManyHostsItem[] = [];
+    for (const host of hosts) done.push(await this.changeOne(caller, host, { ...change, credential: opened }));
+    return done;
+  }
+
+  private async changeOne(caller: Caller, { id, name, version }: Host, change: HostChange): Promise<ManyHostsItem> {
+    try {
+      await this.hosts.update(caller, id, version, change);
+      return { id, name };
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return { id, name, code: error.code, detail: error.message };
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { ScanGap } from '../model/host.entity.js';
+
+const MAX_HOSTS = 20;
+const MAX_PATHS = 5;
+
+interface HostWithGap {
+  readonly name: string;
+  readonly gap: ScanGap;
+}
+
+/** Reads which hosts the last deep scan could not read, or not whole: keys may be accepted there that nobody knows of. */
+@Injectable()
+export class ScanGapsReader {
+  constructor(private readonly db: DataSource) {}
+
+  /** One sentence for each host, by name; the last one counts those that are left out. Empty when the last scans read everything. */
+  async sentences(): Promise<string[]> {
+    const hosts: HostWithGap[] = await this.db.query(
+      `SELECT name, scan_gap AS gap FROM host WHERE scan_gap IS NOT NULL ORDER BY name LIMIT ${MAX_HOSTS + 1}`,
+    );
+    const named = hosts.slice(0, MAX_HOSTS).map(sentenceOf);
+    return hosts.length > MAX_HOSTS ? [...named, 'The last scans could not read further hosts.'] : named;
+  }
+}
+
+function sentenceOf({ name, gap }: HostWithGap): string {
+  const { code, paths, lowConfidence } = gap;
+  if (code !== undefined) return `Host ${name}: the last scan could not log in (${code}).`;
+  const shown = paths.slice(0, MAX_PATHS).join(', ');
+  const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more files` : '';
+  const unread = paths.length > 0 ? `could not read ${shown}${more}` : '';
+  const unasked = lowConfidence ? 'could not ask sshd which files it reads' : '';
+  return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(', and ')}.`;
+}

@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer';
+import { jsonFault } from './json-fault.js';
+import { truncate } from '../text/truncate.js';
+import { pointerStep } from './json-pointer.js';
+
+/** JsonRefused reports a text that is not JSON, or that two readers may understand differently. The message completes "FILE cannot be read: …". */
+export class JsonRefused extends SyntaxError {
+  constructor(
+    message: string,
+    /** RFC 6901; '' for the whole text. */
+    readonly pointer = '',
+  ) {
+    super(message);
+  }
+}
+
+export interface ReadOptions {
+  /** Rounds numbers with more digits than a double holds instead of refusing them: for documents whose numbers are not used. */
+  readonly roundsNumbers?: boolean;
+}
+
+/**
+ * readJson parses JSON that came from outside: a file, a message, or the payload of a signature. It ignores a leading byte order mark
+ * (RFC 8259 section 8.1), and refuses names that occur twice in an object (RFC 7493 section 2.3) and numbers whose digits a double cannot
+ * hold (section 2.2): one reader would check values that another does not use.
+ *
+ * @throws JsonRefused
+ */
+export function readJson(source: string | Uint8Array, options: ReadOptions = {}): unknown {
+  const text = textOf(source);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const fault = jsonFault(text);
+    throw new JsonRefused(
+      fault === undefined ? 'it is not JSON' : `line ${fault.line}, column ${fault.column}: ${fault.detail}`,
+    );
+  }
+  const found = findAmbiguity(text, options);
+  if (found !== undefined) throw new JsonRefused(`${found.detail} (at ${found.pointer})`, found.pointer);
+  return value;
+}
+
+/** readJsonObject reads like `readJson`. @throws JsonRefused also for a value that is not an object */
+export function readJsonObject(source: string | Uint8Array, options?: ReadOptions): Record<string, unknown> {
+  const value = readJson(source, options);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new JsonRefused('it is not a JSON object');
+}
+
+/** withoutMark removes a leading byte order mark of UTF-8, which editors and shells of Windows write. */
+export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return hasMark ? (bytes.subarray(3) as Bytes) : bytes;
+}
+
+function textOf(source: string | Uint8Array): string {
+  if (typeof source === 'string') return source.startsWith('\uFEFF') ? source.slice(1) : source;
+  if (!isUtf8(source)) throw new JsonRefused('it is not UTF-8');
+  const bytes = withoutMark(source);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
+/** Ambiguity is a place in a JSON text that readers understand differently. */
+export interface Ambiguity {
+  /** RFC 6901. */
+  readonly pointer: string;
+  readonly detail: string;
+  /** The name that occurs twice. */
+  readonly name?: string;
+}
+
+const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const NUMBER = /[-+.\deE]+/y;
+/** Every shorter number is the same number as a double. */
+const MAX_EXACT_LENGTH = 15;
+const MAX_QUOTED_LENGTH = 64;
+
+/** Around is a list or an object around the current place. */
+interface Around {
+  /** Names of an object so far; undefined for a list. The last one is the current member. */
+  readonly names: Set<string> | undefined;
+  name: string;
+  index: number;
+}
+
+/**
+ * findAmbiguity returns the first name that occurs twice in an object, or number whose digits a double cannot hold, of a text that JSON.parse
+ * accepts; undefined when there is none. It does not recurse.
+ */
+export function findAmbiguity(text: string, { roundsNumbers = false }: ReadOptions = {}): Ambiguity | undefined {
+  const around: Around[] = [];
+  let current: Around | undefined;
+  let isName = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) {
+      const end = endOfString(text, at);
+      if (isName && current?.names !== undefined) {
+        current.name = nameIn(text, at, end);
+        const { size } = current.names.add(current.name);
+        if (size === current.index) return twice(around, current.name);
+        current.index = size;
+      }
+      isName = false;
+      at = end - 1;
+    } else if (character === OPEN_OBJECT || character === OPEN_LIST) {
+      isName = character === OPEN_OBJECT;
+      current = { names: isName ? new Set() : undefined, name: '', index: 0 };
+      around.push(current);
+    } else if (character === CLOSE_OBJECT || character === CLOSE_LIST) {
+      around.pop();
+      current = around.at(-1);
+    } else if (character === COMMA) {
+      isName = current?.names !== undefined;
+      if (current !== undefined && !isName) current.index += 1;
+    } else if (character === MINUS || (character >= ZERO && character <= NINE)) {
+      const end = endOfNumber(text, at);
+      if (!roundsNumbers && end - at > MAX_EXACT_LENGTH && !isExact(text.slice(at, end)))
+        return rounded(around, text.slice(at, end));
+      at = end - 1;
+    }
+  }
+  return undefined;
+}
+
+function twice(around: readonly Around[], name: string): Ambiguity {
+  return { pointer: pointerOf(around), detail: `it has the member "${truncate(name, MAX_QUOTED_LENGTH)}" twice`, name };
+}
+
+function rounded(around: readonly Around[], number: string): Ambiguity {
+  const detail = `the number ${truncate(number, MAX_QUOTED_LENGTH)} has more digits than readers of JSON keep`;
+  return { pointer: pointerOf(around), detail };
+}
+
+function pointerOf(around: readonly Around[]): string {
+  return around.map(({ names, name, index }) => `/${names === undefined ? index : pointerStep(name)}`).join('');
+}
+
+function nameIn(text: string, quote: number, end: number): string {
+  const name = text.slice(quote + 1, end - 1);
+  return name.includes('\\') ? (JSON.parse(text.slice(quote, end)) as string) : name;
+}
+
+/** Returns the place after the closing quote. */
+function endOfString(text: string, quote: number): number {
+  let end = text.indexOf('"', quote + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end + 1;
+}
+
+/** A quote is escaped by an odd number of backslashes. */
+function isEscaped(text: string, quote: number): boolean {
+  let at = quote - 1;
+  while (text.charCodeAt(at) === BACKSLASH) at -= 1;
+  return (quote - at) % 2 === 0;
+}
+
+function endOfNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  NUMBER.test(text);
+  return NUMBER.lastIndex;
+}
+
+/** A number is exact if its shortest form as a double has the same digits. */
+function isExact(number: string): boolean {
+  return digitsOf(number) === digitsOf(String(Number(number)));
+}
+
+function digitsOf(number: string): string {
+  const [mantissa = ''] = number.split(/[eE]/);
+  return mantissa.replaceAll(/[-.]/g, '').replaceAll(/^0+|0+$/g, '');
+}

@@ -1,0 +1,39 @@
+/**
+ * The events that webhook endpoints can subscribe to, with their meaning. This list is the only source: subscriptions are validated against it, and
+ * the API document, docs/alerts.md and the console show it.
+ */
+export const WEBHOOK_EVENTS = {
+  'alert.opened': 'An alert was opened.',
+  'alert.again': 'An open alert has new occurrences.',
+  'alert.reopened': 'A resolved alert was reopened.',
+  'alert.resolved': 'The condition of an alert has ended.',
+  'alert.asked': 'Somebody requested another notification of an alert, or a test of its rule.',
+  'approval.requested': 'An approval is requested, or its next stage has begun.',
+  'approval.reminder': 'Half of the time of a pending approval has passed.',
+  'approval.approved': 'An approval was granted.',
+  'approval.rejected': 'An approval was rejected.',
+  'approval.expired': 'An approval expired without a decision.',
+  'approval.withdrawn': 'An approval was withdrawn by its requester.',
+  'approval.superseded': 'An approval was replaced by another one because the policies changed.',
+  'hosts.key-changed': 'A host presented another host key than the trusted one. Nobody was logged in.',
+} as const;
+
+/** A type of webhook message. Test messages need no subscription. */
+export type WebhookEvent = keyof typeof WEBHOOK_EVENTS | 'webhook.test';
+
+/** Every name that an endpoint may subscribe to: all events, all of an area, or one. */
+export const WEBHOOK_SUBSCRIPTIONS: readonly string[] = [
+  '*',
+  ...new Set(Object.keys(WEBHOOK_EVENTS).map((event) => `${areaOf(event)}.*`)),
+  ...Object.keys(WEBHOOK_EVENTS),
+];
+
+/** Names that match no event: an endpoint never receives anything because of them. */
+export function withoutEffect(subscriptions: readonly string[]): string[] {
+  return subscriptions.filter((name) => !WEBHOOK_SUBSCRIPTIONS.includes(name));
+}
+
+/** Returns the area of an event, `alert` for `alert.opened`. */
+export function areaOf(event: string): string {
+  return event.split('.', 1)[0] ?? '';
+}

@@ -1,0 +1,24 @@
+/** Names that differ in more than this share of their characters are not suggested. */
+const MAX_DIFFERENCE = 0.5;
+/** Longer texts are no misspelled names, and the comparison costs the product of both lengths. */
+const MAX_LENGTH = 100;
+
+/** Returns the known name that needs the fewest single-character changes to become `name`; undefined when none is similar. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined;
+  const distances = known.map((one) => ({ one, distance: distanceOf(name, one) }));
+  const [best] = distances.sort((a, b) => a.distance - b.distance);
+  return best !== undefined && best.distance <= name.length * MAX_DIFFERENCE ? best.one : undefined;
+}
+
+/** Levenshtein distance. */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...to].entries())
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)));
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

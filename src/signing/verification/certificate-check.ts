@@ -1,0 +1,86 @@
+import { createHash, type X509Certificate } from 'node:crypto';
+import { Problem } from '../../platform/errors/problem.js';
+import { pathFrom, subjectNameOf } from '../certificates/certificate-chain.js';
+import { identifies } from '../formats/signing-certificate.js';
+import type { SignatureClaim } from './signature-readers.js';
+import type { VersionToVerify } from './verification-subjects.js';
+
+export interface CertificateFinding {
+  readonly ok: boolean;
+  readonly detail: string;
+  /** The onboarded certificate of the key. */
+  readonly certificate?: X509Certificate;
+}
+
+type Chain = readonly X509Certificate[];
+
+/**
+ * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the version of the key that made it.
+ * The sender of a message chooses the certificates in it, so they only select an onboarded one: every certificate in the message and every
+ * certificate that the signature names must belong to one onboarded chain, and the path is built from that chain alone.
+ *
+ * @param at the time at which the path must be valid: now, or that of a verified timestamp
+ * @returns undefined when neither the message nor the record has a certificate
+ */
+export function certificateCheckOf(
+  claim: SignatureClaim,
+  version: VersionToVerify,
+  at: Date,
+): CertificateFinding | undefined {
+  const { certificates, certificateIds = [] } = claim;
+  const [leaf, ...others] = certificates;
+  if (leaf === undefined && certificateIds.length === 0 && version.chains.length === 0) return undefined;
+  if (leaf !== undefined && !version.publicKey.equals(leaf.publicKey.export({ type: 'spki', format: 'der' })))
+    return { ok: false, detail: 'it is the certificate of another key' };
+  const chains = version.chains.filter(
+    ([own]) => own !== undefined && (leaf === undefined || own.raw.equals(leaf.raw)),
+  );
+  if (chains.length === 0 && leaf !== undefined) return notOnboarded(leaf, version);
+  const named = chains.filter((chain) => certificateIds.every((ids) => isNamedBy(ids, chain)));
+  if (named.length === 0)
+    return {
+      ok: false,
+      detail: `the signature names another certificate than ${leaf === undefined ? `those onboarded for version ${version.version} of the key` : 'the one in the message'}. Obtain the file from its signer again`,
+    };
+  const chain = named.find((one) => others.every((other) => one.some((known) => known.raw.equals(other.raw))));
+  const stray = others.find((other) => !named.some((one) => one.some((known) => known.raw.equals(other.raw))));
+  if (chain === undefined) return notOnboarded(stray ?? others[0], version);
+  return findingOf(leaf === undefined && certificateIds.length === 0 ? named : [chain], at);
+}
+
+/** The signer's certificate comes first in the ids; the others restrict the path (RFC 5035 section 5). */
+function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>[number], chain: Chain): boolean {
+  const [leaf, ...above] = chain;
+  if (own === undefined || leaf === undefined || !identifies(own, leaf.raw)) return false;
+  return path.every((id) => above.some(({ raw }) => identifies(id, raw)));
+}
+
+/** The finding for the first chain with a valid path, else for the newest. A message that names no certificate fits all chains of its key. */
+function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
+  const findings = chains.map((chain) => pathFinding(chain, at));
+  const found = findings.find(({ ok }) => ok) ?? findings[0];
+  if (found === undefined) throw new Error('a signature is checked against one chain at least');
+  return found;
+}
+
+function pathFinding([leaf, ...others]: Chain, at: Date): CertificateFinding {
+  if (leaf === undefined) throw new Error('an onboarded chain has a certificate');
+  try {
+    const path = pathFrom(leaf, others, at);
+    return { ok: true, detail: `leads to ${subjectNameOf(path.at(-1)?.subject)}`, certificate: leaf };
+  } catch (error) {
+    if (error instanceof Problem) return { ok: false, detail: error.message, certificate: leaf };
+    throw error;
+  }
+}
+
+function notOnboarded(certificate: X509Certificate | undefined, { version }: VersionToVerify): CertificateFinding {
+  const name = certificate === undefined ? '' : ` "${subjectNameOf(certificate.subject)}"`;
+  const sha256 = certificate === undefined ? '' : createHash('sha256').update(certificate.raw).digest('hex');
+  return {
+    ok: false,
+    detail:
+      `the message carries the certificate${name} (SHA-256 ${sha256}), which was not onboarded for version ${version} of the key. ` +
+      'Obtain the file from its signer again, or import the certificate for the key if you trust it',
+  };
+}

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { idOf, login, newPassword, register } from './people.js';
+
+const CLI = join(import.meta.dirname, '../../dist/cli.js');
+const ADDRESS = 'chief@example.com';
+let stage: Stage;
+let service: Service;
+
+beforeAll(async () => {
+  stage = await openStage();
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `sealwright-admin` on the stores of the stage, with this standard input. */
+function admin(args: readonly string[], input = ''): Promise<Run> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, ...stage.settings } });
+  child.stdin.end(input);
+  const parts = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (parts.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (parts.err += chunk.toString()));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? -1, ...parts })));
+}
+
+const health = async () => (await service.call('GET', '/actuator/health', {})).body;
+const auditOf = async (action: string) =>
+  stage.sql<{ actor_kind: string; actor_name: string; detail: object }>(
+    `SELECT actor_kind, actor_name, detail FROM audit_entry WHERE action = $1 ORDER BY at DESC`,
+    [action],
+  );
+const OPERATOR = { actor_kind: 'system', actor_name: 'operator (command line)' };
+
+describe('an installation to which nobody can sign in', () => {
+  it('says so at start, in health and in doctor, while there is no user', async () => {
+    expect(service.log()).toMatch(/There is no user, so nobody can sign in/);
+    expect((await health()).components.administrators.status).toBe('UNKNOWN');
+    const { out, code } = await admin(['doctor', '--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toContainEqual(
+      expect.objectContaining({ what: 'administrators', state: 'bad', next: 'runbook: administrators' }),
+    );
+  });
+
+  it('gets an administrator by `user create`, whose password comes from standard input alone', async () => {
+    const password = newPassword();
+    const weak = await admin(['user', 'create', ADDRESS, '--role', 'admin'], 'password1234\n');
+    expect(weak).toMatchObject({ code: 1, err: expect.stringContaining('This password cannot be used') as string });
+    const made = await admin(['user', 'create', ADDRESS, '--role', 'admin'], `${password}\n`);
+    expect(made).toMatchObject({ code: 0 });
+    expect(made.out + made.err).not.toContain(password);
+    const signedIn = await login(service, ADDRESS, password);
+    expect(signedIn.status).toBe(200);
+    expect((await auditOf('user.created'))[0]).toMatchObject({ ...OPERATOR, detail: { roles: ['admin'] } });
+    expect((await health()).components.administrators.status).toBe('UP');
+    const again = await admin(['user', 'create', ADDRESS, '--role', 'admin'], `${password}\n`);
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining(ADDRESS) as string });
+  });
+
+  it('gets its administrator back by `user grant` and a one-time link of `user reset-password`', async () => {
+    const id = await idOf(stage, ADDRESS);
+    await stage.sql(`UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`, [
+      id,
+    ]);
+    expect((await health()).components.administrators.status).toBe('DOWN');
+    expect(await admin(['user', 'grant', ADDRESS, 'admin'])).toMatchObject({ code: 0 });
+    expect((await auditOf('user.changed'))[0]).toMatchObject({
+      ...OPERATOR,
+      detail: { roles: ['viewer', 'admin'], disabled: false },
+    });
+    const { out } = await admin(['user', 'reset-password', ADDRESS, '--link']);
+    const token = /#reset=(\w+)/.exec(out)?.[1] ?? '';
+    const password = newPassword();
+    const reset = { body: { token, password } };
+    expect((await service.call('POST', '/api/auth/password/reset', reset)).status).toBe(204);
+    expect((await service.call('POST', '/api/auth/password/reset', reset)).status).toBe(422);
+    expect((await login(service, ADDRESS, password)).status).toBe(200);
+    expect((await auditOf('user.password-reset-issued'))[0]).toMatchObject(OPERATOR);
+  });
+
+  it('resets a password, which ends sessions, and second factors', async () => {
+    const { email, accessToken } = await register(service);
+    const id = await idOf(stage, email);
+    const factor = await service.call('POST', '/api/auth/second-factors/totp', {
+      key: accessToken,
+      body: { name: 'x' },
+    });
+    expect(factor.status).toBe(201);
+    await stage.sql(`UPDATE second_factor SET confirmed_at = now() WHERE user_id = $1`, [id]);
+    const password = newPassword();
+    expect(await admin(['user', 'reset-password', email], password)).toMatchObject({ code: 0 });
+    await expect
+      .poll(async () => (await service.call('GET', '/api/auth/me', { key: accessToken })).status, { timeout: 6000 })
+      .toBe(401);
+    expect((await login(service, email, password)).body.code).toBe('auth.second-factor-needed');
+    expect(await admin(['user', 'reset-factor', email])).toMatchObject({ code: 0 });
+    expect((await login(service, email, password)).status).toBe(200);
+    for (const action of ['user.password-changed', 'second-factor.reset'])
+      expect((await auditOf(action))[0]).toMatchObject(OPERATOR);
+  });
+
+  it.each([
+    ['a password among the arguments', ['user', 'create', ADDRESS, 'secret-of-mine', '--role', 'admin']],
+    ['an unknown role', ['user', 'grant', ADDRESS, 'root']],
+    ['no role', ['user', 'create', 'new@example.com']],
+    ['no address', ['user', 'reset-factor']],
+    ['an unknown command', ['user', 'remove', ADDRESS]],
+  ])('refuses %s before it opens any store', async (_, args) => {
+    expect((await admin(args, 'x\n')).code).toBe(2);
+  });
+});

@@ -1,0 +1,29 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { ImposterAuthority } from '../support/swapped-certificates.js';
+import { COMPOSED_FORMATS } from '../../src/approvals/subjects/key-use.port.js';
+import { nullValue, sequence } from '../../src/formats/asn1/der-writer.js';
+import { FORMAT_WRITERS, type WrappedFormat } from '../../src/signing/formats/format-writers.js';
+
+const publicKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' });
+const ORDER = {
+  digest: Buffer.alloc(32),
+  algorithm: 'sha256',
+  scheme: 'ecdsa-der',
+  keyType: 'ec-p256',
+  publicKey,
+  keyName: 'key.1',
+  chain: [new ImposterAuthority('Example').certify({ subject: 'Release', publicKey }).raw],
+  madeAt: new Date(),
+  content: sequence(nullValue),
+} as const;
+
+/** Whether the key signs the digest of the caller itself. OpenPGP does, and its writer only examines the bytes beside it. */
+function signsTheDigest(format: WrappedFormat): boolean {
+  return format === 'openpgp' || FORMAT_WRITERS[format].toBeSigned(ORDER, new Date()) === undefined;
+}
+
+it('policies know of each format whether a key signs the digest of the caller or what the service composes around it', () => {
+  const formats = Object.keys(FORMAT_WRITERS) as WrappedFormat[];
+  expect(formats.filter((format) => !signsTheDigest(format)).sort()).toEqual([...COMPOSED_FORMATS].sort());
+});
