@@ -96,6 +96,24 @@ it('a stream is only for callers who may see its subject', async () => {
 });
 
 /** The last one: it ends the process. */
+it('one caller has a limited number of event streams, and may open another when one has ended', async () => {
+  const { approvalId } = await ask();
+  const path = `/api/v1/approvals/${approvalId}/events`;
+  const leaving = new AbortController();
+  const open = (by: string, signal = leaving.signal) =>
+    fetch(`${place.service.url}${path}`, { headers: { authorization: `Bearer ${by}` }, signal });
+  const answers = await Promise.all(Array.from({ length: 103 }, () => open(place.apiKey)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.map(({ status }) => status)).toEqual([429, 429, 429]);
+  expect(refused[0]?.headers.get('retry-after')).toBe('10');
+  expect(await refused[0]?.json()).toMatchObject({ code: 'stream.too-many' });
+  expect((await open(ada.accessToken)).status).toBe(200);
+  leaving.abort();
+  const again = new AbortController();
+  await until('room for another stream', 10, async () => (await open(place.apiKey, again.signal)).status === 200);
+  again.abort();
+});
+
 it('at a stop nobody is kept waiting', async () => {
   const { requestId, approvalId } = await ask();
   const stream = listenTo(other, `/api/v1/approvals/${approvalId}/events`, place.apiKey);

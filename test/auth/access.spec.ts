@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONSOLE_PAGES } from '../../src/system/console/console.controller.js';
 import { mayDo, ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES, scopesOf } from '../../src/access/scopes.js';
 import { accessToken, newApiKey } from '../support/access.js';
+import { openPrincipals, principalsOf, startLater } from '../support/access-principals.js';
+import { accessTable, callEmpty, unexpectedIn } from '../support/access-table.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
 import { assertRefused, isForeign } from '../support/foreign-errors.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Answer, Service } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { newPassword } from './people.js';
 import { EVERYDAY_SCOPES, WITHOUT_STEP_UP } from './step-up-exceptions.js';
@@ -83,9 +85,6 @@ const PAGES = [
   'GET /device/device.css',
   'GET /device/device.js',
 ];
-const TIMESTAMP_QUERY = { 'content-type': 'application/timestamp-query' };
-const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
-const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
 
 let stage: Stage;
 let service: Service;
@@ -171,12 +170,7 @@ it('only a few operations are public', () => {
   expect(open.sort()).toEqual([...PUBLIC].sort());
 });
 
-function call({ method, path }: Operation, key: string | undefined): Promise<Answer> {
-  if (method === 'POST' && path.startsWith('/tsa'))
-    return service.call(method, addressOf(path), { key, body: Buffer.from('0'), headers: TIMESTAMP_QUERY });
-  const body = method === 'GET' || method === 'DELETE' ? undefined : {};
-  return service.call(method, addressOf(path), { key, body });
-}
+const call = (operation: Operation, key: string | undefined) => callEmpty(service, operation, key);
 
 const open = OPERATIONS.filter(({ isPublic }) => isPublic);
 it.each(open.filter(({ operationId }) => !ELSEWHERE.includes(operationId)))(
@@ -242,4 +236,14 @@ describe.each(scoped)('$method $path', (operation) => {
       expect(status).not.toBe(401);
     }
   });
+});
+
+it('a person of each role whose sign-in is too old is asked for step-up where the matrix says so, and nowhere else', async () => {
+  const later = await startLater(stage);
+  const people = principalsOf(await openPrincipals(service, later, apiKey), ['stale']);
+  const cells = await accessTable(shippedDocument(), people);
+  expect(cells).toHaveLength(OPERATIONS.length * ROLE_NAMES.length);
+  expect(unexpectedIn(cells)).toEqual([]);
+  expect(cells.filter(({ found }) => found === 'step-up').length).toBeGreaterThan(100);
+  await later.kill('SIGKILL');
 });

@@ -25,7 +25,8 @@ export class AccessGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOfRequest(request);
     // All runs of a workload have one quota: a job can get any number of tokens.
-    this.rates.take(principalOf(request.caller), context.switchToHttp().getResponse<FastifyReply>());
+    request.principal = principalOf(request.caller);
+    this.rates.take(request.principal, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
     request.reauthorize = async () => assertMay(await this.credentials.callerOfRequest(request), access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {

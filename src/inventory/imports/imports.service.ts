@@ -61,7 +61,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      const turn = await this.nextTurn(tx, callerId);
+      const place = await this.nextTurn(tx, callerId);
       const order = {
         kind: bodyKindOf(body),
         mode,
@@ -77,7 +77,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         body.bytes.length,
         JSON.stringify(order),
         ownerId,
-        turn,
+        place,
       ]);
       await this.bodies.keep(tx, id, body.bytes);
       return id;

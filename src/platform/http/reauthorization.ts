@@ -6,6 +6,8 @@ import { from, map, mergeMap, type Observable, of } from 'rxjs';
 const WAITED_MS = 2000;
 
 export interface AuthorizedRequest extends FastifyRequest {
+  /** Set by the access guard: whose quotas the call counts against. */
+  principal?: string;
   /** Set by the access guard: rejects when the caller would not be authorized any more. */
   reauthorize?: () => Promise<void>;
 }

@@ -1,0 +1,175 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newClientKey } from '../support/sshd.js';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { login, me, register } from './people.js';
+
+/** Weaknesses that comparable products published in 2024 to 2026, tried here by their kind. */
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const hasOathtool = spawnSync('oathtool', ['--version']).status === 0;
+
+it.skipIf(!hasOathtool)('a code of an authenticator app is not accepted again in another spelling', async () => {
+  const person = await register(service);
+  const key = person.accessToken;
+  const begun = await service.call('POST', '/api/auth/second-factors/totp', { key, body: { name: 'phone' } });
+  const codeOf = (seconds: number) => {
+    const at = new Date(Date.now() + seconds * 1000).toISOString();
+    return execFileSync('oathtool', ['--totp', '--base32', '--now', at, begun.body.secret as string])
+      .toString()
+      .trim();
+  };
+  const confirm = `/api/auth/second-factors/totp/${begun.body.id}/confirm`;
+  const code = codeOf(0);
+  expect((await service.call('POST', confirm, { key, body: { code } })).status).toBe(200);
+  const spaced = code.split('').join(' ');
+  const fullWidth = code.split('').map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+  for (const totp of [code, ` ${code}`, `${code}\t`, spaced, `\u00A0${code}`, fullWidth, `0${code}`, `+${code}`]) {
+    const { status } = await service.call('POST', '/api/auth/login', {
+      body: { email: person.email, password: person.password, totp },
+    });
+    expect([400, 401, 429]).toContain(status);
+  }
+});
+
+it('guesses at one account count together, however its address is written', async () => {
+  const { email } = await register(service);
+  const [name = '', host = ''] = email.split('@');
+  const spellings = [
+    email,
+    email.toUpperCase(),
+    `${name.toUpperCase()}@${host}`,
+    ` ${email}`,
+    `${email} `,
+    `${name}@${host.toUpperCase()}`,
+  ];
+  const answers = [];
+  for (let i = 0; i < 18; i += 1)
+    answers.push(await login(service, spellings[i % spellings.length] ?? email, 'a wrong password'));
+  // A spelling that is no address is refused before it is looked up.
+  expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+});
+
+it('a refresh token that was used is not accepted after a restart', async () => {
+  const first = await register(service);
+  const refresh = (where: Service) =>
+    where.call('POST', '/api/auth/refresh', { body: { refresh_token: first.refreshToken } });
+  const { body: second } = await refresh(service);
+  const restarted = await stage.start({ role: 'api' });
+  assertProblem(await refresh(restarted), { status: 401, code: 'auth.bad-refresh-token' });
+  expect((await me(restarted, second.access_token as string)).status).toBe(401);
+  await restarted.kill('SIGKILL');
+});
+
+it('lists filter by their own parameters, not by columns such as hashes of passwords', async () => {
+  for (const query of [
+    'q=password_hash=~a',
+    'sort=password_hash',
+    'passwordHash=x',
+    'filter[password_hash]=x',
+    'fields=password_hash',
+  ]) {
+    const answer = await service.call('GET', `/api/settings/users?${query}`, { key: apiKey });
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body)).not.toContain('$argon2');
+  }
+});
+
+describe('an SSH authority', () => {
+  const HOUR_MS = 3600 * 1000;
+  const folder = mkdtempSync(join(tmpdir(), 'sealwright-weaknesses-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const issue = async (change: object) => {
+    const name = `ca-${Math.random().toString(36).slice(2)}`;
+    const { body } = await service.call('POST', '/v1/ssh-ca', {
+      key: apiKey,
+      body: { name, kind: 'user' },
+    });
+    const { publicKey } = newClientKey(folder, name);
+    const order = {
+      publicKey,
+      keyId: 'x',
+      principals: ['deploy'],
+      validAfter: new Date(Date.now() - HOUR_MS).toISOString(),
+      validBefore: new Date(Date.now() + HOUR_MS).toISOString(),
+      ...change,
+    };
+    return service.call('POST', `/v1/ssh-ca/${body.id}/certificates`, { key: apiKey, body: order });
+  };
+
+  it('certifies nobody without principals, which sshd would take for everybody', async () => {
+    for (const principals of [[], undefined, [''], ['*'], null]) expect((await issue({ principals })).status).toBe(400);
+  });
+
+  it('certifies no certificate in place of a key', async () => {
+    const made = await issue({});
+    expect([201, 202]).toContain(made.status);
+    expect((await issue({ publicKey: made.body.certificate as string })).status).toBe(400);
+  });
+});
+
+it('a certificate with an empty list of purposes is read or refused, and the service goes on', async () => {
+  const pem = execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-keyout',
+      '/dev/null',
+      '-subj',
+      '/CN=empty purposes',
+      '-addext',
+      'extendedKeyUsage=DER:30:00',
+      '-days',
+      '30',
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const ingest = await service.call('POST', '/api/ingest', {
+    key: apiKey,
+    body: pem,
+    headers: { 'content-type': 'application/x-pem-file' },
+  });
+  expect([200, 422]).toContain(ingest.status);
+  const onboard = await service.call('POST', '/api/v1/certificates', { key: apiKey, body: { chain: pem.toString() } });
+  expect(onboard.status).toBeLessThan(500);
+  expect((await service.call('GET', '/actuator/health/liveness')).status).toBe(200);
+});
+
+it('a key that may only read cannot reach what is about its own owner, and none shows a secret in the audit log', async () => {
+  const { key } = await newApiKey(service, apiKey, ['hosts:read']);
+  for (const [method, path] of [
+    ['GET', '/api/auth/sessions'],
+    ['POST', '/api/auth/password'],
+    ['GET', '/api/auth/second-factors'],
+  ] as const)
+    assertProblem(await service.call(method, path, { key, body: method === 'POST' ? {} : undefined }), {
+      status: 403,
+      code: 'auth.person-needed',
+    });
+  const [row] = await stage.sql<{ count: number }>(
+    `SELECT count(*)::int FROM audit_entry e WHERE e::text LIKE '%' || $1 || '%'`,
+    [key.split('_').at(-1)],
+  );
+  expect(row?.count).toBe(0);
+});

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES } from '../../src/access/scopes.js';
+import { newPassword } from '../auth/people.js';
+import type { Principal } from './access-table.js';
+import { accessToken, newApiKey } from './access.js';
+import type { Service } from './service.js';
+import type { Stage } from './stage.js';
+
+type Group = 'nobody' | 'fresh' | 'stale' | 'programs';
+
+export interface Principals {
+  readonly nobody: Principal;
+  readonly people: readonly Extract<Principal, { kind: 'person' }>[];
+  readonly programs: readonly Extract<Principal, { kind: 'program' }>[];
+}
+
+const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
+/** Later than a step-up counts. */
+const LATER_MS = 10 * 60_000;
+
+/** Starts an api process whose clock is ahead, so that every sign-in is too old for step-up there. */
+export function startLater(stage: Stage): Promise<Service> {
+  return stage.start({ role: 'api', settings: { NODE_OPTIONS: `--import=${SKEW}`, SKEW_MS: String(LATER_MS) } });
+}
+
+/** Makes a person of each role, who calls one service with a fresh sign-in and the later one with an old one, and an API key with each scope. */
+export async function openPrincipals(service: Service, later: Service, apiKey: string): Promise<Principals> {
+  const people = await Promise.all(
+    ROLE_NAMES.flatMap((role) => [
+      personWith(apiKey, role, { service, isStale: false, at: service }),
+      personWith(apiKey, role, { service, isStale: true, at: later }),
+    ]),
+  );
+  const programs = [];
+  for (const scope of SCOPE_NAMES) {
+    const { key } = await newApiKey(service, apiKey, [scope]);
+    programs.push({
+      kind: 'program' as const,
+      service,
+      name: scope,
+      scopes: new Set<Scope>([scope]),
+      credential: () => key,
+    });
+  }
+  return { nobody: { kind: 'nobody', service, name: '(nobody)', credential: () => undefined }, people, programs };
+}
+
+export function principalsOf({ nobody, people, programs }: Principals, groups: readonly Group[]): Principal[] {
+  return [
+    ...(groups.includes('nobody') ? [nobody] : []),
+    ...people.filter(({ isStale }) => groups.includes(isStale ? 'stale' : 'fresh')),
+    ...(groups.includes('programs') ? programs : []),
+  ];
+}
+
+interface PersonPlace {
+  readonly service: Service;
+  readonly isStale: boolean;
+  /** Where they call. */
+  readonly at: Service;
+}
+
+async function personWith(apiKey: string, role: RoleName, { service, isStale, at }: PersonPlace) {
+  const name = isStale ? `${role}, stale` : role;
+  const [email, password] = [`${role}-${isStale ? 'stale' : 'fresh'}@example.org`, newPassword()];
+  const order = { key: apiKey, body: { email, roles: [role] } };
+  const { link } = (await service.call('POST', '/api/settings/invitations', order)).body;
+  const invitation = new URL(link).hash.replace('#invitation=', '');
+  const { status, body } = await service.call('POST', '/api/auth/register', { body: { email, password, invitation } });
+  if (status !== 201) throw new Error(`no person: ${status}`);
+  const token = body.access_token as string;
+  const credential = (isLast: boolean) => (isLast ? accessToken(service, email, password) : token);
+  return { kind: 'person' as const, service: at, name, role, isStale, credential };
+}
