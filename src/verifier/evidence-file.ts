@@ -69,5 +69,5 @@ export interface LoggedFact {
 export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {
   return log.leaves
     .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => readJson(base64Bytes(data)) as unknown as LoggedFact);
+    .map(({ data }) => readJson(base64Bytes(data)) as LoggedFact);
 }
