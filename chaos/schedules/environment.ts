@@ -40,7 +40,7 @@ export class Environment {
     const { apiKey } = await stage.seed();
     const api = await stage.start({ role: 'api' });
     const { id } = await registerSensor(api, apiKey);
-    await stage.sql(`UPDATE api_key SET expiry = '2040-01-01'`);
+    await stage.change(`UPDATE api_key SET expiry = '2040-01-01'`);
     const environment = new Environment(directory, stage, api, apiKey, id);
     for (const skew of [-7, 0, 11]) await environment.startWorker(environment.workers.length, skew);
     return environment;

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { KeyVault } from '../hsm/key-vault.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { Config } from '../platform/config/config.js';
+import { AdoptionMark } from '../platform/sealing/row-seal-epoch.js';
 import { ProblemFilter, Refusals } from '../platform/http/server/problem.filter.js';
 import { AuditEntry } from './entries/audit-entry.entity.js';
 import { AuditRefusals } from './entries/audit-refusals.js';
@@ -25,7 +26,11 @@ import { RestoredDatabase } from './log/restored-databases.repository.js';
 import { RestoreHold } from './log/restore-hold.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
+import { LogWitness } from './log/log-witness.js';
+import { LogWitnessSchedule } from './log/log-witness.schedule.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
+import { RowAdoption } from './rows/row-adoption.js';
+import { RowRefusals } from './rows/row-refusals.js';
 import { VouchedEntries } from './log/vouched-entries.js';
 
 @Global()
@@ -60,10 +65,13 @@ import { VouchedEntries } from './log/vouched-entries.js';
     LogRestore,
     LogExport,
     LogHealth,
+    RowRefusals,
     VouchedEntries,
+    { provide: AdoptionMark, useClass: RowAdoption },
     { provide: Refusals, useClass: AuditRefusals },
   ],
   exports: [
+    AdoptionMark,
     AuditSeals,
     AuditService,
     AuditStreamRepository,
@@ -98,5 +106,5 @@ export class AuditModule {}
 export class RestoreHoldModule {}
 
 /** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
-@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule] })
+@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule, LogWitness, LogWitnessSchedule] })
 export class AuditWorkerModule {}

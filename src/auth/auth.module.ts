@@ -8,7 +8,7 @@ import { LastingSeal } from '../platform/sealing/lasting-seal.js';
 import { Seal } from '../platform/sealing/seal.js';
 import { columnSealOf, SealedColumns } from '../platform/sealing/sealed-columns.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
-import { ApiKey } from './api-keys/api-key.entity.js';
+import { ApiKey } from './model/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { AuthSchedule, RenewalSchedule, SsoSchedule, UsedOnceSchedule } from './auth.schedule.js';
@@ -32,7 +32,7 @@ import { OAuthClientsController } from './oauth/oauth-clients.controller.js';
 import { OAuthClientsService } from './oauth/oauth-clients.service.js';
 import { OAuthMetadataController } from './oauth/oauth-metadata.controller.js';
 import { OAuthController } from './oauth/oauth.controller.js';
-import { DeviceAuthorization, OAuthClient } from './oauth/oauth.entity.js';
+import { DeviceAuthorization, OAuthClient } from './model/oauth.entity.js';
 import { TokenEndpointService } from './oauth/token-endpoint.service.js';
 import { TokenInspectionService } from './oauth/token-inspection.service.js';
 import { PasswordCheck } from './passwords/password-check.js';
@@ -65,7 +65,7 @@ import { SsoController, SsoLogoutController } from './sso/api/sso.controller.js'
 import { OidcLogout } from './sso/oidc/oidc-logout.js';
 import { OidcProviders } from './sso/oidc/oidc-providers.js';
 import { OidcService } from './sso/oidc/oidc.service.js';
-import { IdentityProvider } from './sso/providers/identity-provider.entity.js';
+import { IdentityProvider } from './model/identity-provider.entity.js';
 import { IdentityProviderChanges } from './sso/providers/identity-provider-changes.service.js';
 import { IdentityProvidersService, SEALED_PROVIDER_SECRET } from './sso/providers/identity-providers.service.js';
 import { SamlLogout } from './sso/saml/saml-logout.js';
@@ -74,7 +74,8 @@ import { SamlService } from './sso/saml/saml.service.js';
 import { ProvidedRights } from './sso/sign-in/provided-rights.service.js';
 import { SsoSignInService } from './sso/sign-in/sso-sign-in.service.js';
 import { SsoBeginnings, SsoTransactions } from './sso/sign-in/sso-transactions.js';
-import { ExternalIdentity, SamlMessageMark, SsoTransaction } from './sso/sign-in/sso.entity.js';
+import { ExternalIdentity } from './model/external-identity.entity.js';
+import { SamlMessageMark, SsoTransaction } from './sso/sign-in/sso.entity.js';
 import { AttemptCount, Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
@@ -99,7 +100,7 @@ import { WorkloadIssuersService } from './workload/workload-issuers.service.js';
 import { WorkloadTrialService } from './workload/workload-trial.service.js';
 import { WorkloadTrustsController } from './workload/workload-trusts.controller.js';
 import { WorkloadTrustsService } from './workload/workload-trusts.service.js';
-import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from './workload/workload.entity.js';
+import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from './model/workload.entity.js';
 
 const ENTITIES = [
   ApiKey,

@@ -9,6 +9,8 @@ import type { Actor } from '../access/caller.js';
 import { Config } from '../platform/config/config.js';
 import { newId } from '../platform/database/new-id.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
+import { RowSealEpoch } from '../platform/sealing/row-seal-epoch.js';
+import { RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
@@ -26,6 +28,22 @@ export const reseal: AdminCommand = {
   ],
   codes: ['Ends with 1 when secrets are left that do not open: add the earlier one to SVC_JWT_SECRET_PREVIOUS.'],
   run: resealAll,
+};
+
+/** Accepts rows that do not match their seals, after an operator has looked at them. */
+export const sealRows: AdminCommand = {
+  name: 'seal-rows',
+  usage: ['', '--accept COUNT'],
+  summary: 'Lists credentials and rights that were not written by the service, and accepts them',
+  details: [
+    'Without --accept it lists them by table and primary key, and changes nothing.',
+    'With the number that it printed it seals them as they are: whoever changed them has what they gave themselves.',
+    'For a database of before the seals that was restored, and after SVC_JWT_SECRET was lost. docs/runbook.md, "rows".',
+    '',
+    '  --accept COUNT   seals the rows, if there are exactly COUNT of them',
+  ],
+  codes: ['Ends with 1 when there are rows that are not accepted.'],
+  run: acceptRows,
 };
 
 /** Makes another sealing key in the token and seals by it. Keys before it stay: they open what is not sealed anew. */
@@ -55,12 +73,31 @@ export const retryPin: AdminCommand = {
 function resealAll(args: string[]): Promise<void> {
   return inService(args, async (app) => {
     await app.get(SealFormat).begin();
+    await app.get(RowSealEpoch).hasten();
     const done = await app.get(Resealer).run();
     await record(app, 'secrets.resealed', { ...done });
-    print(`${done.resealed} secrets were sealed anew.`);
+    print(`${done.resealed} secrets and rows were sealed anew.`);
     if (done.notOpenable === 0)
       return print('Nothing needs an earlier secret any more, but mails and tokens that are under way.');
     print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
+    process.exitCode = ADMIN_EXIT.failed;
+  });
+}
+
+async function acceptRows(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { accept: { type: 'string' } } });
+  await inService([], async (app) => {
+    const keeper = app.get(RowSealKeeper);
+    const forged = await keeper.forged();
+    const count = forged.reduce((sum, table) => sum + table.count, 0);
+    for (const table of forged) print(`${table.table}: ${table.count} rows: ${table.keys.join(', ')}`);
+    if (count === 0) return print('Every credential and right was written by the service.');
+    if (values.accept === String(count)) {
+      const sealed = await keeper.sealAll();
+      await record(app, 'rows.accepted', sealed);
+      return print(`${count} rows were sealed as they are.`);
+    }
+    print(`${count} rows were not written by the service. To accept them as they are: seal-rows --accept ${count}`);
     process.exitCode = ADMIN_EXIT.failed;
   });
 }

@@ -194,6 +194,12 @@ export interface HeldKey {
 
 export const MAX_SEALED_BYTES = 65_536;
 
+/** Reads the mark that a deployment refuses rows without a seal, or makes it. `origin` is the base name of its audit log. */
+export interface RowMarkOrder {
+  readonly origin: string;
+  readonly set: boolean;
+}
+
 export interface VaultHealth {
   readonly up: boolean;
   /** One line for the operator; no secret, no PIN. */
@@ -254,6 +260,9 @@ export abstract class KeyVault {
 
   /** The anchor of the log of this origin in the token; undefined when there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
+
+  /** Since when this deployment refuses rows without a seal, in milliseconds since 1970; undefined while the token has no such mark. */
+  abstract rowMark(order: RowMarkOrder): Promise<number | undefined>;
 
   /**
    * Signs a checkpoint: the key process puts the note together itself, and signs only what continues the last one that it signed.

@@ -38,6 +38,10 @@ import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets, ScheduledRuns } from './schedules/schedule-targets.js';
 import { Resealer, ResealerSchedule } from './sealing/resealer.js';
+import { RowSealEpoch } from './sealing/row-seal-epoch.js';
+import { RowSealHealth } from './sealing/row-seal-health.js';
+import { RowSealKeeper } from './sealing/row-seal-keeper.js';
+import { RowSeals } from './sealing/row-seals.js';
 import { Seal } from './sealing/seal.js';
 import { SealFormatRow, SealFormat } from './sealing/seal-format.js';
 import { SealedColumns, SealedColumnsHealth } from './sealing/sealed-columns.js';
@@ -94,6 +98,10 @@ const SHARED = [
   ScheduleTargets,
   Resealer,
   Seal,
+  RowSealEpoch,
+  RowSealHealth,
+  RowSealKeeper,
+  RowSeals,
   SealedColumns,
   SealFormat,
   Webhooks,

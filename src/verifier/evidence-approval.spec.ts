@@ -63,3 +63,37 @@ describe('an approval by two people', () => {
     expect(faultsOfApproval(evidenceWith(votes))).toEqual([expect.stringMatching(/^[01] of 2 of release approved$/)]);
   });
 });
+
+describe('a vote that names the sign-in of its session', () => {
+  const fact = (action: string, id: string, target: string, actor: string, detail: object) => ({
+    index: 0,
+    kind: 'entry' as const,
+    data: Buffer.from(JSON.stringify({ id, action, target: { id: target }, actor: { id: actor }, detail })).toString(
+      'base64',
+    ),
+    path: [],
+  });
+  const evidence = (signIns: ReturnType<typeof fact>[]): EvidenceFile => {
+    const file = evidenceWith({ voters: ['ben'] });
+    const detail = { stage: 0, hash: HASH, session: 'session', signIn: 'entry' };
+    const vote = fact('approval.approved', 'vote', 'approval', 'cleo', detail);
+    return { ...file, log: { ...file.log, leaves: [...file.log.leaves, vote], signIns } };
+  };
+
+  it('is valid with the entry about that sign-in', () => {
+    const signIn = fact('auth.signed-in', 'entry', 'cleo', 'cleo', { session: 'session' });
+    expect(faultsOfApproval(evidence([signIn]))).toEqual([]);
+  });
+
+  it('is invalid without it, and with the sign-in of another person or session', () => {
+    expect(faultsOfApproval(evidence([]))).toEqual(['the sign-in of cleo who approved is left out']);
+    const others = [
+      fact('auth.signed-in', 'entry', 'ben', 'ben', { session: 'session' }),
+      fact('auth.signed-in', 'entry', 'cleo', 'cleo', { session: 'another' }),
+    ];
+    for (const other of others)
+      expect(faultsOfApproval(evidence([other]))).toEqual(['cleo approved in a session of another sign-in']);
+    const refused = fact('auth.refused', 'entry', 'cleo', 'cleo', { session: 'session' });
+    expect(faultsOfApproval(evidence([refused]))).toEqual(['the sign-in of cleo who approved is left out']);
+  });
+});

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { type EvidenceFile, loggedFactsIn, type LoggedFact } from './evidence-file.js';
+import { type EvidenceFile, loggedFactsIn, type LoggedFact, signInsIn } from './evidence-file.js';
 import { approvalIn } from './evidence-steps.js';
 import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
@@ -21,7 +21,7 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
   if (asked === undefined || decided === undefined || !isAbout(evidence, asked))
     return ['the log has no approval of this request'];
-  return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts)];
+  return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts), ...faultsOfSignIns(evidence, facts)];
 }
 
 /** The document that the file shows as approved must be the one whose hash the log has: by itself, or in the manifest of a batch. */
@@ -65,5 +65,20 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
     );
     const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => !never.has(id)));
     return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
+  });
+}
+
+/**
+ * Every vote names the entry about the sign-in that opened the voter's session, and the file has that entry: the same person, the same session. Votes
+ * of earlier versions name none.
+ */
+function faultsOfSignIns(evidence: EvidenceFile, facts: readonly LoggedFact[]): string[] {
+  const signIns = signInsIn(evidence);
+  const votes = facts.filter(({ action, detail }) => action === 'approval.approved' && detail['signIn'] !== undefined);
+  return votes.flatMap(({ actor, detail }) => {
+    const signIn = signIns.find(({ id, action }) => id === detail['signIn'] && action === 'auth.signed-in');
+    if (signIn === undefined) return [`the sign-in of ${actor.id} who approved is left out`];
+    const isSame = signIn.target.id === actor.id && signIn.detail['session'] === detail['session'];
+    return isSame ? [] : [`${actor.id} approved in a session of another sign-in`];
   });
 }

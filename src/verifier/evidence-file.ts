@@ -47,6 +47,8 @@ export interface EvidenceFile {
     readonly publicKey: string;
     readonly checkpoint: string;
     readonly leaves: readonly EvidenceLeaf[];
+    /** Entries about the sign-ins that votes name; absent in files of earlier versions. */
+    readonly signIns?: readonly EvidenceLeaf[];
   };
 }
 
@@ -60,6 +62,7 @@ export interface EvidenceLeaf {
 
 /** A leaf of the kind `entry`, as the log has it. */
 export interface LoggedFact {
+  readonly id?: string;
   readonly action: string;
   readonly actor: { readonly id: string };
   readonly target: { readonly id: string };
@@ -67,7 +70,15 @@ export interface LoggedFact {
 }
 
 export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {
-  return log.leaves
+  return factsIn(log.leaves);
+}
+
+export function signInsIn({ log }: EvidenceFile): LoggedFact[] {
+  return factsIn(log.signIns ?? []);
+}
+
+function factsIn(leaves: readonly EvidenceLeaf[]): LoggedFact[] {
+  return leaves
     .filter(({ kind }) => kind === 'entry')
     .map(({ data }) => readJson(base64Bytes(data)) as LoggedFact);
 }

@@ -39,7 +39,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
     if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
     const logged = loggedOf(loggedFactsIn(evidence));
     const faults = [
-      ...evidence.log.leaves.flatMap((leaf) =>
+      ...[...evidence.log.leaves, ...(evidence.log.signIns ?? [])].flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
       ...faultsOfRequest(evidence, logged),

@@ -80,7 +80,7 @@ describe('a request under a policy', () => {
     const dora = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [dora], threshold: 1 }]);
     const { requestId, approvalId } = await held(place, order(key.name));
-    await place.stage.sql(
+    await place.stage.change(
       `UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE user_id = $1`,
       [dora.id],
     );

@@ -109,7 +109,7 @@ describe('a session in a cookie', () => {
     const [idle, old] = [cookieIn(await open(person)), cookieIn(await open(person))];
     const idOf = (cookie: string) => /=([^.]+)/.exec(cookie)?.[1];
     const usedBefore = (minutes: number) =>
-      stage.sql(`UPDATE auth_session SET last_used_at = now() - make_interval(mins => $2) WHERE id = $1`, [
+      stage.change(`UPDATE auth_session SET last_used_at = now() - make_interval(mins => $2) WHERE id = $1`, [
         idOf(idle),
         minutes,
       ]);
@@ -120,7 +120,7 @@ describe('a session in a cookie', () => {
       await usedBefore(31);
       return (await meWith(idle, other)).status === 401;
     });
-    await stage.sql(`UPDATE auth_session SET expires_at = now() - interval '1 s' WHERE id = $1`, [idOf(old)]);
+    await stage.change(`UPDATE auth_session SET expires_at = now() - interval '1 s' WHERE id = $1`, [idOf(old)]);
     expect((await meWith(old, other)).status).toBe(401);
   });
 

@@ -36,7 +36,7 @@ async function device(person: Person, permissions: string[], approve: string = p
 
 /** As if the person had shown who they are so many minutes ago. */
 const age = (session: string, minutes: number) =>
-  place.stage.sql(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
+  place.stage.change(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
     session,
     minutes,
   ]);

@@ -45,7 +45,7 @@ describe('the device flow refuses', () => {
     const thief = await newClient(['sign:read'], 'public');
     const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
     assertOAuthError(await form('/oauth/token', deviceGrant(thief, body.device_code)), 400, 'invalid_grant');
-    await stage.sql(`UPDATE device_authorization SET expires_at = now() - interval '1 s' WHERE client_id = $1`, [
+    await stage.change(`UPDATE device_authorization SET expires_at = now() - interval '1 s' WHERE client_id = $1`, [
       client.client_id,
     ]);
     assertOAuthError(await form('/oauth/token', deviceGrant(client, body.device_code)), 400, 'expired_token');

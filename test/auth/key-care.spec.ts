@@ -81,7 +81,7 @@ describe('rotation', () => {
     );
     expect(rows[0]?.ends).toBeGreaterThan(3500);
     expect(rows[0]?.ends).toBeLessThanOrEqual(3600);
-    await stage.sql(`UPDATE api_key SET expiry = now() WHERE id = $1`, [id]);
+    await stage.change(`UPDATE api_key SET expiry = now() WHERE id = $1`, [id]);
     await until('the old key ends', 5, async () => (await me(service, key)).body.code === 'auth.expired-key');
     expect((await me(service, next.key)).status).toBe(200);
   });
@@ -101,14 +101,14 @@ describe('rotation', () => {
 describe('before a key ends', () => {
   it('its owner gets one mail 14 days before and one 3 days before', async () => {
     const made = await create({ name: 'nearly over', expiry: inDays(60) });
-    await stage.sql(
+    await stage.change(
       `UPDATE api_key SET expiry = now() + interval '13 days', created_at = now() - interval '1 year' WHERE id = $1`,
       [made.body.id],
     );
     const count = () =>
       smtp.received.filter(({ to, subject }) => to === adminEmail && subject.includes('nearly over')).length;
     await until('the first mail', 30, async () => count() === 1);
-    await stage.sql(`UPDATE api_key SET expiry = now() + interval '2 days' WHERE id = $1`, [made.body.id]);
+    await stage.change(`UPDATE api_key SET expiry = now() + interval '2 days' WHERE id = $1`, [made.body.id]);
     await until('the second mail', 30, async () => count() === 2);
   });
 });

@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     const opened = await service.call('POST', '/api/auth/session', { body, headers });
     expect(opened.status).toBe(201);
     const key = person.accessToken;
-    await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE user_id = $1`, [
+    await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE user_id = $1`, [
       await idOf(stage, person.email),
     ]);
     const stepUp = { password: person.password, passkey: await answerOf(person, page) };
@@ -176,7 +176,9 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
   it('that count backwards are copies, and let nobody in', async () => {
     const page = await withKey();
     const person = await enrolled(page);
-    await stage.sql(`UPDATE second_factor SET last_step = 1000 WHERE user_id = $1`, [await idOf(stage, person.email)]);
+    await stage.change(`UPDATE second_factor SET last_step = 1000 WHERE user_id = $1`, [
+      await idOf(stage, person.email),
+    ]);
     assertProblem(await loginWith(person, { passkey: await answerOf(person, page) }), {
       status: 401,
       code: 'auth.wrong-code',

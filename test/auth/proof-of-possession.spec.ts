@@ -141,7 +141,7 @@ describe('a client that authenticates by its key (private_key_jwt)', () => {
     expect((await byAssertion(await assertionOf(client))).status).toBe(200);
     publisher.keys = [await publicKey(next)];
     // Nobody is asked twice within half a minute.
-    await stage.sql(`UPDATE oauth_client SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [client]);
+    await stage.change(`UPDATE oauth_client SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [client]);
     expect((await byAssertion(await assertionOf(client, next))).status).toBe(200);
     assertOAuthError(await byAssertion(await assertionOf(client)), 401, 'invalid_client');
     const changes = await stage.sql(

@@ -151,7 +151,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', ()
   it('that an older version stored as it came does not stop a good one beside it', async () => {
     await put();
     const settings = (certificates: string[]) =>
-      stage.sql(`UPDATE identity_provider SET settings = settings || $1 WHERE name = 'main'`, [
+      stage.change(`UPDATE identity_provider SET settings = settings || $1 WHERE name = 'main'`, [
         JSON.stringify({ certificates }),
       ]);
     await settings(['garbage', inLines(bare(idp.certificate), 76, '\r\n')]);

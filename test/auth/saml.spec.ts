@@ -145,7 +145,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
   it('refuses the right response of another provider than the one that is set up', async () => {
     const response = await responseFor(new Browser(), 'ada');
     const isCalled = (entityId: string) =>
-      stage.sql(`UPDATE identity_provider SET settings = settings || $1`, [{ entityId }]);
+      stage.change(`UPDATE identity_provider SET settings = settings || $1`, [{ entityId }]);
     await isCalled('https://elsewhere.example/idp');
     await assertRefused(await post(response));
     await isCalled(idp.entityId);

@@ -117,7 +117,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
     expect(row?.seed).not.toContain(secret);
     // Sealed for this row: in another one it cannot be opened.
     const thief = await enrol();
-    await stage.sql(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
+    await stage.change(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
       factor,
       thief.factor,
     ]);
@@ -158,11 +158,11 @@ describe('step-up', () => {
 
   it('is asked for when the sign-in is older than five minutes, and then lasts on every process', async () => {
     const person = await register(service);
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
     const key = (await login(service, person.email, person.password)).body.access_token;
     expect((await service.call('POST', '/api/settings/api-keys', { key, body: order() })).status).toBe(201);
     const { body } = await me(service, key);
-    await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE id = $1`, [
+    await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE id = $1`, [
       body.session,
     ]);
     const refused = await other.call('POST', '/api/settings/api-keys', { key, body: order() });

@@ -110,7 +110,7 @@ describe('a session', () => {
   it('ends for a disabled person, with their API keys, on every process within five seconds', async () => {
     const { email, accessToken, refreshToken } = await register(service);
     const id = await idOf(stage, email);
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
     const rights = async () => (await me(service, accessToken)).body.scopes.includes('admin:*');
     await until('the role counts', 5, rights);
     const expiry = new Date(Date.now() + 3_600_000).toISOString();
@@ -120,7 +120,7 @@ describe('a session', () => {
     });
     const { key } = made.body;
     for (const process of [service, other]) expect((await me(process, key)).status).toBe(200);
-    await stage.sql(`UPDATE user_account SET disabled = true WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET disabled = true WHERE id = $1`, [id]);
     for (const token of [accessToken, key]) await Promise.all([service, other].map((p) => refusedWithin5s(p, token)));
     const again = await service.call('POST', '/api/auth/refresh', { body: { refresh_token: refreshToken } });
     if (again.status === 200) await refusedWithin5s(service, again.body.access_token);

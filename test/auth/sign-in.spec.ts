@@ -169,20 +169,20 @@ describe('an access token', () => {
 describe('a user who is disabled', () => {
   it('is out within five seconds, and gets in no more', async () => {
     expect((await me(token)).status).toBe(200);
-    await stage.sql(`UPDATE user_account SET disabled = true WHERE email = $1`, [email]);
+    await stage.change(`UPDATE user_account SET disabled = true WHERE email = $1`, [email]);
     await until('the token is refused', 5, async () => (await me(token)).status === 401);
     const { status, body } = await login({ email, password });
     expect([status, body.code]).toEqual([401, 'auth.wrong-credentials']);
   });
 
   it('and let in again is in at once, with the token of before', async () => {
-    await stage.sql(`UPDATE user_account SET disabled = false WHERE email = $1`, [email]);
+    await stage.change(`UPDATE user_account SET disabled = false WHERE email = $1`, [email]);
     expect((await me(token)).status).toBe(200);
   });
 
   it('or whose session was ended has to sign in again', async () => {
     const fresh = await accessToken(service, email, password);
-    await stage.sql(`UPDATE auth_session SET ended_at = now(), ended_because = 'ended' WHERE ended_at IS NULL`);
+    await stage.change(`UPDATE auth_session SET ended_at = now(), ended_because = 'ended' WHERE ended_at IS NULL`);
     await until('the token is refused', 5, async () => (await me(fresh)).status === 401);
     expect((await me(await accessToken(service, email, password))).status).toBe(200);
   });

@@ -55,10 +55,10 @@ async function signedIn(account: string): Promise<{ id: string; scopes: string[]
 
 it('a provider takes every role away, but not that of the last administrator', async () => {
   const { id } = await signedIn('chief');
-  const others = await stage.sql<{ id: string }>(
+  const others = await stage.change<{ id: string }>(
     `UPDATE user_account SET disabled = true WHERE 'admin' = ANY(roles) AND NOT disabled RETURNING id`,
   );
-  await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
+  await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
   expect((await signedIn('chief')).scopes).toEqual(expect.arrayContaining(['admin:*', 'sign:digest']));
   const [entry] = await stage.sql<{ kept: string }>(
     `SELECT detail ->> 'kept' AS kept FROM audit_entry WHERE action = 'user.roles-from-provider' AND target_id = $1 ORDER BY id DESC LIMIT 1`,
@@ -66,6 +66,6 @@ it('a provider takes every role away, but not that of the last administrator', a
   );
   expect(entry?.kept).toBe('last-administrator');
   // With another administrator there, the provider's word holds.
-  await stage.sql(`UPDATE user_account SET disabled = false WHERE id = ANY($1)`, [others.map((other) => other.id)]);
+  await stage.change(`UPDATE user_account SET disabled = false WHERE id = ANY($1)`, [others.map((other) => other.id)]);
   expect((await signedIn('chief')).scopes).not.toContain('admin:*');
 });

@@ -112,7 +112,7 @@ async function authenticatedAt(browser: Browser): Promise<string> {
 async function signedIn(kind: string, way: Way): Promise<Browser> {
   const browser = new Browser();
   expect(await way(browser, 'ada', login(kind))).toBe('/console');
-  await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ended_at IS NULL`);
+  await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ended_at IS NULL`);
   return browser;
 }
 

@@ -1,3 +1,4 @@
+import { DEVELOPMENT_JWT_SECRET } from '../../src/platform/config/config.js';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SmtpPeer } from '../fakes/smtp.js';
@@ -13,7 +14,12 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 /** All services of this file seal with the same secret: who sends a mail is not who wrote it. */
-const settings = () => ({ ...smtp.settings, SVC_JWT_SECRET: 'a secret of this very test, long enough' });
+/** The rows of the seed are sealed by the secret before. */
+const settings = () => ({
+  ...smtp.settings,
+  SVC_JWT_SECRET: 'a secret of this very test, long enough',
+  SVC_JWT_SECRET_PREVIOUS: DEVELOPMENT_JWT_SECRET,
+});
 let admin: { email: string; password: string; token: string };
 
 beforeAll(async () => {
@@ -77,7 +83,7 @@ describe('an invitation', () => {
     assertProblem(await use('guest@example.org', token), { status: 422, code: 'invitation.unusable' });
     expect((await invite('guest@example.org', ['viewer'])).status).toBe(201);
     const again = await inMail('guest@example.org', 2);
-    await stage.sql(`UPDATE invitation SET expires_at = now() - interval '1 s' WHERE email = 'guest@example.org'`);
+    await stage.change(`UPDATE invitation SET expires_at = now() - interval '1 s' WHERE email = 'guest@example.org'`);
     assertProblem(await use('guest@example.org', again), { status: 422, code: 'invitation.unusable' });
   });
 
@@ -120,11 +126,11 @@ describe('an invitation', () => {
     const token = await accessToken(service, inviter.email, inviter.password);
     await invite('by-row@example.org', ['auditor'], token);
     const invitation = await inMail('by-row@example.org');
-    await stage.sql(`UPDATE user_account SET roles = '{viewer}' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET roles = '{viewer}' WHERE id = $1`, [id]);
     const body = { email: 'by-row@example.org', password: newPassword(), invitation };
     const unusable = { status: 422, code: 'invitation.unusable' };
     assertProblem(await service.call('POST', '/api/auth/register', { body }), unusable);
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
     expect((await service.call('POST', '/api/auth/register', { body })).status).toBe(201);
     await patch(id, { roles: ['viewer'] });
   });
@@ -263,7 +269,7 @@ describe('administrators', () => {
     await keeper.end();
     const answers = await calls;
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
-    await stage.sql(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
+    await stage.change(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
   });
 
   it('disable a person, whose sessions all end, and enable them again', async () => {

@@ -253,7 +253,7 @@ describe('the keys of an issuer', () => {
     assertOAuthError(await ask(), 400, 'invalid_grant');
     // The issuer was asked just now; it is not asked again for half a minute, whatever is presented.
     expect(other.keyReadings).toBe(1);
-    await stage.sql(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
     expect((await ask()).status).toBe(200);
     const entries = await stage.sql<{ detail: { removed: string[] } }>(
       `SELECT detail FROM audit_entry WHERE action = 'workload-issuer.keys-changed' AND target_id = $1`,
@@ -273,7 +273,7 @@ describe('the keys of an issuer', () => {
       await newTrust({ service, key }, id, { audience });
       other.misbehaviour = how;
       const age = (text: string) =>
-        stage.sql(
+        stage.change(
           `UPDATE workload_issuer SET keys_read_at = now() - $2::interval, keys_asked_at = now() - $2::interval WHERE id = $1`,
           [id, text],
         );

@@ -103,6 +103,6 @@ const BELIEVED_MS = 2600;
 
 /** Lets an hour pass since people showed who they are. @param whose a condition on their sessions. */
 export async function anHourLater({ stage }: ConsolePlace, whose: string, values: unknown[] = []): Promise<void> {
-  await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ${whose}`, values);
+  await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ${whose}`, values);
   await sleep(BELIEVED_MS);
 }

@@ -61,7 +61,7 @@ describe('a sensor', () => {
 
   it('with a key of the version before, which holds more, still reports and does no more', async () => {
     const { key } = await registerSensor(service, apiKey);
-    await stage.sql(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
+    await stage.change(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
       key.split('_')[1],
     ]);
     const [row] = await stage.sql<{ permissions: string[] }>('SELECT permissions FROM api_key WHERE lookup = $1', [
@@ -80,7 +80,7 @@ describe('a sensor', () => {
 
   it('gets a key that only reports when it gets another', async () => {
     const { id, key } = await registerSensor(service, apiKey);
-    await stage.sql(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
+    await stage.change(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
       key.split('_')[1],
     ]);
     const { body } = await service.call('POST', `/api/sensors/${id}/key`, {

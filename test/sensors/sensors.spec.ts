@@ -106,7 +106,7 @@ describe.concurrent('a sensor', () => {
       await registerSensor(service, key),
     ];
     const used = ({ id }: RegisteredSensor, at: string, from = '127.0.0.1') =>
-      stage.sql(
+      stage.change(
         `UPDATE api_key SET last_used_at = ${at}, last_used_from = $2 WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`,
         [id, from],
       );
@@ -130,7 +130,9 @@ describe.concurrent('a sensor', () => {
 
   it('whose key has expired gets another', async () => {
     const { id, key: old } = await registerSensor(service, key);
-    await stage.sql(`UPDATE api_key SET expiry = now() WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`, [id]);
+    await stage.change(`UPDATE api_key SET expiry = now() WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`, [
+      id,
+    ]);
     await until('a refusal', 6, async () => (await beat(service, old)).status === 401);
     const renewed = await service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60) } });
     expect(renewed.status).toBe(201);

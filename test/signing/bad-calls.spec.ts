@@ -113,12 +113,12 @@ describe('nothing is there', () => {
 
   it("for another person's request: the same answer as for none", async () => {
     const { body } = await sign(service, { key: apiKey, body: GOOD });
-    const [other] = await stage.sql<{ id: string }>(
+    const [other] = await stage.change<{ id: string }>(
       `INSERT INTO user_account SELECT (jsonb_populate_record(u, '{"email": "other@example.org"}'
          || jsonb_build_object('id', gen_random_uuid()))).* FROM user_account u LIMIT 1 RETURNING id`,
     );
     const mine = await newApiKey(service, apiKey, ['sign:read', 'sign:digest']);
-    await stage.sql(`UPDATE api_key SET owner_id = $1 WHERE id = $2`, [other?.id, mine.id]);
+    await stage.change(`UPDATE api_key SET owner_id = $1 WHERE id = $2`, [other?.id, mine.id]);
     const foreign = await calls.get({ status: 404, code: 'signing-request.missing' }, `${LIST}/${body.requestId}`, {
       key: mine.key,
     });
@@ -169,7 +169,7 @@ describe('a credential is refused', () => {
 
   it('a key that has expired', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:digest']);
-    await stage.sql(`UPDATE api_key SET expiry = now() - interval '1 second' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE api_key SET expiry = now() - interval '1 second' WHERE id = $1`, [id]);
     const answer = await calls.post({ status: 401, code: 'auth.expired-key' }, '/api/v1/sign/digest', {
       body: GOOD,
       key,

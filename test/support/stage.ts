@@ -1,3 +1,4 @@
+import { openRowSealer, type RowSealer } from './sealed-sql.js';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +30,8 @@ export interface Stage {
   /** Address of the database, as its owner. */
   readonly databaseUrl: string;
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Like `sql`, for changes that the service itself could have made: seals the changed rows (docs/decisions/0170). */
+  change<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Starts dist/main.js (or dist/worker.js) and waits until it is ready. */
   start(options?: ServiceOptions): Promise<Service>;
   /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
@@ -53,6 +56,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
   let redis = await startRedis({ dir: join(directory, 'redis') });
   let postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
   const services: Service[] = [];
+  let sealer: RowSealer | undefined;
   const settingsFor = (databaseUrl: string) => ({
     ...token.settings,
     SOFTHSM2_CONF: token.environment.SOFTHSM2_CONF,
@@ -86,6 +90,12 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     },
     databaseUrl,
     sql: (text, values) => query(databaseUrl, text, values),
+    change: async <Row extends object>(text: string, values?: unknown[]) => {
+      const rows = await query<Row>(databaseUrl, text, values);
+      sealer ??= await openRowSealer(settings);
+      await sealer.seal();
+      return rows;
+    },
     start: async (options) => {
       const service = await startService(settings, options);
       services.push(service);
@@ -114,6 +124,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     },
     close: async () => {
       await Promise.all(services.map((service) => service.kill('SIGKILL')));
+      await sealer?.close();
       await keepDatabase(databaseUrl);
       await redis.stop();
       await postgres?.stop();

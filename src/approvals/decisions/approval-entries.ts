@@ -47,15 +47,20 @@ export function extendedEntry(
   return { action: 'approval.extended', actor, target: targetOf(approval), correlation, source: '', detail };
 }
 
-/** The audit entry of a vote. */
-export function voteEntry(approval: About, { decision, stage, comment }: ApprovalVote, caller: Caller): NewEntry {
+/** The audit entry of a vote. `signIn` is the id of the entry about the sign-in that opened the voter's session. */
+export function voteEntry(
+  approval: About,
+  { decision, stage, comment }: ApprovalVote,
+  caller: Caller,
+  signIn: string,
+): NewEntry {
   return {
     action: decision === 'APPROVE' ? 'approval.approved' : 'approval.rejected',
     actor: caller,
     target: targetOf(approval),
     correlation: caller.origin.requestId,
     source: caller.origin.address,
-    detail: { stage, ...about(approval), comment: comment ?? undefined, session: caller.session?.id },
+    detail: { stage, ...about(approval), comment: comment ?? undefined, session: caller.session?.id, signIn },
   };
 }
 

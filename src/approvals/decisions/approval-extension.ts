@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Approval, endsAfter, isRequester, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
@@ -11,20 +12,30 @@ import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
  */
 @Injectable()
 export class ApprovalExtension {
-  constructor(private readonly audit: AuditService) {}
+  constructor(
+    private readonly audit: AuditService,
+    private readonly vouched: VouchedEntries,
+  ) {}
 
   /** The stages of a demand for which too few people have approved: for each group as many votes as are missing. */
   async missingStages(tx: EntityManager, approvalId: string, demand: ApprovalRequirement): Promise<Stage[]> {
-    const given: { groupId: string; votes: number }[] = await tx.query(
-      `SELECT s.stage ->> 'groupId' AS "groupId", count(*)::int AS votes
+    const votes: { groupId: string; stage: number; person: string; hash: Buffer }[] = await tx.query(
+      `SELECT s.stage ->> 'groupId' AS "groupId", v.stage, v.user_id AS person, v.hash
        FROM approval a CROSS JOIN LATERAL jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number)
        JOIN approval_vote v ON v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE' AND v.hash = a.hash
-       WHERE a.id = $1 AND NOT ${isRequester('v.user_id::text')} AND (NOT $2 OR v.comment IS NOT NULL) GROUP BY 1`,
+       WHERE a.id = $1 AND NOT ${isRequester('v.user_id::text')} AND (NOT $2 OR v.comment IS NOT NULL)`,
       [approvalId, demand.commentRequired],
     );
+    const entries = await this.vouched.about(tx, [approvalId], ['approval.approved']);
+    const isCast = ({ stage, person, hash }: (typeof votes)[number]) =>
+      entries.some(
+        ({ actorId, detail }) =>
+          actorId === person && detail['stage'] === stage && detail['hash'] === hash.toString('base64'),
+      );
+    const given = votes.filter(isCast);
     return demand.stages.flatMap((stage) => {
-      const votes = given.find(({ groupId }) => groupId === stage.groupId)?.votes ?? 0;
-      return votes >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - votes }];
+      const count = given.filter(({ groupId }) => groupId === stage.groupId).length;
+      return count >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - count }];
     });
   }
 
@@ -53,7 +64,7 @@ export class ApprovalExtension {
       .execute();
     if (affected !== 1) throw new Error(`the approval ${approval.id} is not ${approval.status} under its lock`);
     await putNotice(tx, approval.id, 'requested');
-    await this.audit.append(tx, [extendedEntry({ ...approval, ...rules, stage }, APPROVALS_ACTOR)]);
+    await this.audit.append(tx, [extendedEntry(Object.assign(approval, rules, { stage }), APPROVALS_ACTOR)]);
     return true;
   }
 

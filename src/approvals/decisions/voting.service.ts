@@ -4,10 +4,12 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
+import { mayVote, type VotersOf } from '../groups/voters.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
+import { signInOf, votersOf } from './genuine-approval.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
-import { isDecided, Approval, isRequester, ApprovalVote, type Decision } from '../model/approval.entity.js';
+import { isDecided, Approval, ApprovalVote, type Decision } from '../model/approval.entity.js';
 
 export interface Ballot {
   readonly decision: Decision;
@@ -20,11 +22,7 @@ export interface Ballot {
 interface Standing {
   readonly late: boolean;
   readonly voted: boolean;
-  readonly member: boolean;
 }
-
-/** Members as of now; whom the requester brought in after asking is none. */
-const MEMBER = (person: string) => isMember('a.group_id', person, ADDED_BY_REQUESTER);
 
 /** People saying yes or no. All votes on one approval stand in one line: its row is locked while one is counted. */
 @Injectable()
@@ -34,6 +32,7 @@ export class VotingService {
     private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
     private readonly moves: ApprovalMoves,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
@@ -54,13 +53,17 @@ export class VotingService {
     if (earlier !== undefined) return undefined;
     assertMayVote(caller, approval);
     assertOpen(approval, await standingOf(tx, approval, caller.id));
+    const voters = await votersOf(tx, this.vouched, approval);
+    if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
+    if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);
+    const signIn = await signInOf(tx, this.vouched, caller);
     const { decision, comment } = ballot;
     const { hash, stage } = approval;
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
     await tx.insert(ApprovalVote, vote);
-    await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller)]);
-    await this.count(tx, approval, vote, caller);
+    await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller, signIn)]);
+    await this.count(tx, approval, vote, { caller, voters });
     return approval;
   }
 
@@ -68,7 +71,7 @@ export class VotingService {
     tx: EntityManager,
     approval: Approval,
     { decision, userName, comment }: Pick<ApprovalVote, 'decision' | 'userName' | 'comment'>,
-    caller: Caller,
+    { caller, voters }: { readonly caller: Caller; readonly voters: VotersOf },
   ): Promise<void> {
     const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
     if (decision === 'REJECT') {
@@ -79,7 +82,7 @@ export class VotingService {
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
-    if ((await yesVotes(tx, approval)) >= threshold) await this.moves.stagePassed(tx, approval, by);
+    if ((await yesVotes(tx, approval, voters)) >= threshold) await this.moves.stagePassed(tx, approval, by);
   }
 }
 
@@ -91,7 +94,7 @@ export async function lock(tx: EntityManager, id: string): Promise<Approval> {
 
 async function standingOf(tx: EntityManager, { id }: Approval, person: string): Promise<Standing> {
   const [standing]: Standing[] = await tx.query(
-    `SELECT a.expires_at <= clock_timestamp() AS late, ${MEMBER('$2::uuid')} AS member,
+    `SELECT a.expires_at <= clock_timestamp() AS late,
        EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $2::uuid) AS voted
      FROM approval a WHERE a.id = $1`,
     [id, person],
@@ -101,12 +104,15 @@ async function standingOf(tx: EntityManager, { id }: Approval, person: string): 
 }
 
 /** Counts those who are still members. */
-async function yesVotes(tx: EntityManager, { id }: Approval): Promise<number> {
-  const [{ yes } = { yes: 0 }]: { yes: number }[] = await tx.query(
-    `SELECT count(*)::int AS yes FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
-     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash AND NOT ${isRequester('v.user_id::text')} AND ${MEMBER('v.user_id')}`,
+async function yesVotes(tx: EntityManager, { id }: Approval, voters: VotersOf): Promise<number> {
+  const votes: { person: string }[] = await tx.query(
+    `SELECT v.user_id AS person FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
+     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash`,
     [id],
   );
+  let yes = 0;
+  for (const { person } of votes)
+    if (!voters.requesters.includes(person) && (await mayVote(tx, person, voters))) yes += 1;
   return yes;
 }
 
@@ -114,18 +120,24 @@ function assertMayVote({ kind, ownerId }: Caller, approval: Approval): void {
   if (kind !== 'user')
     throw new Problem('forbidden', 'approval.person-needed', 'Only people approve: use the access token of a person.');
   if (ownerId !== approval.ownerId && !approval.requesters.includes(ownerId)) return;
-  const detail =
-    'Nobody approves or rejects what they asked for themselves, or what a key or client asked for whose secret they were shown.';
-  throw new Problem('forbidden', 'approval.own-request', detail);
+  throw ownRequest();
 }
 
-function assertOpen({ status }: Approval, { late, voted, member }: Standing): void {
+function ownRequest(): Problem {
+  const detail =
+    'Nobody approves or rejects what they asked for themselves, or what a key or client asked for whose secret they were shown.';
+  return new Problem('forbidden', 'approval.own-request', detail);
+}
+
+function notApprover(): Problem {
+  return new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group that is asked now.');
+}
+
+function assertOpen({ status }: Approval, { late, voted }: Standing): void {
   if (status === 'EXPIRED' || (late && !isDecided(status)))
     throw new Problem('conflict', 'approval.expired', 'The time to decide is over.');
   if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
   if (voted) throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
-  if (!member)
-    throw new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group that is asked now.');
 }
 
 function assertBallot({ hash, commentRequired }: Approval, ballot: Ballot): void {

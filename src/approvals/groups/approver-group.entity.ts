@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn, Check } from 'typeorm';
 
 /** A group of people who may approve. Its members are in approver_group_member. */
@@ -24,7 +25,10 @@ export class ApproverGroup {
 /** A member of an approver group: a person, or everybody whom an identity provider names as one of a group of its own. */
 @Entity('approver_group_member')
 @Check('approver_group_member_kind', `(user_id IS NULL) = (provider_id IS NOT NULL AND sso_group IS NOT NULL)`)
-export class ApproverGroupMember {
+@Sealed<ApproverGroupMember>({
+  except: [],
+})
+export class ApproverGroupMember extends SealedEntity {
   @PrimaryColumn('uuid')
   groupId: string;
 

@@ -1,7 +1,8 @@
+import { assertSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In, Not } from 'typeorm';
+import { ApproverGroupMember } from './approver-group.entity.js';
 import type { Caller } from '../../access/caller.js';
-import { columns } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {
@@ -17,28 +18,21 @@ export interface GroupMemberList {
   readonly ssoGroups: readonly SsoGroup[];
 }
 
-interface MemberRow {
-  readonly member: string;
-  readonly user_id: string | null;
-  readonly provider_id: string | null;
-  readonly sso_group: string | null;
-}
+type MemberRow = Pick<ApproverGroupMember, 'member' | 'userId' | 'providerId' | 'ssoGroup'>;
 
 /** Reads and writes the member rows of groups. A member who stays keeps the row, with its `addedBy` and time. */
 @Injectable()
 export class GroupMembers {
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {
     const rows = [...(await this.people(tx, wanted.members)), ...(await this.ssoGroups(tx, wanted.ssoGroups))];
-    await tx.query(`DELETE FROM approver_group_member WHERE group_id = $1 AND member <> ALL($2::text[])`, [
-      groupId,
-      rows.map(({ member }) => member),
-    ]);
-    const { from, values } = columns(rows, { member: 'text', user_id: 'uuid', provider_id: 'uuid', sso_group: 'text' });
-    await tx.query(
-      `INSERT INTO approver_group_member (group_id, member, user_id, provider_id, sso_group, added_by)
-       SELECT $5, member, user_id, provider_id, sso_group, $6 FROM ${from} ON CONFLICT DO NOTHING`,
-      [...values, groupId, caller.ownerId],
-    );
+    const names = rows.map(({ member }) => member);
+    await tx.delete(ApproverGroupMember, { groupId, member: Not(In(names)) });
+    const kept = await tx.findBy(ApproverGroupMember, { groupId });
+    for (const row of kept) assertSealed(tx, ApproverGroupMember, row);
+    const known = new Set(kept.map(({ member }) => member));
+    const added = new Map(rows.filter(({ member }) => !known.has(member)).map((row) => [row.member, row]));
+    const by = { groupId, addedBy: caller.ownerId, addedAt: new Date() };
+    await insertSealed(tx, ApproverGroupMember, ...[...added.values()].map((row) => ({ ...row, ...by })));
   }
 
   async clear(tx: EntityManager, groupId: string): Promise<void> {
@@ -68,7 +62,7 @@ export class GroupMembers {
     ids.forEach((id, i) => {
       if (!found.has(id.toLowerCase())) throw unknown(`/members/${i}`, `there is no user "${id}"`);
     });
-    return [...found].map((id) => ({ member: `user ${id}`, user_id: id, provider_id: null, sso_group: null }));
+    return [...found].map((id) => ({ member: `user ${id}`, userId: id, providerId: null, ssoGroup: null }));
   }
 
   private async ssoGroups(tx: EntityManager, groups: readonly SsoGroup[]): Promise<MemberRow[]> {
@@ -80,7 +74,7 @@ export class GroupMembers {
     return groups.map(({ provider, group }, i) => {
       const id = idOf.get(provider);
       if (id === undefined) throw unknown(`/ssoGroups/${i}/provider`, `there is no identity provider "${provider}"`);
-      return { member: `sso ${id} ${group}`, user_id: null, provider_id: id, sso_group: group };
+      return { member: `sso ${id} ${group}`, userId: null, providerId: id, ssoGroup: group };
     });
   }
 }

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
@@ -11,6 +12,15 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
 import { PolicyChecks } from './policy-checks.js';
+import { lockPolicySet, storePolicySet } from './policy-set.js';
+import { policyWarningsOf } from './policy-warnings.js';
+
+/** An exception of a policy that never holds. */
+export interface IgnoredException {
+  /** Name of the policy. */
+  readonly policy: string;
+  readonly fact: string;
+}
 
 /** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()
@@ -32,7 +42,7 @@ export class ApprovalPoliciesService {
     return this.write(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
-      await tx.insert(ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
+      await insertSealed(tx, ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
       await this.record(tx, caller, 'approval-policy.created', id, { ...order });
       return this.read(id, tx);
     });
@@ -42,12 +52,9 @@ export class ApprovalPoliciesService {
     return this.write(order.name, async (tx) => {
       const before = await this.read(id, tx);
       const stages = await this.checks.stagesOf(tx, order, before);
-      const { affected } = await tx.update(
-        ApprovalPolicy,
-        { id, revision },
-        { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' },
-      );
-      if (affected !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
+      const change = { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' };
+      const changed = await changeSealed(tx, ApprovalPolicy, { id, revision }, change);
+      if (changed !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
       await this.record(tx, caller, 'approval-policy.changed', id, { ...order });
       return this.read(id, tx);
     });
@@ -72,12 +79,25 @@ export class ApprovalPoliciesService {
     return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
+  /** Exceptions that earlier versions stored on facts that callers choose, and that never hold. */
+  async ignoredExceptions(): Promise<IgnoredException[]> {
+    const policies = await this.db.manager.find(ApprovalPolicy, { order: { name: 'ASC' } });
+    return policies.flatMap((policy) =>
+      policyWarningsOf(policy)
+        .filter(({ code }) => code === 'ignored-exception')
+        .map(({ fact }) => ({ policy: policy.name, fact })),
+    );
+  }
+
   /** Changes happen one after the other: the row that counts them is locked first. */
   private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const detail = `There is an approval policy "${name}" already.`;
     const inLine = async (tx: EntityManager) => {
-      await tx.query(`UPDATE approval_policy_revision SET revision = revision + 1`);
-      return work(tx);
+      // Locks the row before the policies are read.
+      const known = await lockPolicySet(tx);
+      const result = await work(tx);
+      await storePolicySet(tx, known);
+      return result;
     };
     try {
       return await writeUnique(this.db, inLine, () => new Problem('conflict', 'approval-policy.name-taken', detail));

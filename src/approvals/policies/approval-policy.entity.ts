@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 
@@ -17,7 +18,10 @@ export interface PolicyStage {
 
 /** A rule for who must approve which uses of which keys. Each change of the table counts approval_policy_revision up. */
 @Entity('approval_policy')
-export class ApprovalPolicy {
+@Sealed<ApprovalPolicy>({
+  except: ['createdAt', 'updatedAt'],
+})
+export class ApprovalPolicy extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -76,10 +80,21 @@ export type PolicyOrder = Pick<
 
 /** One row: counts the changes of all policies together, so that a statement can check whether a judgement is still current. */
 @Entity('approval_policy_revision')
-export class ApprovalPolicyRevision {
+@Sealed<ApprovalPolicyRevision>({
+  except: [],
+  list: {
+    column: 'policies',
+    now: `(SELECT coalesce(array_agg(p.id || ' ' || p.revision ORDER BY p.id), '{}') FROM approval_policy p)`,
+  },
+})
+export class ApprovalPolicyRevision extends SealedEntity {
   @PrimaryColumn('boolean', { default: true })
   only: boolean;
 
   @Column('int', { default: 0 })
   revision: number;
+
+  /** Id and revision of each policy, in order, so that a policy that is deleted in the database is missed. Null as `User.factors`. */
+  @Column('text', { array: true, nullable: true })
+  policies: string[] | null;
 }

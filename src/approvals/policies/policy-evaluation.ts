@@ -3,7 +3,11 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { POLICY_REVISION, type PolicySubject } from '../subjects/approval-subject.port.js';
 import type { KeyUseToApprove } from '../subjects/key-use.port.js';
-import type { ApprovalPolicy } from './approval-policy.entity.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
+import { assertPolicySet } from './policy-set.js';
 import { jointVerdictOf, type PolicyVerdict, verdictOf } from './policy-judgement.js';
 
 export interface Stage {
@@ -56,6 +60,8 @@ const WHOLE = '*';
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
+  /** The newest revision that this process has read: an older one was put back in the database. */
+  private newest = 0;
 
   constructor(private readonly db: DataSource) {}
 
@@ -102,21 +108,31 @@ export class PolicyEvaluation {
   }
 
   private async read(): Promise<Book> {
-    const rows: (ApprovalPolicy & { total: number })[] = await this.db.query(
-      `SELECT r.revision AS total, p.id, p.name, p.subject, p.keys, p.conditions, p.unless, p.stages, p.revision,
-         p.expires_in_seconds AS "expiresInSeconds", p.comment_required AS "commentRequired", p.reject_threshold AS "rejectThreshold"
-       FROM approval_policy_revision r LEFT JOIN approval_policy p ON true ORDER BY p.name`,
+    const { manager } = this.db;
+    const rows: { set: JsonRow; policy: JsonRow | null }[] = await this.db.query(
+      `SELECT to_jsonb(r) AS set, to_jsonb(p) AS policy FROM approval_policy_revision r LEFT JOIN approval_policy p ON true ORDER BY p.name`,
     );
-    const [first] = rows;
-    if (first === undefined) throw new Error('approval_policy_revision has no row');
-    const policies = first.id === null ? [] : rows;
+    const seals = sealsOf(manager);
+    const set = seals.rowText(ApprovalPolicyRevision).decoded(rows[0]?.set ?? {});
+    const found = rows.flatMap(({ policy }) =>
+      policy === null ? [] : [seals.rowText(ApprovalPolicy).decoded(policy)],
+    );
+    const policies = assertPolicySet(manager, set, found);
+    if (set.revision < this.newest) throw rolledBack();
+    this.newest = set.revision;
     const ids = policies.flatMap(({ stages }) => stages.map(({ groupId }) => groupId));
     const groups: { id: string; name: string }[] =
       ids.length === 0
         ? []
         : await this.db.query(`SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[])`, [ids]);
-    return { revision: first.total, policies, groups: new Map(groups.map(({ id, name }) => [id, name])) };
+    return { revision: set.revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])) };
   }
+}
+
+function rolledBack(): Problem {
+  const detail =
+    'An earlier state of the approval policies was restored in the database. Restart the service if an operator did that.';
+  return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 
 /** The requirement of all policies that apply: another policy never makes it easier. A group in two policies is asked once, with the higher threshold. */

@@ -111,16 +111,16 @@ export class LogReader {
   }
 
   /**
-   * Inclusion proofs of all entries about these targets, oldest first and all in the tree of one signed checkpoint.
+   * Inclusion proofs of all entries about these targets, and of further entries by id, oldest first and all in the tree of one signed checkpoint.
    * Problem `log.not-yet` while one of them is not in that tree.
    */
-  async inclusionOf(targetIds: readonly string[]): Promise<TargetProofs> {
+  async inclusionOf(targetIds: readonly string[], entryIds: readonly string[] = []): Promise<TargetProofs> {
     const { size: text, note } = await this.checkpoint();
     const size = Number(text);
     const rows: (EntryRow & { index: string | null; kind: LeafKind })[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS}, l.index, l.kind FROM audit_entry e LEFT JOIN log_leaf l ON l.entry_id = e.id
-       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_ENTRIES_OF_TARGET}`,
-      [targetIds],
+       WHERE e.target_id = ANY($1) OR e.id = ANY($2::uuid[]) ORDER BY l.index LIMIT ${MAX_ENTRIES_OF_TARGET}`,
+      [targetIds, entryIds],
     );
     const late = rows.find(({ index }) => index === null || Number(index) >= size);
     if (late !== undefined) throw await this.notYet(late.id, size);

@@ -7,6 +7,9 @@ import { LogAnchors } from './log-anchors.js';
 import { ENTRY_COLUMNS, type EntryRow, logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
+/** Maximum clock skew between a process, which dates sessions, and the database, which dates entries. */
+const MAX_CLOCK_MS = 5 * 60_000;
+
 /**
  * Entries of the audit log that the service itself wrote: sealed by it, or, for those from before there were seals, in a tree that the log's key
  * has signed. Entries that somebody else inserted into the table are not among them.
@@ -29,6 +32,23 @@ export class VouchedEntries {
        WHERE e.action = ANY($2) ORDER BY e.id`,
       [targetIds, actions],
     );
+    return this.vouched(tx, rows);
+  }
+
+  /** Entries about the sign-in that opened this session of a person. */
+  async signIns(
+    tx: EntityManager,
+    { userId, sessionId, openedAt }: { readonly userId: string; readonly sessionId: string; readonly openedAt: Date },
+  ): Promise<EntryRow[]> {
+    const rows: EntryRow[] = await tx.query(
+      `SELECT ${ENTRY_COLUMNS} FROM (SELECT * FROM audit_entry WHERE target_id = $1 AND at >= $3 OFFSET 0) e
+       WHERE e.action = 'auth.signed-in' AND e.detail ->> 'session' = $2 ORDER BY e.id LIMIT 1`,
+      [userId, sessionId, new Date(openedAt.getTime() - MAX_CLOCK_MS)],
+    );
+    return this.vouched(tx, rows);
+  }
+
+  private async vouched(tx: EntityManager, rows: readonly EntryRow[]): Promise<EntryRow[]> {
     const vouched: EntryRow[] = [];
     for (const row of rows) if (this.seals.verifies(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
     return vouched;

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -8,7 +9,7 @@ import type { Caller } from '../../access/caller.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import type { Scope } from '../../access/scopes.js';
 import { newApiKeyText } from './api-key-text.js';
-import { ApiKey } from './api-key.entity.js';
+import { ApiKey } from '../model/api-key.entity.js';
 import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
 export interface ApiKeyRotationOrder {
@@ -66,10 +67,10 @@ export class ApiKeyRenewalService {
     this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
     const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
     const next = { id: newId(), name, permissions, addresses, ownerId, issuedTo, expiry, lookup, secretHash };
-    await tx.insert(ApiKey, next);
+    await insertSealed(tx, ApiKey, next);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
-    await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
+    await changeSealed(tx, ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
     const detail = { replacedBy: next.id, ends: end };
     await this.audit.appendBy(tx, caller, { action: 'api-key.rotated', target: { kind: 'api-key', id }, detail });
     return { row: await tx.findOneByOrFail(ApiKey, { id: next.id }), key };

@@ -16,7 +16,7 @@ import { IsDateTime } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isAddressBlock } from '../../formats/addresses/address.js';
-import type { ApiKey } from './api-key.entity.js';
+import type { ApiKey } from '../model/api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 
 /** Every item is an address or a block of addresses. */

@@ -11,12 +11,15 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import type { Actor, Caller } from '../../access/caller.js';
 import { columns, confirmRead } from '../../platform/database/statements.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { effectiveRights, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AddressList } from '../../formats/addresses/address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
-import { ApiKey } from './api-key.entity.js';
+import { ApiKey } from '../model/api-key.entity.js';
 
 export interface ApiKeyOrder {
   readonly name: string;
@@ -42,14 +45,8 @@ interface KnownKey {
   readonly caller: Omit<Caller, 'origin'>;
 }
 
-interface KeyRow extends OwnedRow {
-  readonly id: string;
-  readonly name: string;
-  readonly permissions: Scope[];
-  readonly expiry: Date;
-  readonly secret_hash: Buffer;
-  readonly addresses: string[] | null;
-  readonly revoked_at: Date | null;
+interface KeyRow extends OwnerRows {
+  readonly key: JsonRow;
   readonly of_sensor: boolean;
 }
 
@@ -96,7 +93,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       secretHash,
       ownerId: caller.ownerId,
     });
-    await tx.insert(ApiKey, entity);
+    await insertSealed(tx, ApiKey, entity);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
     await this.record(tx, caller, 'api-key.created', id, auditDetailOf(entity));
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
@@ -129,7 +126,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
-    const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date() });
+    const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date(), seal: null });
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);
     return row;
@@ -146,7 +143,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     because: string,
   ): Promise<void> {
     const [rows]: [{ id: string; name: string }[], number] = await tx.query(
-      `UPDATE api_key k SET revoked_at = now() WHERE owner_id = $1 AND revoked_at IS NULL
+      `UPDATE api_key k SET revoked_at = now(), seal = NULL WHERE owner_id = $1 AND revoked_at IS NULL
          AND NOT EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) RETURNING id, name`,
       [ownerId],
     );
@@ -209,20 +206,25 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** Reads the key with the people behind it: its rights are limited to what they may do now. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
-      `SELECT k.id, k.name, k.permissions, k.expiry, k.secret_hash, k.addresses, k.revoked_at,
-         EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownedColumns('k')}
+      `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}
        FROM api_key k WHERE k.lookup = $1`,
       [lookup],
     );
     if (row === undefined) return null;
-    const rights = effectiveRights({ people: peopleOf(row), limits: [permissionsOf(row)] });
+    const seals = sealsOf(this.db.manager);
+    // A revoked key has no seal, and is answered as revoked.
+    const read = seals.rowText(ApiKey).decoded(row.key);
+    const key = read.revokedAt === null ? seals.trusted(ApiKey, read) : read;
+    if (key === null || key.lookup !== lookup) return null;
+    const people = key.revokedAt === null ? peopleOf(seals, key, row) : [];
+    const rights = effectiveRights({ people, limits: [permissionsOf(key, row.of_sensor)] });
     return {
-      secretHash: row.secret_hash,
-      expiry: row.expiry,
-      revoked: row.revoked_at !== null || rights === undefined,
-      addresses: row.addresses === null ? undefined : new AddressList(row.addresses),
+      secretHash: key.secretHash,
+      expiry: key.expiry,
+      revoked: rights === undefined,
+      addresses: key.addresses === null ? undefined : new AddressList(key.addresses),
       ofSensor: row.of_sensor,
-      caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes: rights ?? new Set() },
+      caller: { kind: 'api-key', id: key.id, name: key.name, ownerId: key.ownerId, scopes: rights ?? new Set() },
     };
   }
 
@@ -259,7 +261,7 @@ function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, un
 }
 
 /** Keys that an earlier version gave to sensors have `inventory:write`; a sensor only reports. */
-function permissionsOf({ permissions, of_sensor: ofSensor }: KeyRow): Scope[] {
+function permissionsOf({ permissions }: ApiKey, ofSensor: boolean): Scope[] {
   if (!ofSensor) return permissions;
   return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));
 }

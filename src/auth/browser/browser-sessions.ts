@@ -1,3 +1,4 @@
+import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, Not } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
@@ -52,8 +53,8 @@ export class BrowserSessions {
   async renew(id: string): Promise<string | undefined> {
     const { text, hash } = newSecret('browser');
     const open = { id, endedAt: IsNull(), cookieHash: Not(IsNull()) };
-    const { affected } = await this.db.manager.update(Session, open, { cookieHash: hash });
-    if (affected !== 1) return undefined;
+    const changed = await changeSealed(this.db.manager, Session, open, { cookieHash: hash });
+    if (changed !== 1) return undefined;
     this.callers.forget(id);
     return `${id}.${text}`;
   }

@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
-import type { EntityManager, FindOptionsWhere, ObjectType, QueryDeepPartialEntity } from 'typeorm';
+import type { EntityManager, FindOptionsWhere } from 'typeorm';
+import type { SealedClass, SealedEntity } from '../../platform/sealing/sealed-entity.js';
+import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { thumbprintsOf } from './key-set.js';
 
@@ -72,15 +74,15 @@ export class KeyRenewals {
 export type KeyChange = { readonly added: string[]; readonly removed: string[] };
 
 /** Stores in the caller's transaction the keys that a publisher was found to have. Undefined when they are the same, or the row is gone. */
-export async function storeKeys<Row extends PublishedKeys>(
+export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   tx: EntityManager,
-  rows: ObjectType<Row>,
+  rows: SealedClass<Row>,
   where: FindOptionsWhere<Row>,
   keys: readonly PublicJwk[],
 ): Promise<KeyChange | undefined> {
   const before = await tx.findOne(rows, { where, lock: { mode: 'pessimistic_write' } });
   if (before === null) return undefined;
-  await tx.update(rows, where, { keys, keysReadAt: () => 'now()' } as unknown as QueryDeepPartialEntity<Row>);
+  await changeSealed(tx, rows, where, { keys: [...keys], keysReadAt: new Date() } as Partial<Row>);
   return keyChange(before.keys ?? [], keys);
 }
 

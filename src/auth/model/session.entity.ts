@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { TokenBinding } from '../../access/caller.js';
 import type { Scope } from '../../access/scopes.js';
@@ -16,7 +17,12 @@ export type SignInWay = 'password' | 'registration' | 'device' | 'client-credent
 @Index('auth_session_client', ['clientId', 'id'])
 @Index('auth_session_expires', ['expiresAt'])
 @Index('auth_session_external', ['providerId', 'externalSession'], { where: 'provider_id IS NOT NULL' })
-export class Session {
+@Sealed<Session>({
+  // The hint is encrypted for its row. The times of use only end idle sessions of browsers early.
+  except: ['logoutHint', 'lastUsedAt', 'lastUsedFrom'],
+  while: 't.ended_at IS NULL AND t.expires_at > now()',
+})
+export class Session extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -120,7 +126,11 @@ export function bindingOf({
 /** One of the refresh tokens of a session, each the successor of the one before. A second use shows that a token was stolen. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
-export class RefreshToken {
+@Sealed<RefreshToken>({
+  except: ['createdAt'],
+  while: 't.used_at IS NULL AND t.expires_at > now()',
+})
+export class RefreshToken extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

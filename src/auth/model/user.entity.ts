@@ -1,9 +1,17 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
 @Entity('user_account')
 @Index('user_account_administrators', ['id'], { where: "'admin' = ANY(roles)" })
-export class User {
+@Sealed<User>({
+  except: ['createdAt'],
+  list: {
+    column: 'factors',
+    now: `(SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}') FROM second_factor f WHERE f.user_id = t.id AND f.confirmed_at IS NOT NULL)`,
+  },
+})
+export class User extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -22,13 +30,24 @@ export class User {
   @Column('boolean', { default: false })
   disabled: boolean;
 
+  /**
+   * Ids of the confirmed second factors, in order, so that a factor that is deleted in the database is missed. Null until the rows of an earlier
+   * version are adopted.
+   */
+  @Column('text', { array: true, nullable: true })
+  factors: string[] | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 }
 
 /** A link to set a new password: sent to the address of the account, valid once. */
 @Entity('password_reset')
-export class PasswordReset {
+@Sealed<PasswordReset>({
+  except: ['createdAt'],
+  while: 't.used_at IS NULL AND t.expires_at > now()',
+})
+export class PasswordReset extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

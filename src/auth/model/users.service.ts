@@ -1,3 +1,4 @@
+import { changeSealed, sealedRow, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -37,12 +38,7 @@ export class UsersService {
     return this.db.transaction(async (tx) => {
       const id = newId();
       const roles = (await rolesInstead?.(tx)) ?? order.roles;
-      const added: unknown[] = await tx.query(
-        `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING RETURNING id`,
-        [id, email, passwordHash, roles],
-      );
-      if (added.length === 0) return undefined;
+      if (!(await insertUser(tx, { id, email, passwordHash, roles }))) return undefined;
       const target = { kind: 'user', id };
       await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
       return tx.findOneByOrFail(User, { id });
@@ -50,23 +46,32 @@ export class UsersService {
   }
 
   async findByEmail(email: string): Promise<User | null> {
-    return this.db.manager.findOneBy(User, { email: canonical(email) });
+    return trusted(this.db.manager, User, await this.db.manager.findOneBy(User, { email: canonical(email) }));
   }
 
   /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */
   async replaceHash(user: User, password: string): Promise<void> {
     const passwordHash = await this.passwords.hash(password);
-    const { affected } = await this.db.manager.update(
-      User,
-      { id: user.id, passwordHash: user.passwordHash ?? '' },
-      { passwordHash },
-    );
-    if (affected === 1) user.passwordHash = passwordHash;
+    const known = { id: user.id, passwordHash: user.passwordHash ?? '' };
+    if ((await changeSealed(this.db.manager, User, known, { passwordHash })) === 1) user.passwordHash = passwordHash;
   }
 
   async isEmpty(): Promise<boolean> {
     return !(await this.db.manager.exists(User));
   }
+}
+
+/** Inserts an account without second factors. Returns false if the address is taken. */
+export async function insertUser(
+  tx: EntityManager,
+  account: Pick<User, 'id' | 'email' | 'passwordHash' | 'roles'>,
+): Promise<boolean> {
+  const { id, email, passwordHash, roles, factors, seal } = sealedRow(tx, User, { ...account, factors: [] });
+  const added: unknown[] = await tx.query(
+    `INSERT INTO user_account (id, email, password_hash, roles, factors, seal) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id`,
+    [id, email, passwordHash, roles, factors, seal],
+  );
+  return added.length === 1;
 }
 
 /** The canonical form of an address, so that one person cannot be two users. */

@@ -1,3 +1,4 @@
+import { trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
@@ -7,7 +8,7 @@ import { acceptedPath } from '../certificates/certificate-path.js';
 import { ClientCertificates } from '../possession/client-certificate.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError, unknownClient } from './oauth-error.js';
-import { OAuthClient } from './oauth.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
 
 /**
  * Authenticates clients by the certificate that they show in TLS (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of
@@ -30,8 +31,7 @@ export class CertificateAuthentication {
     const shown = this.shown.shownBy(request);
     if (shown === undefined)
       throw new OAuthError('invalid_client', 'The client authenticates by a certificate in TLS, and none came.');
-    const select = { id: true, certificateRule: true } as const;
-    const row = await this.db.manager.findOne(OAuthClient, { where: { id: client.id }, select });
+    const row = trusted(this.db.manager, OAuthClient, await this.db.manager.findOneBy(OAuthClient, { id: client.id }));
     const rule = row?.certificateRule ?? null;
     if (rule === null) throw unknownClient();
     try {

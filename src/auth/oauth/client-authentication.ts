@@ -6,7 +6,7 @@ import { secretHashOf } from '../model/secret-text.js';
 import { AssertionAuthentication } from './assertion-authentication.js';
 import { CertificateAuthentication } from './certificate-authentication.js';
 import { CLIENT_ASSERTION_TYPE } from './client-assertion.js';
-import { isCertificateMethod } from './oauth.entity.js';
+import { isCertificateMethod } from '../model/oauth.entity.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError, unknownClient } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';

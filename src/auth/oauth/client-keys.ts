@@ -1,3 +1,4 @@
+import { trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
@@ -8,7 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
 import { readGivenKeySet, readKeySet } from '../key-sets/key-set.js';
-import { OAuthClient } from './oauth.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
 
@@ -53,7 +54,8 @@ export class ClientKeys {
    * @throws Problem `oauth-client.keys-away` when there are none that can be believed
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
-    const client = await this.db.manager.findOneByOrFail(OAuthClient, { id });
+    const client = trusted(this.db.manager, OAuthClient, await this.db.manager.findOneBy(OAuthClient, { id }));
+    if (client === null) return [];
     const { jwksUri } = client;
     if (jwksUri === null) return client.keys ?? [];
     const keys = await this.renewals.of(client, fresh, () => this.readAndKeep(id, jwksUri, origin));

@@ -1,3 +1,10 @@
+import {
+  assertSealed,
+  changeSealed,
+  consumeSealed,
+  insertSealed,
+  trusted,
+} from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
@@ -12,7 +19,7 @@ import { secretHashOf, newSecret } from '../model/secret-text.js';
 import { Session } from '../model/session.entity.js';
 import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
-import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from './oauth.entity.js';
+import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from '../model/oauth.entity.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
@@ -27,14 +34,6 @@ export interface RedeemedDeviceCode {
   /** When the person who approved last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
-}
-
-interface RedeemedRow {
-  readonly user_id: string;
-  readonly scopes: Scope[];
-  readonly authenticated_at: Date | null;
-  readonly provider_id: string | null;
-  readonly external_session: string | null;
 }
 
 /** The device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
@@ -56,7 +55,7 @@ export class DeviceFlowService {
     await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);
     const { text, hash } = newSecret('device');
     const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
-    await this.db.manager.insert(DeviceAuthorization, {
+    await insertSealed(this.db.manager, DeviceAuthorization, {
       id: newId(),
       clientId: client.id,
       deviceCodeHash: hash,
@@ -64,7 +63,7 @@ export class DeviceFlowService {
       scopes: [...scopes],
       status: 'PENDING',
       pollSeconds: POLL_SECONDS,
-      expiresAt: () => `now() + interval '${DEVICE_SECONDS} seconds'`,
+      expiresAt: new Date(Date.now() + DEVICE_SECONDS * 1000),
     });
     const page = `${this.config.publicUrl}/device`;
     return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`, page };
@@ -83,11 +82,12 @@ export class DeviceFlowService {
     const scopes = grantable(caller, waiting.scopes);
     await this.db.transaction(async (tx) => {
       const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
-      const session = await tx.findOneByOrFail(Session, { id: caller.session?.id ?? '' });
+      const session = assertSealed(tx, Session, await tx.findOneByOrFail(Session, { id: caller.session?.id ?? '' }));
+      if (session === null) throw missing();
       const { authenticatedAt, providerId, externalSession } = session;
       const change = { status: decision, userId: caller.id, scopes, authenticatedAt, providerId, externalSession };
-      const { affected } = await tx.update(DeviceAuthorization, pending, change);
-      if (affected !== 1) throw missing();
+      const changed = await changeSealed(tx, DeviceAuthorization, pending, change);
+      if (changed !== 1) throw missing();
       const target = { kind: 'oauth-client', id: waiting.clientId };
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
@@ -109,13 +109,10 @@ export class DeviceFlowService {
   /** Exchanges an approved device code, once, in the caller's transaction; throws the errors of RFC 8628 section 3.5. */
   async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<RedeemedDeviceCode> {
     const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };
-    const [rows]: [RedeemedRow[], number] = await tx.query(
-      `UPDATE device_authorization SET status = 'REDEEMED' WHERE device_code_hash = $1 AND client_id = $2
-         AND status = 'APPROVED' AND expires_at > now()
-       RETURNING user_id, scopes, authenticated_at, provider_id, external_session`,
-      [place.deviceCodeHash, place.clientId],
-    );
-    if (rows[0] !== undefined) return redeemed(rows[0]);
+    const where = `t.device_code_hash = $1 AND t.client_id = $2 AND t.status = 'APPROVED' AND t.expires_at > now()`;
+    const values = [place.deviceCodeHash, place.clientId];
+    const [row] = await consumeSealed(tx, DeviceAuthorization, { where, set: `status = 'REDEEMED'`, values });
+    if (row !== undefined && row.clientId === client.id && row.status === 'APPROVED') return redeemed(row);
     const found = await tx.findOneBy(DeviceAuthorization, place);
     if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');
     const refusal = refusalOf(found.status);
@@ -144,17 +141,21 @@ export class DeviceFlowService {
     await this.throttle.assertMayTry([attemptOf(caller)]);
     const userCode = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
     const known = { userCode, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
-    const found = await this.db.manager.findOneBy(DeviceAuthorization, known);
+    const found = trusted(
+      this.db.manager,
+      DeviceAuthorization,
+      await this.db.manager.findOneBy(DeviceAuthorization, known),
+    );
     if (found === null) throw missing();
     return found;
   }
 }
 
 /** Rows of an older version do not have the time of authentication: the epoch stands for it. */
-function redeemed(row: RedeemedRow): RedeemedDeviceCode {
-  const { user_id: userId, scopes, authenticated_at: at, provider_id: providerId, external_session: session } = row;
+function redeemed(row: DeviceAuthorization): RedeemedDeviceCode {
+  const { userId, scopes, authenticatedAt: at, providerId, externalSession: session } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };
-  return { userId, scopes, authenticatedAt: at ?? new Date(0), external };
+  return { userId: userId ?? '', scopes, authenticatedAt: at ?? new Date(0), external };
 }
 
 function attemptOf({ id: subject }: Caller) {

@@ -23,7 +23,7 @@ import {
 } from '../certificates/client-certificates.dto.js';
 import type { ClientKeySource } from './client-keys.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import { isCertificateMethod, type OAuthClient } from './oauth.entity.js';
+import { isCertificateMethod, type OAuthClient } from '../model/oauth.entity.js';
 import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.js';
 
 const TYPES = ['confidential', 'public'] as const;

@@ -7,14 +7,17 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
-import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { effectiveRights, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { type CertificateRule, ruleFactsOf, methodOf } from '../certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
-import { type KeyAuthMethod, OAuthClient } from './oauth.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
 export type OAuthClientType = 'confidential' | 'public';
@@ -76,7 +79,7 @@ export class OAuthClientsService {
       if (secret !== undefined) await this.idempotency.assertFirst(tx, use, () => '/api/settings/oauth-clients');
       const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
-      await tx.insert(OAuthClient, {
+      await insertSealed(tx, OAuthClient, {
         id,
         name,
         permissions: [...permissions],
@@ -115,8 +118,8 @@ export class OAuthClientsService {
       const { name, permissions } = row;
       const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
       const change = { secretHash: secret.hash, issuedTo };
-      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, change);
-      if (affected !== 1) throw missing();
+      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
+      if (changed !== 1) throw missing();
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
@@ -157,8 +160,8 @@ export class OAuthClientsService {
     return this.db.transaction(async (tx) => {
       const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
       const { secretHash: _, ...change } = columns;
-      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
-      if (affected !== 1) throw missing();
+      const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
+      if (changed !== 1) throw missing();
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
       await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
@@ -169,7 +172,11 @@ export class OAuthClientsService {
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.read(id);
     await this.db.transaction(async (tx) => {
-      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { revokedAt: () => 'now()' });
+      const { affected } = await tx.update(
+        OAuthClient,
+        { id, revokedAt: IsNull() },
+        { revokedAt: () => 'now()', seal: null },
+      );
       if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', id, { name, permissions });
       else await confirmRead(tx);
     });
@@ -179,15 +186,16 @@ export class OAuthClientsService {
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
-      `SELECT c.id, c.name, c.permissions, c.secret_hash, c.auth_method, c.dpop_bound, c.certificate_bound, ${ownedColumns('c')} FROM oauth_client c
-       WHERE c.id = $1 AND c.revoked_at IS NULL`,
+      `SELECT to_jsonb(c) AS client, ${ownerColumns('c')} FROM oauth_client c WHERE c.id = $1 AND c.revoked_at IS NULL`,
       [clientId],
     );
-    const rights = row && effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
-    if (row === undefined || rights === undefined) return null;
-    const { id, name, secret_hash: secretHash, auth_method: authMethod, dpop_bound: dpopBound } = row;
-    const demand = { dpopBound, certificateBound: row.certificate_bound };
-    return { id, name, secretHash, authMethod, ...demand, permissions: [...rights] };
+    const seals = sealsOf(this.db.manager);
+    const client = row === undefined ? null : seals.opened(OAuthClient, row.client);
+    if (row === undefined || client?.id !== clientId.toLowerCase() || client.revokedAt !== null) return null;
+    const rights = effectiveRights({ people: peopleOf(seals, client, row), limits: [client.permissions] });
+    if (rights === undefined) return null;
+    const { id, name, secretHash, authMethod, dpopBound, certificateBound } = client;
+    return { id, name, secretHash, authMethod, dpopBound, certificateBound, permissions: [...rights] };
   }
 
   private async read(id: string): Promise<OAuthClient> {
@@ -197,14 +205,8 @@ export class OAuthClientsService {
   }
 }
 
-interface ClientRow extends OwnedRow {
-  readonly id: string;
-  readonly name: string;
-  readonly permissions: Scope[];
-  readonly secret_hash: Buffer | null;
-  readonly auth_method: KeyAuthMethod | null;
-  readonly dpop_bound: boolean;
-  readonly certificate_bound: boolean;
+interface ClientRow extends OwnerRows {
+  readonly client: JsonRow;
 }
 
 /** What a client authenticates by in place of a secret: as it is stored, and as the audit entry names it. */
@@ -217,7 +219,7 @@ interface Proof {
 const unknownSecret = () => newSecret('client').hash;
 
 function keyColumns({ keys, jwksUri }: RegisteredKeys) {
-  const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
+  const times = { keysReadAt: new Date(), keysAskedAt: new Date() };
   return {
     secretHash: unknownSecret(),
     authMethod: 'private_key_jwt' as const,
@@ -228,7 +230,7 @@ function keyColumns({ keys, jwksUri }: RegisteredKeys) {
 }
 
 function certificateColumns(rule: CertificateRule) {
-  const since = { certificatesSince: () => 'now()' };
+  const since = { certificatesSince: new Date() };
   return { secretHash: unknownSecret(), authMethod: methodOf(rule), certificateRule: rule as never, ...since };
 }
 

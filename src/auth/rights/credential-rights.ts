@@ -2,21 +2,27 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { effectiveRights, type OwnedRow, ownedColumns, peopleOf, personNow } from './effective-rights.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { ApiKey } from '../model/api-key.entity.js';
+import { User } from '../model/user.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
+import { effectiveRights, type OwnerRows, ownerColumns, peopleOf } from './effective-rights.js';
 
-interface GiverRow extends OwnedRow {
-  /** Null for people: everything that they may do. */
-  readonly permissions: Scope[] | null;
+type Giver = User | ApiKey | OAuthClient;
+
+interface GiverRow extends OwnerRows {
+  readonly kind: 'user' | 'key' | 'client';
+  readonly giver: JsonRow;
 }
 
 const GIVER_ID = uuidOf('$1::text');
 
 /** $1 is the id of a person, an API key or an OAuth client. A revoked one has no rights; one that expired or was replaced keeps them. */
 const GIVER = `
-  SELECT NULL::text[] AS permissions, u.id::text AS owner_id, ${personNow('u.id')} AS owner, NULL AS issued_to, NULL::json AS receiver
-    FROM user_account u WHERE u.id = ${GIVER_ID}
-  UNION ALL SELECT k.permissions, ${ownedColumns('k')} FROM api_key k WHERE k.id = ${GIVER_ID} AND k.revoked_at IS NULL
-  UNION ALL SELECT c.permissions, ${ownedColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
+  SELECT 'user' AS kind, to_jsonb(u) AS giver, NULL::jsonb AS owner, NULL::jsonb AS receiver FROM user_account u WHERE u.id = ${GIVER_ID}
+  UNION ALL SELECT 'key', to_jsonb(k), ${ownerColumns('k')} FROM api_key k WHERE k.id = ${GIVER_ID} AND k.revoked_at IS NULL
+  UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
 /**
  * The rights that somebody has now who ordered something that goes on without them, or granted something for later: schedules, rotation policies,
@@ -29,7 +35,10 @@ export class CredentialRights {
   /** Undefined if disabled or revoked, or if there is no such person, key or client. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
-    return row === undefined ? undefined : effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
+    const giver = row && giverIn(tx, row);
+    if (!giver) return undefined;
+    if (!('permissions' in giver)) return effectiveRights({ people: [giver], limits: [] });
+    return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
   }
 
   /** Whether all of these scopes are held now. False for a disabled or unknown one, also for an empty list. */
@@ -41,8 +50,23 @@ export class CredentialRights {
   /** The same, and locks the roles of the people behind it until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
-    const people = [row?.owner_id, row?.issued_to].filter((one) => typeof one === 'string' && isId(one));
+    const giver = row && giverIn(tx, row);
+    if (!giver) return false;
+    const behind = 'permissions' in giver ? [giver.ownerId, giver.issuedTo] : [giver.id];
+    const people = behind.filter((one) => typeof one === 'string' && isId(one));
     await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
     return this.holds(id, scopes, tx);
   }
+}
+
+/** Null if the row does not match its seal, or was revoked. */
+function giverIn(tx: EntityManager, { kind, giver: row }: GiverRow): Giver | null {
+  const seals = sealsOf(tx);
+  const giver =
+    kind === 'user'
+      ? seals.opened(User, row)
+      : kind === 'key'
+        ? seals.opened(ApiKey, row)
+        : seals.opened(OAuthClient, row);
+  return giver !== null && 'revokedAt' in giver && giver.revokedAt !== null ? null : giver;
 }

@@ -1,4 +1,7 @@
 import { uuidOf } from '../../platform/database/new-id.js';
+import type { RowSeals } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { User } from '../model/user.entity.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Roles and state of a person now. */
@@ -35,40 +38,56 @@ export function effectiveRights({ people, limits }: CredentialStanding): Readonl
   return rights;
 }
 
-/** SQL for a `PersonNow` as JSON, or null. `id`: an SQL expression of the type uuid. */
+/** SQL for a row of user_account as JSON, or null: see `personIn`. `id`: an SQL expression of the type uuid. */
 export function personNow(id: string): string {
-  return `(SELECT json_build_object('roles', p.roles, 'disabled', p.disabled) FROM user_account p WHERE p.id = ${id})`;
+  return `(SELECT to_jsonb(p) FROM user_account p WHERE p.id = ${id})`;
 }
 
-/** The people behind an API key or an OAuth client, as its row has them. */
-export interface OwnedRow {
-  readonly owner_id: string;
-  readonly owner: PersonNow | null;
+/** The person with this id in a row that `personNow` returned; null if the row is missing, of another person, or does not match its seal. */
+export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User | null {
+  const person = seals.opened(User, row);
+  return person?.id === id.toLowerCase() ? person : null;
+}
+
+/** The rows of the people behind an API key or an OAuth client. */
+export interface OwnerRows {
+  readonly owner: JsonRow | null;
   /** The person who was shown the present secret, if it was not the owner. */
-  readonly issued_to: string | null;
-  readonly receiver: PersonNow | null;
+  readonly receiver: JsonRow | null;
 }
 
-/** SQL for the columns of an `OwnedRow`. `row`: the alias of api_key or oauth_client. */
-export function ownedColumns(row: string): string {
-  return `${row}.owner_id, ${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${row}.issued_to, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver`;
+/** SQL for the columns of `OwnerRows`. `row`: the alias of api_key or oauth_client. */
+export function ownerColumns(row: string): string {
+  return `${personNow(uuidOf(`${row}.owner_id`))} AS owner, ${personNow(uuidOf(`${row}.issued_to`))} AS receiver`;
 }
 
-export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): CredentialStanding['people'] {
-  return issuedTo === null ? [owner] : [owner, receiver];
+/** The people behind an API key or an OAuth client whose row matches its seal. */
+export function peopleOf(
+  seals: RowSeals,
+  { ownerId, issuedTo }: { readonly ownerId: string; readonly issuedTo: string | null },
+  { owner, receiver }: OwnerRows,
+): CredentialStanding['people'] {
+  const its = personIn(seals, ownerId, owner);
+  return issuedTo === null ? [its] : [its, personIn(seals, issuedTo, receiver)];
 }
 
-/** The people behind the runs of a workload trust. */
-export interface RunRow {
+/** The rows of the people behind the runs of a workload trust. */
+export interface RunRows {
   /** Who changed the trust last. */
-  readonly owner: PersonNow | null;
+  readonly owner: JsonRow | null;
   /** Who uploaded the present keys of the issuer, and can therefore make its tokens; null: nobody here did. */
   readonly uploader_id: string | null;
-  readonly uploader: PersonNow | null;
+  readonly uploader: JsonRow | null;
 }
 
-export function peopleOfRun({ owner, uploader_id: uploaderId, uploader }: RunRow): CredentialStanding['people'] {
-  return uploaderId === null ? [owner] : [owner, uploader];
+/** @param ownerId the person who changed the trust last, by its sealed row */
+export function peopleOfRun(
+  seals: RowSeals,
+  ownerId: string,
+  { owner, uploader_id: uploaderId, uploader }: RunRows,
+): CredentialStanding['people'] {
+  const its = personIn(seals, ownerId, owner);
+  return uploaderId === null ? [its] : [its, personIn(seals, uploaderId, uploader)];
 }
 
 /** The intersection of two sets of scopes; `admin:*` includes everything. */

@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 
@@ -7,7 +8,10 @@ export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'wor
 /** A caller was shown the secret of a credential. Rows are only ever added: a secret that was seen stays known. */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
-export class SecretDisclosure {
+@Sealed<SecretDisclosure>({
+  except: [],
+})
+export class SecretDisclosure extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

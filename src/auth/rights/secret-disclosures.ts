@@ -1,3 +1,4 @@
+import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
@@ -34,7 +35,7 @@ export class SecretDisclosures {
       shownToKind,
       shownToId,
     }));
-    await tx.insert(SecretDisclosure, rows);
+    await insertSealed(tx, SecretDisclosure, ...rows);
   }
 
   /**

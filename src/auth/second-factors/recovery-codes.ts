@@ -1,3 +1,4 @@
+import { consumeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
@@ -18,20 +19,16 @@ export class RecoveryCodes {
   async replace(tx: EntityManager, userId: string): Promise<string[]> {
     const codes = Array.from({ length: CODE_COUNT }, newCode);
     await tx.delete(RecoveryCode, { userId });
-    await tx.insert(
-      RecoveryCode,
-      codes.map((code) => ({ id: newId(), userId, hash: secretHashOf(plain(code)) })),
-    );
+    const rows = codes.map((code) => ({ id: newId(), userId, hash: secretHashOf(plain(code)) }));
+    await insertSealed(tx, RecoveryCode, ...rows);
     return codes;
   }
 
   /** Consumes a code; false if it is not one of the person's or was used before. */
   async use(userId: string, code: string): Promise<boolean> {
-    const [used]: [unknown[], number] = await this.db.query(
-      `UPDATE recovery_code SET used_at = now() WHERE user_id = $1 AND hash = $2 AND used_at IS NULL RETURNING id`,
-      [userId, secretHashOf(plain(code))],
-    );
-    return used.length === 1;
+    const where = 't.user_id = $1 AND t.hash = $2 AND t.used_at IS NULL';
+    const order = { where, set: 'used_at = now()', values: [userId, secretHashOf(plain(code))] };
+    return (await consumeSealed(this.db.manager, RecoveryCode, order)).length === 1;
   }
 }
 

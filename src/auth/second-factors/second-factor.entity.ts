@@ -1,9 +1,15 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** An authenticator app of a person (TOTP, RFC 6238), or a passkey (WebAuthn). It is active once a first answer confirmed it. */
 @Entity('second_factor')
 @Index('second_factor_user', ['userId'])
-export class SecondFactor {
+@Sealed<SecondFactor>({
+  // The seed is encrypted for its row by the HSM. The counters change with every use, and guard against replays alone.
+  except: ['name', 'seed', 'lastStep', 'createdAt', 'lastUsedAt'],
+  while: 't.confirmed_at IS NOT NULL',
+})
+export class SecondFactor extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -67,7 +73,11 @@ export class PasskeyChallenge {
 
 /** Replaces a lost authenticator, once. */
 @Entity('recovery_code')
-export class RecoveryCode {
+@Sealed<RecoveryCode>({
+  except: [],
+  while: 't.used_at IS NULL',
+})
+export class RecoveryCode extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
@@ -9,6 +10,7 @@ import type { Actor, Caller } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { AccountNotices } from '../model/account-notices.js';
 import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
+import { changeFactors, factorsOf } from './factor-list.js';
 import { RecoveryCodes } from './recovery-codes.js';
 
 const SEAL = 'totp seed';
@@ -39,7 +41,7 @@ export class SecondFactorsService {
     await this.assertBelowLimit(caller.id);
     await this.db.manager.delete(SecondFactor, { userId: caller.id, confirmedAt: IsNull() });
     const seed = await this.seal.close(SEAL, id, Buffer.from(secret));
-    await this.db.manager.insert(SecondFactor, { id, userId: caller.id, name, seed });
+    await insertSealed(this.db.manager, SecondFactor, { id, userId: caller.id, name, seed });
     return { id, secret, uri: generateURI({ issuer: 'Sealwright', label: caller.name, secret }) };
   }
 
@@ -51,8 +53,9 @@ export class SecondFactorsService {
       throw new Problem('refused', 'second-factor.wrong-code', 'This code is not the one of the app at this time.');
     }
     return this.db.transaction(async (tx) => {
-      const { affected } = await tx.update(SecondFactor, { id, confirmedAt: IsNull() }, { confirmedAt: () => 'now()' });
-      if (affected !== 1) throw missing();
+      const change = { confirmedAt: new Date() };
+      const confirmed = await changeSealed(tx, SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() }, change);
+      if (confirmed !== 1) throw missing();
       return this.added(tx, caller, id);
     });
   }
@@ -60,7 +63,7 @@ export class SecondFactorsService {
   /** Adds a factor that is verified already. @returns recovery codes with the first factor */
   async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
     return this.db.transaction(async (tx) => {
-      await tx.insert(SecondFactor, factor);
+      await insertSealed(tx, SecondFactor, factor);
       return this.added(tx, caller, factor.id);
     });
   }
@@ -78,13 +81,14 @@ export class SecondFactorsService {
 
   /** The active factors of a person. */
   async listOf(userId: string): Promise<SecondFactor[]> {
-    return this.db.manager.find(SecondFactor, { where: { userId, confirmedAt: Not(IsNull()) }, order: { id: 'ASC' } });
+    return factorsOf(this.db.manager, userId);
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(SecondFactor, { id, userId: caller.id });
       if (affected !== 1) throw missing();
+      await changeFactors(tx, caller.id, (ids) => ids.filter((one) => one !== id));
       await this.record(tx, caller, 'second-factor.removed', id);
       await this.notices.accountChanged(
         tx,
@@ -100,6 +104,7 @@ export class SecondFactorsService {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });
       await tx.delete(RecoveryCode, { userId: user.id });
+      await changeFactors(tx, user.id, () => []);
       await this.record(tx, by, 'second-factor.reset', user.id);
       await this.notices.accountChanged(tx, user.email, 'Your authenticators were removed', by.origin);
     });
@@ -135,6 +140,7 @@ export class SecondFactorsService {
   }
 
   private async added(tx: EntityManager, caller: Caller, id: string): Promise<string[]> {
+    await changeFactors(tx, caller.id, (ids) => [...ids, id].sort());
     await this.record(tx, caller, 'second-factor.added', id);
     await this.notices.accountChanged(tx, caller.name, 'An authenticator was added to your account', caller.origin);
     const isFirst = (await tx.countBy(SecondFactor, { userId: caller.id, confirmedAt: Not(IsNull()) })) === 1;

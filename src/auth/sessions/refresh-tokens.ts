@@ -1,3 +1,4 @@
+import { consumeSealed, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
@@ -32,14 +33,16 @@ export class RefreshTokens {
     const { text, hash } = newSecret('refresh');
     const idle = Date.now() + IDLE_SECONDS * 1000;
     const expiresAt = new Date(Math.min(idle, session.expiresAt.getTime()));
-    await tx.insert(RefreshToken, { id: newId(), sessionId: session.id, hash, expiresAt });
+    await insertSealed(tx, RefreshToken, { id: newId(), sessionId: session.id, hash, expiresAt });
     return text;
   }
 
   /** The session of a token, without using the token. */
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
-    return (token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }))) ?? undefined;
+    const session = token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }));
+    // A used token and an ended session have no seal; what is presented again ends its session all the same.
+    return session ?? undefined;
   }
 
   /**
@@ -57,14 +60,13 @@ export class RefreshTokens {
       return undefined;
     }
     const refreshed = await this.db.transaction(async (tx) => {
-      const [used]: [{ session_id: string }[], number] = await tx.query(
-        `UPDATE refresh_token t SET used_at = now() FROM auth_session s
-         WHERE t.hash = $1 AND t.used_at IS NULL AND t.expires_at > now()
-           AND s.id = t.session_id AND s.ended_at IS NULL AND s.expires_at > now() RETURNING t.session_id`,
-        [hash],
-      );
-      if (used[0] === undefined) return undefined;
-      const session = await tx.findOneByOrFail(Session, { id: used[0].session_id });
+      const isOpen =
+        'EXISTS (SELECT 1 FROM auth_session s WHERE s.id = t.session_id AND s.ended_at IS NULL AND s.expires_at > now())';
+      const where = `t.hash = $1 AND t.used_at IS NULL AND t.expires_at > now() AND ${isOpen}`;
+      const [used] = await consumeSealed(tx, RefreshToken, { where, set: 'used_at = now()', values: [hash] });
+      if (used === undefined || !used.hash.equals(hash)) return undefined;
+      const session = trusted(tx, Session, await tx.findOneBy(Session, { id: used.sessionId }));
+      if (session === null || session.endedAt !== null) return undefined;
       return { session, refreshToken: await this.issue(tx, session) };
     });
     if (refreshed === undefined) await this.endFamilyOfReused(hash, origin);

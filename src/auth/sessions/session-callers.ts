@@ -7,54 +7,37 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller, CallerSession } from '../../access/caller.js';
+import { type RowSeals, sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { secretHashOf } from '../model/secret-text.js';
-import { bindingOf } from '../model/session.entity.js';
+import { bindingOf, Session } from '../model/session.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
 import {
   effectiveRights,
-  type OwnedRow,
-  ownedColumns,
+  ownerColumns,
+  type OwnerRows,
   peopleOf,
   peopleOfRun,
-  type PersonNow,
+  personIn,
   personNow,
+  type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import type { Claims } from '../../access/identity/verified-identity.js';
 import type { Scope } from '../../access/scopes.js';
 import { workloadName } from '../model/workload-name.js';
+import { IdentityProvider } from '../model/identity-provider.entity.js';
+import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
-/** The run of a workload with its trust, and the state of the person behind that. */
-interface WorkloadRow {
-  readonly trust_id: string | null;
-  readonly trust_name: string;
-  readonly trust_owner_id: string;
-  readonly trust_owner: PersonNow | null;
-  /** Who uploaded the present keys of its issuer; null: they are read by discovery. */
-  readonly uploader_id: string | null;
-  readonly uploader: PersonNow | null;
-  readonly trust_scopes: Scope[];
-  readonly trust_keys: string[];
-  readonly claims: Claims;
-  readonly token_sha256: string;
-  readonly key_thumbprint: string;
-}
-
-/** The session with the state of the person and of the client behind it, at one moment. */
-interface Row extends Partial<OwnedRow>, Partial<WorkloadRow> {
-  readonly id: string;
-  readonly user_id: string | null;
-  readonly client_id: string | null;
-  readonly scopes: Scope[] | null;
-  readonly methods: string[];
-  readonly cookie_hash: Buffer | null;
-  readonly dpop_key: string | null;
-  readonly client_certificate: string | null;
-  readonly authenticated_at: Date;
-  readonly stepped_up_at: Date | null;
-  readonly email: string | null;
-  readonly person: PersonNow | null;
-  readonly client_name: string | null;
-  readonly permissions: Scope[] | null;
+/** The rows behind a session, at one moment. Each is verified against its seal before it counts. */
+interface Row extends OwnerRows, Omit<RunRows, 'owner'> {
+  readonly session: JsonRow;
+  readonly person: JsonRow | null;
+  readonly client: JsonRow | null;
+  readonly trust: JsonRow | null;
+  readonly issuer: JsonRow | null;
+  readonly trust_owner: JsonRow | null;
+  readonly run: JsonRow | null;
+  readonly provider: JsonRow | null;
 }
 
 type Known = Omit<Caller, 'origin'> & { readonly session: CallerSession };
@@ -65,13 +48,10 @@ interface KnownSession {
   readonly cookieHash: Buffer | null;
 }
 
-/** A session that is valid now: not ended, not expired, not idle for too long (browsers), its client not revoked and with the certificates of then, its provider enabled, its trust as it was and its issuer enabled. */
+/** A session that is not ended, not expired and, in a browser, not idle for too long, with the rows that it depends on. `callerOf` judges them. */
 const READ = `
-  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.dpop_key, s.client_certificate, s.authenticated_at, s.stepped_up_at,
-    u.email, ${personNow('s.user_id')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')},
-    s.trust_id, t.name AS trust_name, t.owner_id AS trust_owner_id, ${personNow('t.owner_id')} AS trust_owner, t.scopes AS trust_scopes,
-    up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader,
-    t.keys AS trust_keys, w.claims, w.token_sha256, w.key_thumbprint
+  SELECT to_jsonb(s) AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
+    ${personNow('t.owner_id')} AS trust_owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader, to_jsonb(w) AS run, to_jsonb(p) AS provider
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id
@@ -79,12 +59,9 @@ const READ = `
   LEFT JOIN workload_issuer i ON i.id = t.issuer_id
   LEFT JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up ON true
   LEFT JOIN workload_identity w ON w.id = s.id
+  LEFT JOIN identity_provider p ON p.id = s.provider_id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
-    AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
-    AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL
-      AND (c.certificates_since IS NULL OR s.created_at >= c.certificates_since)))
-    AND (s.trust_id IS NULL OR (t.enabled AND i.enabled AND t.revision = s.trust_revision AND w.id IS NOT NULL))
-    AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
+    AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))`;
 
 /** Turns sessions into callers, with the rights that person and client have now. */
 @Injectable()
@@ -152,52 +129,71 @@ export class SessionCallers implements OnApplicationShutdown {
 
   private async read(id: string): Promise<KnownSession | null> {
     const [row]: Row[] = await this.db.query(READ, [id, this.config.browserIdleMinutes]);
-    const caller = row === undefined ? undefined : callerOf(row);
-    return row === undefined || caller === undefined ? null : { caller, cookieHash: row.cookie_hash };
+    const seals = sealsOf(this.db.manager);
+    const session = row === undefined ? null : seals.opened(Session, row.session);
+    if (row === undefined || session?.id !== id.toLowerCase() || !isOpen(session, this.clock.now())) return null;
+    const caller = callerOf(seals, session, row);
+    return caller === undefined ? null : { caller, cookieHash: session.cookieHash };
   }
 }
 
-/** Undefined if a person behind it is disabled or was removed. */
-function callerOf(row: Row): Known | undefined {
-  const limits = [row.permissions, row.scopes, row.trust_scopes ?? null];
-  const scopes = effectiveRights({ people: peopleBehind(row), limits });
+/** Repeats in the service what the statement asks: the database is not believed. */
+function isOpen({ endedAt, expiresAt }: Session, now: Date): boolean {
+  return endedAt === null && expiresAt > now;
+}
+
+/** Undefined if something that the session depends on is disabled, revoked, changed or missing. */
+function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefined {
+  if (!isProviderEnabled(seals, session, row)) return undefined;
+  const { id, authenticatedAt, steppedUpAt, methods, clientId } = session;
+  const shown = { id, authenticatedAt, steppedUpAt, methods, clientId };
+  const its = { ...shown, inBrowser: session.cookieHash !== null, boundTo: bindingOf(session) };
+  if (session.trustId !== null) return runOf(seals, session, row, its);
+  const client = clientId === null ? undefined : clientOf(seals, session, row);
+  if (client === null) return undefined;
+  const user = session.userId === null ? undefined : personIn(seals, session.userId, row.person);
+  const people = client === undefined ? [] : peopleOf(seals, client, row);
+  const limits = [client?.permissions ?? null, session.scopes];
+  const scopes = effectiveRights({ people: user === undefined ? people : [user, ...people], limits });
+  if (scopes === undefined || user === null) return undefined;
+  if (user !== undefined)
+    return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, scopes, session: its };
+  if (client === undefined) return undefined;
+  return { kind: 'oauth-client', id: client.id, name: client.name, ownerId: client.ownerId, scopes, session: its };
+}
+
+/** True for a session that no identity provider opened. */
+function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): boolean {
+  if (providerId === null) return true;
+  const provider = seals.opened(IdentityProvider, row.provider);
+  return provider?.id === providerId && provider.enabled;
+}
+
+/** Null if the client was revoked, or authenticates by other certificates than when the session began. */
+function clientOf(seals: RowSeals, { clientId, createdAt }: Session, row: Row): OAuthClient | null {
+  const client = seals.opened(OAuthClient, row.client);
+  if (client?.id !== clientId || client.revokedAt !== null) return null;
+  return client.certificatesSince !== null && createdAt < client.certificatesSince ? null : client;
+}
+
+/** The caller of a workload; undefined if its trust has changed since, or its issuer is disabled. */
+function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession): Known | undefined {
+  const trust = seals.opened(WorkloadTrust, row.trust);
+  const issuer = seals.opened(WorkloadIssuer, row.issuer);
+  const run = seals.opened(WorkloadIdentity, row.run);
+  if (trust === null || issuer === null || run === null) return undefined;
+  const isSame = trust.id === session.trustId && trust.revision === session.trustRevision && run.id === session.id;
+  if (!isSame || trust.issuerId !== issuer.id || !trust.enabled || !issuer.enabled) return undefined;
+  const people = peopleOfRun(seals, trust.ownerId, { ...row, owner: row.trust_owner });
+  const scopes = effectiveRights({ people, limits: [session.scopes, trust.scopes] });
   if (scopes === undefined) return undefined;
-  const { id: sessionId, authenticated_at: authenticatedAt, stepped_up_at: steppedUpAt, methods } = row;
-  const since = { authenticatedAt, steppedUpAt };
-  const boundTo = bindingOf({ dpopKey: row.dpop_key, clientCertificate: row.client_certificate });
-  const inBrowser = row.cookie_hash !== null;
-  const session = { id: sessionId, ...since, methods, clientId: row.client_id, inBrowser, boundTo };
-  if (isRun(row)) return { ...runOf(row), scopes, session };
-  if (row.user_id === null) {
-    const id = row.client_id ?? '';
-    return { kind: 'oauth-client', id, name: row.client_name ?? '', ownerId: row.owner_id ?? '', scopes, session };
-  }
-  return { kind: 'user', id: row.user_id, name: row.email ?? '', ownerId: row.user_id, scopes, session };
-}
-
-function isRun(row: Row): row is Row & WorkloadRow {
-  return row.trust_id !== null && row.trust_id !== undefined;
-}
-
-function runOf(row: Row & WorkloadRow): Pick<Known, 'kind' | 'id' | 'name' | 'ownerId' | 'identity' | 'keys'> {
-  const {
-    id,
-    trust_id: trustId,
-    trust_name: name,
-    claims,
-    token_sha256: tokenSha256,
-    key_thumbprint: keyThumbprint,
-  } = row;
-  const identity = { id, trust: { id: trustId ?? '', name }, claims, tokenSha256, keyThumbprint };
-  const caller = { kind: 'workload', id, name: workloadName(name, claims), ownerId: row.trust_owner_id } as const;
-  return { ...caller, identity, keys: row.trust_keys };
-}
-
-/** The person who signed in, and the people behind the client that has the token; of a workload, those behind its trust and its issuer's keys. */
-function peopleBehind(row: Row): readonly (PersonNow | null)[] {
-  const { user_id: userId, person, client_id: clientId, owner = null } = row;
-  const { owner_id = '', issued_to = null, receiver = null } = row;
-  if (isRun(row)) return peopleOfRun({ owner: row.trust_owner, uploader_id: row.uploader_id, uploader: row.uploader });
-  const ofClient = clientId === null ? [] : peopleOf({ owner_id, owner, issued_to, receiver });
-  return userId === null ? [...ofClient] : [person, ...ofClient];
+  const { claims, tokenSha256, keyThumbprint } = run;
+  const identity = { id: session.id, trust: { id: trust.id, name: trust.name }, claims, tokenSha256, keyThumbprint };
+  const caller = {
+    kind: 'workload',
+    id: session.id,
+    name: workloadName(trust.name, claims),
+    ownerId: trust.ownerId,
+  } as const;
+  return { ...caller, identity, keys: trust.keys, scopes, session: its };
 }

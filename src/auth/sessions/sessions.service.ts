@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -104,12 +105,13 @@ export class SessionsService {
       dpopKey: order.boundTo?.dpopKey ?? null,
       clientCertificate: order.boundTo?.certificate ?? null,
       methods: [...order.methods],
+      createdAt: this.clock.now(),
       authenticatedAt: order.authenticatedAt ?? this.clock.now(),
       expiresAt: new Date(this.clock.now().getTime() + order.lifeSeconds * 1000),
       address: origin.address,
       agent: origin.agent ?? '',
     });
-    await tx.insert(Session, session);
+    await insertSealed(tx, Session, session);
     const isPerson = order.userId !== undefined;
     const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
     const methods = isPerson ? { methods: order.methods } : {};
@@ -135,12 +137,9 @@ export class SessionsService {
   async renewed(by: Actor & { origin: Origin }, { id, methods, at, detail }: Renewal): Promise<void> {
     await this.db.transaction(async (tx) => {
       const since = at ?? this.clock.now();
-      const { affected } = await tx.update(
-        Session,
-        { id, endedAt: IsNull() },
-        { authenticatedAt: since, steppedUpAt: since, methods: [...methods] },
-      );
-      if (affected !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
+      const change = { authenticatedAt: since, steppedUpAt: since, methods: [...methods] };
+      const changed = await changeSealed(tx, Session, { id, endedAt: IsNull() }, change);
+      if (changed !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
       const target = { kind: 'session', id };
       await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods, ...detail } });
     });
@@ -188,9 +187,10 @@ export class SessionsService {
   ): Promise<void> {
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
     // An approved device code that was not redeemed yet would still become a session.
-    await tx.query(`UPDATE device_authorization SET status = 'DENIED' WHERE user_id = $1 AND status = 'APPROVED'`, [
-      userId,
-    ]);
+    await tx.query(
+      `UPDATE device_authorization SET status = 'DENIED', seal = NULL WHERE user_id = $1 AND status = 'APPROVED'`,
+      [userId],
+    );
   }
 
   /** Drops the person's sessions from the cache of this process, so that the next call reads roles and state again. */
@@ -256,7 +256,7 @@ export class SessionsService {
     values: unknown[],
   ): Promise<Ended[]> {
     const [ended]: [Ended[], number] = await tx.query(
-      `UPDATE auth_session SET ended_at = now(), ended_because = $1 WHERE ended_at IS NULL AND ${where} RETURNING id, user_id`,
+      `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND ${where} RETURNING id, user_id`,
       [because, ...values],
     );
     await this.audit.append(

@@ -1,5 +1,7 @@
+import { consumeSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, IsNull } from 'typeorm';
+import { Invitation } from './invitation.entity.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -27,19 +29,18 @@ export class InvitationRights {
    * may not grant its roles now.
    */
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
-    const found: OpenInvitation[] = await tx.query(
-      `SELECT id, roles, inviter_id FROM invitation WHERE token_hash = $1 AND email = $2`,
-      [secretHashOf(token), canonical(email)],
-    );
-    const [row] = found;
-    if (row === undefined || row.inviter_id === null) return undefined;
-    if (!(await this.rights.holdsUntilCommit(tx, row.inviter_id, wanted(row.roles)))) return undefined;
-    const [accepted]: [{ roles: RoleName[] }[], number] = await tx.query(
-      `UPDATE invitation SET accepted_at = now()
-       WHERE id = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() RETURNING roles`,
-      [row.id],
-    );
-    return accepted[0]?.roles;
+    const place = {
+      tokenHash: secretHashOf(token),
+      email: canonical(email),
+      acceptedAt: IsNull(),
+      revokedAt: IsNull(),
+    };
+    const row = trusted(tx, Invitation, await tx.findOneBy(Invitation, place));
+    if (row === null || row.inviterId === null) return undefined;
+    if (!(await this.rights.holdsUntilCommit(tx, row.inviterId, wanted(row.roles)))) return undefined;
+    const where = 't.id = $1 AND t.accepted_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > now()';
+    const [accepted] = await consumeSealed(tx, Invitation, { where, set: 'accepted_at = now()', values: [row.id] });
+    return accepted?.roles;
   }
 
   /** Revokes the open invitations of a person whose roles were changed, if they may not grant them any more. */
@@ -51,7 +52,7 @@ export class InvitationRights {
     );
     for (const { id, roles, inviter_id: inviter } of open) {
       if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;
-      await tx.query(`UPDATE invitation SET revoked_at = now() WHERE id = $1`, [id]);
+      await tx.query(`UPDATE invitation SET revoked_at = now(), seal = NULL WHERE id = $1`, [id]);
       const target = { kind: 'invitation', id };
       const detail = { because: 'inviter-rights' };
       await this.audit.appendBy(tx, by, { action: 'user.invitation-revoked', target, detail });

@@ -1,9 +1,14 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
 /** An invitation to make an account: sent to one address, valid once. */
 @Entity('invitation')
-export class Invitation {
+@Sealed<Invitation>({
+  except: ['createdAt'],
+  while: 't.accepted_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > now()',
+})
+export class Invitation extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

@@ -1,3 +1,4 @@
+import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, MoreThan } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
@@ -49,11 +50,15 @@ export class InvitationsService {
       if (await tx.existsBy(User, { email })) {
         throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
       }
-      await tx.update(Invitation, { email, acceptedAt: IsNull(), revokedAt: IsNull() }, { revokedAt: () => 'now()' });
+      await tx.update(
+        Invitation,
+        { email, acceptedAt: IsNull(), revokedAt: IsNull() },
+        { revokedAt: () => 'now()', seal: null },
+      );
       const id = use?.resource ?? newId();
       const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
       const by = { invitedBy: caller.name, inviterId: caller.id, inviterPerson: caller.ownerId };
-      await tx.insert(Invitation, { id, email, roles: [...roles], tokenHash: hash, ...by, expiresAt });
+      await insertSealed(tx, Invitation, { id, email, roles: [...roles], tokenHash: hash, ...by, expiresAt });
       await this.mailbox.put(tx, invitationMail(email, caller.name, link));
       await this.record(tx, caller, 'user.invited', id, { roles });
       return tx.findOneByOrFail(Invitation, { id });
@@ -72,7 +77,7 @@ export class InvitationsService {
       const { affected } = await tx.update(
         Invitation,
         { id, acceptedAt: IsNull(), revokedAt: IsNull() },
-        { revokedAt: () => 'now()' },
+        { revokedAt: () => 'now()', seal: null },
       );
       if (affected !== 1) throw new Problem('missing', 'invitation.missing', 'There is no such open invitation.');
       await this.record(tx, caller, 'user.invitation-revoked', id);

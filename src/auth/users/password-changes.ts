@@ -1,3 +1,4 @@
+import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -34,8 +35,8 @@ export class PasswordChanges {
     await this.db.transaction(async (tx) => {
       await first?.(tx);
       const known = { id: user.id, passwordHash: user.passwordHash ?? IsNull() };
-      const { affected } = await tx.update(User, known, { passwordHash });
-      if (affected !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
+      const changed = await changeSealed(tx, User, known, { passwordHash });
+      if (changed !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
       await this.audit.appendBy(tx, by, { action: 'user.password-changed', target: { kind: 'user', id: user.id } });
       await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'password-changed', kept });
       await this.notices.accountChanged(tx, user.email, 'Your password was changed', by.origin);

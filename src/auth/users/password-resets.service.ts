@@ -1,5 +1,6 @@
+import { consumeSealed, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable, Logger } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
@@ -8,7 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
-import { PasswordReset, type User } from '../model/user.entity.js';
+import { PasswordReset, User } from '../model/user.entity.js';
 import { UsersService } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
@@ -64,30 +65,27 @@ export class PasswordResetsService {
   private async linkFor(tx: EntityManager, user: User): Promise<string> {
     const { text, hash } = newSecret('mail');
     const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
-    await tx.insert(PasswordReset, { id: newId(), userId: user.id, tokenHash: hash, expiresAt });
+    await insertSealed(tx, PasswordReset, { id: newId(), userId: user.id, tokenHash: hash, expiresAt });
     return `${this.config.publicUrl}/account#reset=${text}`;
   }
 
   /** The person of a valid link, without consuming it. */
   async userOf(token: string): Promise<User> {
-    const rows: { email: string }[] = await this.db.query(
-      `SELECT u.email FROM password_reset r JOIN user_account u ON u.id = r.user_id
-       WHERE r.token_hash = $1 AND r.used_at IS NULL AND r.expires_at > now() AND NOT u.disabled`,
-      [secretHashOf(token)],
-    );
-    const user = rows[0] === undefined ? null : await this.users.findByEmail(rows[0].email);
+    const tx = this.db.manager;
+    const open = { tokenHash: secretHashOf(token), usedAt: IsNull(), expiresAt: MoreThan(new Date()) };
+    const reset = trusted(tx, PasswordReset, await tx.findOneBy(PasswordReset, open));
+    const user = reset && trusted(tx, User, await tx.findOneBy(User, { id: reset.userId, disabled: false }));
     if (user === null) throw unusable();
     return user;
   }
 
   /** Consumes the link and all others of the person, in the transaction that sets the password. */
-  async use(tx: { query(text: string, values: unknown[]): Promise<unknown> }, token: string, userId: string) {
-    const [used] = (await tx.query(
-      `UPDATE password_reset SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING id`,
-      [secretHashOf(token)],
-    )) as [unknown[], number];
-    if (used.length === 0) throw unusable();
-    await tx.query(`UPDATE password_reset SET used_at = now() WHERE user_id = $1 AND used_at IS NULL`, [userId]);
+  async use(tx: EntityManager, token: string, userId: string): Promise<void> {
+    const where = 't.token_hash = $1 AND t.used_at IS NULL AND t.expires_at > now()';
+    const order = { where, set: 'used_at = now()', values: [secretHashOf(token)] };
+    const [used] = await consumeSealed(tx, PasswordReset, order);
+    if (used?.userId !== userId) throw unusable();
+    await tx.update(PasswordReset, { userId, usedAt: IsNull() }, { usedAt: () => 'now()', seal: null });
   }
 }
 

@@ -1,3 +1,4 @@
+import { changeSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -53,7 +54,7 @@ export class UserAdministrationService {
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
       if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) throw lastAdministrator();
-      await tx.update(User, { id }, { roles, disabled });
+      await changeSealed(tx, User, { id }, { roles, disabled });
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
       }

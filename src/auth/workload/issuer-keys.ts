@@ -10,7 +10,7 @@ import { type DocumentReader, jsonAt, KeyDocuments } from '../key-sets/key-docum
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
 import { readKeySet } from '../key-sets/key-set.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
 

@@ -4,7 +4,7 @@ import {
   type Claims,
   unmetCondition,
 } from '../../access/identity/verified-identity.js';
-import type { WorkloadTrust } from './workload.entity.js';
+import type { WorkloadTrust } from '../model/workload.entity.js';
 import { printable, WorkloadTokenRefused } from './workload-token.js';
 
 type Rules = Pick<WorkloadTrust, 'name' | 'conditions' | 'pullRequests'>;

@@ -1,3 +1,4 @@
+import { insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, TokenBinding } from '../../access/caller.js';
@@ -14,7 +15,7 @@ import { AccessTokens } from '../tokens/access-tokens.js';
 import type { Tokens } from '../tokens/token-grants.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { trustFor } from './trust-match.js';
-import { WorkloadIdentity, WorkloadIssuer } from './workload.entity.js';
+import { WorkloadIdentity, WorkloadIssuer } from '../model/workload.entity.js';
 import {
   unverifiedIssuerOf,
   type VerifiedWorkloadToken,
@@ -71,10 +72,8 @@ export class WorkloadExchangeService {
    * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the KeyVault that seals the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
-    const issuer = await this.db.manager.findOneBy(WorkloadIssuer, {
-      issuer: unverifiedIssuerOf(order.token),
-      enabled: true,
-    });
+    const named = { issuer: unverifiedIssuerOf(order.token), enabled: true };
+    const issuer = trusted(this.db.manager, WorkloadIssuer, await this.db.manager.findOneBy(WorkloadIssuer, named));
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
     const verified = await this.tokens.verify(order.token, issuer, origin);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);
@@ -99,7 +98,7 @@ export class WorkloadExchangeService {
     const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
     const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
     const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
-    await tx.insert(WorkloadIdentity, { id, trustId, trustName, claims: claims as never, ...proof });
+    await insertSealed(tx, WorkloadIdentity, { id, trustId, trustName, claims, ...proof });
     const order = { id, way: 'workload' as const, scopes, methods: [], lifeSeconds, boundTo };
     const workload = { trustId, trustRevision: revision };
     const detail = { trust: trustName, claims, tokenSha256, keyThumbprint };

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
@@ -13,7 +14,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
 import { keyChange } from '../key-sets/key-renewals.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export interface WorkloadIssuerChange {
   readonly name: string;
@@ -53,8 +54,8 @@ export class WorkloadIssuersService {
     const work = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
-      const times = { keysReadAt: () => 'now()', keysAskedAt: () => 'now()' };
-      await tx.insert(WorkloadIssuer, { id, name, issuer, enabled, keySource, keys: keys as never, ...times });
+      const times = { keysReadAt: new Date(), keysAskedAt: new Date() };
+      await insertSealed(tx, WorkloadIssuer, { id, name, issuer, enabled, keySource, keys, ...times });
       if (keySource === 'uploaded') await this.keys.recordUpload(tx, caller, id);
       const detail = { name, issuer, enabled, keySource, keys: thumbprintsOf(keys) };
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
@@ -71,10 +72,10 @@ export class WorkloadIssuersService {
     return this.db.transaction(async (tx) => {
       const before = await this.read(id, tx);
       if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
-      const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: () => 'now()' };
+      const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: new Date() };
       const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
-      const { affected } = await tx.update(WorkloadIssuer, { id, revision }, change);
-      if (affected !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
+      const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
+      if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
       if (keys !== undefined) await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
       const turned = keys === undefined ? undefined : keyChange(before.keys ?? [], keys);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { claimValues, type Claims, type ClaimCondition } from '../../access/identity/verified-identity.js';
 import { mismatchOf } from './trust-match.js';
-import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 /** Why a trust does not accept the claims of a token, in the order in which it is looked at. */
 export const TRUST_FAULTS = ['disabled', 'issuer-disabled', 'issuer', 'audience', 'claim', 'pull-request'] as const;

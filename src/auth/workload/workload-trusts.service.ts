@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
@@ -12,7 +13,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { assertTenant } from './trust-rules.js';
-import { WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export type WorkloadTrustOrder = Pick<
   WorkloadTrust,
@@ -53,7 +54,7 @@ export class WorkloadTrustsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
       const values = await this.valuesOf(tx, caller, order);
-      await tx.insert(WorkloadTrust, { id, ...values, conditions: values.conditions as never });
+      await insertSealed(tx, WorkloadTrust, { id, ...values });
       await this.record(tx, caller, 'workload-trust.created', id, { ...values });
       return this.read(id, tx);
     });
@@ -64,8 +65,8 @@ export class WorkloadTrustsService {
       await this.read(id, tx);
       const values = await this.valuesOf(tx, caller, order);
       const change = { ...values, conditions: values.conditions as never, revision: revision + 1 };
-      const { affected } = await tx.update(WorkloadTrust, { id, revision }, { ...change, updatedAt: () => 'now()' });
-      if (affected !== 1) throw staleProblem(`/api/settings/workload-trusts/${id}`);
+      const changed = await changeSealed(tx, WorkloadTrust, { id, revision }, { ...change, updatedAt: () => 'now()' });
+      if (changed !== 1) throw staleProblem(`/api/settings/workload-trusts/${id}`);
       await this.record(tx, caller, 'workload-trust.changed', id, { ...values });
       return this.read(id, tx);
     });

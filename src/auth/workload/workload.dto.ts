@@ -24,7 +24,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { JsonAtMost } from '../../platform/http/field-rules.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
 import { TRUST_WARNINGS, type TrustWarning, trustWarningsOf, WORKLOAD_SCOPES } from './trust-rules.js';
-import type { KeySource, WorkloadIssuer, WorkloadTrust } from './workload.entity.js';
+import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 

@@ -1,44 +1,45 @@
 import type { EntityManager } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 import { uuidOf } from '../../platform/database/new-id.js';
-import { effectiveRights, peopleOfRun, personNow, type RunRow } from '../rights/effective-rights.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import {
+  type CredentialStanding,
+  effectiveRights,
+  peopleOfRun,
+  personNow,
+  type RunRows,
+} from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import type { WorkloadTrust } from './workload.entity.js';
+import { WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
 /** A trust that is enabled, with the people behind its runs as they are now. */
-export interface UsableTrust extends Pick<
-  WorkloadTrust,
-  | 'id'
-  | 'name'
-  | 'issuerId'
-  | 'conditions'
-  | 'pullRequests'
-  | 'scopes'
-  | 'lifeSeconds'
-  | 'dpopBound'
-  | 'certificateBound'
-  | 'revision'
-> {
-  readonly people: RunRow;
+export type UsableTrust = WorkloadTrust & { readonly people: CredentialStanding['people'] };
+
+interface TrustRow extends RunRows {
+  readonly trust: JsonRow;
 }
 
 /** The enabled trusts of an issuer for an audience. */
-export function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
-  return tx.query(
-    `SELECT t.id, t.name, t.issuer_id AS "issuerId", t.conditions, t.pull_requests AS "pullRequests", t.scopes,
-       t.life_seconds AS "lifeSeconds", t.dpop_bound AS "dpopBound",
-       t.certificate_bound AS "certificateBound", t.revision, json_build_object(
-         'owner', ${personNow('t.owner_id')}, 'uploader_id', up.id, 'uploader', ${personNow(uuidOf('up.id'))}) AS people
+export async function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
+  const rows: TrustRow[] = await tx.query(
+    `SELECT to_jsonb(t) AS trust, ${personNow('t.owner_id')} AS owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
      FROM workload_trust t JOIN workload_issuer i ON i.id = t.issuer_id CROSS JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up
      WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
     [issuerId, audience],
   );
+  const seals = sealsOf(tx);
+  return rows.flatMap((row) => {
+    const trust = seals.opened(WorkloadTrust, row.trust);
+    if (trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled) return [];
+    return [Object.assign(trust, { people: peopleOfRun(seals, trust.ownerId, row) })];
+  });
 }
 
 /** What the tokens of a trust may do now; undefined when a person behind it is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
-  return effectiveRights({ people: peopleOfRun(people), limits: [scopes] });
+  return effectiveRights({ people, limits: [scopes] });
 }
 
 /** Records in the caller's transaction that a token was used; false if it was used before. Two at once: one of them. */

@@ -1,4 +1,6 @@
-import type { EntityManager } from 'typeorm';
+import { changeSealed, trustedRows } from '../../platform/sealing/sealed-rows.js';
+import { User } from '../../auth/model/user.entity.js';
+import { type EntityManager, In } from 'typeorm';
 import type { RevokedSince } from './newer-log.js';
 
 /** Serials of certificates that were issued after the backup are not known; no authority issued so many since. */
@@ -53,7 +55,7 @@ export class RestoredState {
     return {
       sessionsEnded: await affected(
         tx,
-        `UPDATE auth_session SET ended_at = now(), ended_because = 'restored' WHERE ended_at IS NULL`,
+        `UPDATE auth_session SET ended_at = now(), ended_because = 'restored', seal = NULL WHERE ended_at IS NULL`,
       ),
       rotationsHalted: await affected(
         tx,
@@ -64,14 +66,10 @@ export class RestoredState {
       authoritiesMoved: await affected(tx, `UPDATE ssh_authority SET serial = serial + ${SERIALS_AHEAD}`),
       apiKeysRevoked: await affected(
         tx,
-        `UPDATE api_key SET revoked_at = now() WHERE revoked_at IS NULL AND id = ANY($1::uuid[])`,
+        `UPDATE api_key SET revoked_at = now(), seal = NULL WHERE revoked_at IS NULL AND id = ANY($1::uuid[])`,
         [revoked.apiKeys],
       ),
-      peopleDisabled: await affected(
-        tx,
-        `UPDATE user_account SET disabled = true WHERE NOT disabled AND id = ANY($1::uuid[])`,
-        [revoked.people],
-      ),
+      peopleDisabled: await disablePeople(tx, revoked.people),
     };
   }
 }
@@ -79,4 +77,13 @@ export class RestoredState {
 async function affected(tx: EntityManager, sql: string, values: unknown[] = []): Promise<number> {
   const [, count]: [unknown[], number] = await tx.query(sql, values);
   return count;
+}
+
+/** Accounts that do not match their seal are disabled all the same, and stay without one. */
+async function disablePeople(tx: EntityManager, ids: readonly string[]): Promise<number> {
+  const people = trustedRows(tx, User, await tx.findBy(User, { id: In([...ids]), disabled: false }));
+  const known = In(people.map(({ id }) => id));
+  const disabled = await changeSealed(tx, User, { id: known }, { disabled: true });
+  const others = `UPDATE user_account SET disabled = true, seal = NULL WHERE NOT disabled AND id = ANY($1::uuid[])`;
+  return disabled + (await affected(tx, others, [ids]));
 }

@@ -10,6 +10,7 @@ import type {
   HeldKey,
   LogAnchor,
   NewLogOrder,
+  RowMarkOrder,
 } from '../key-vault.js';
 
 import type { SealedSignOrder } from '../pkcs11/software-keys.js';
@@ -23,6 +24,7 @@ export interface KeyProcessCalls {
   readonly seal: { readonly order: SealOrder; readonly answer: Uint8Array };
   readonly generateLogKey: { readonly order: NewLogOrder; readonly answer: GeneratedKey };
   readonly logAnchor: { readonly order: { readonly origin: string }; readonly answer: { readonly anchor?: LogAnchor } };
+  readonly rowMark: { readonly order: RowMarkOrder; readonly answer: { readonly since?: number } };
   readonly signCheckpoint: { readonly order: CheckpointOrder; readonly answer: CheckpointAnswer };
   readonly acceptLog: { readonly order: AcceptedLog; readonly answer: { readonly anchor?: LogAnchor } };
   readonly newSealingKey: { readonly order: object; readonly answer: { readonly ckaId: Uint8Array } };

@@ -14,6 +14,7 @@ import {
   type CheckpointOrder,
   type HeldKey,
   type LogAnchor,
+  type RowMarkOrder,
   type NewLogOrder,
 } from '../key-vault.js';
 import type { CallOutcome } from '../pkcs11/key-process-fault.js';
@@ -152,6 +153,10 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   async logAnchor(origin: string): Promise<LogAnchor | undefined> {
     return (await this.run('logAnchor', { origin })).anchor;
+  }
+
+  async rowMark(order: RowMarkOrder): Promise<number | undefined> {
+    return (await this.run('rowMark', order)).since;
   }
 
   signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer> {

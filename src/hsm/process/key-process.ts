@@ -20,6 +20,7 @@ import { TokenDestroyer } from '../pkcs11/token-destroyer.js';
 import { TokenGenerator } from '../pkcs11/token-generator.js';
 import { SoftwareKeys } from '../pkcs11/software-keys.js';
 import { TokenLog } from '../pkcs11/token-log.js';
+import { TokenRowMark } from '../pkcs11/token-row-mark.js';
 import { TokenSealer } from '../pkcs11/token-sealer.js';
 import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
 
@@ -212,6 +213,7 @@ function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenCh
   const sealer = new TokenSealer(parts, changes);
   const software = new SoftwareKeys(parts.token, sealer);
   const log = new TokenLog(parts, signer, generator, changes);
+  const rows = new TokenRowMark(parts, changes);
   return {
     generate: async ({ type, identity, ...order }) => {
       const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
@@ -228,6 +230,7 @@ function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenCh
     holdings: ({ label }) => Promise.resolve({ keys: parts.directory.holdings(label) }),
     generateLogKey: (order) => log.generateKey(order),
     logAnchor: (order) => log.anchor(order),
+    rowMark: (order) => rows.mark(order),
     signCheckpoint: (order) => log.sign(order),
     acceptLog: (order) => log.accept(order),
   };

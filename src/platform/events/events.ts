@@ -13,6 +13,8 @@ export interface Events {
   'signing.moved': { requestId: string };
   /** An approval got a vote or was decided in this process. */
   'approval.changed': { approvalId: string };
+  /** A row that grants something does not match its seal, and was refused. `key`: its primary key. */
+  'row.not-sealed': { table: string; key: string };
 }
 
 @Injectable()

@@ -3,6 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NIL_ID } from '../database/new-id.js';
 import { reasonNotToOpen, type SealedColumn, SealedColumns, type SealedRow } from './sealed-columns.js';
 import { SealFormat } from './seal-format.js';
+import { RowSealHealth } from './row-seal-health.js';
+import { RowSealKeeper } from './row-seal-keeper.js';
 import { Interval, Timeout } from '@nestjs/schedule';
 import { JobLeases } from '../jobs/job-lease.repository.js';
 import { SingleFlight } from '../jobs/runners.js';
@@ -26,14 +28,16 @@ export class Resealer {
   constructor(
     private readonly columns: SealedColumns,
     private readonly format: SealFormat,
+    private readonly rows: RowSealKeeper,
   ) {}
 
   /** Problems are those of the KeyVault; what does not open is left and counted. */
   async run(stopping: () => boolean = () => false): Promise<Resealed> {
     const done = { resealed: 0, notOpenable: 0 };
+    done.resealed += await this.rows.run(stopping);
     if (!this.format.namesKeys) return done;
     for (const column of this.columns.all) await this.resealColumn(column, done, stopping);
-    if (done.resealed > 0) this.logger.log(`${done.resealed} secrets were sealed by the present key`);
+    if (done.resealed > 0) this.logger.log(`${done.resealed} secrets and rows were sealed by the present key`);
     return done;
   }
 
@@ -73,6 +77,8 @@ export class Resealer {
 
 const FIRST_LOOK_MS = 10_000;
 const LOOK_EVERY_MS = 60_000;
+/** Seconds between two walks over all sealed rows. */
+const WALK_EVERY_SECONDS = 600;
 
 /** Reseals in the background, in one of the processes that work there. */
 @Injectable()
@@ -81,17 +87,25 @@ export class ResealerSchedule implements OnModuleDestroy {
   private readonly looks = new SingleFlight((error) =>
     this.logger.warn(`secrets were not sealed anew: ${String(error)}`),
   );
+  private readonly walks = new SingleFlight((error) =>
+    this.logger.warn(`sealed rows were not verified: ${String(error)}`),
+  );
   private stopping = false;
 
   constructor(
     private readonly resealer: Resealer,
     private readonly leases: JobLeases,
+    private readonly rows: RowSealKeeper,
+    private readonly health: RowSealHealth,
   ) {}
 
   @Timeout(FIRST_LOOK_MS)
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     await this.looks.run(() => this.leases.alone('reseal', () => this.resealer.run(() => this.stopping)));
+    await this.walks.run(() =>
+      this.leases.onceEvery(WALK_EVERY_SECONDS, 'row-seals', async () => this.health.set(await this.rows.forged())),
+    );
   }
 
   onModuleDestroy(): void {

@@ -10,6 +10,14 @@ export class SealFormatRow {
 
   @Column('timestamptz')
   namesKeysFrom: Date;
+
+  /** When the rows of the earlier version are adopted; null in a database that began with sealed rows. */
+  @Column('timestamptz', { nullable: true })
+  rowsSealedFrom: Date | null;
+
+  /** Shows that rows without a seal are refused: see RowSealEpoch. */
+  @Column('bytea', { nullable: true })
+  rowsSeal: Buffer | null;
 }
 
 const LOOK_EVERY_MS = 5000;

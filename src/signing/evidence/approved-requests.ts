@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot, inclusionPath } from '../../verifier/merkle-tree.js';
 import type { ManifestLine } from '../requests/shown-batch.js';
@@ -21,6 +22,16 @@ export class ApprovedRequests {
     private readonly db: DataSource,
     private readonly approvals: ApprovalsService,
   ) {}
+
+  /** Ids of the audit entries about the sign-ins of everybody who voted, as the entries of their votes name them. */
+  async signInsOf(approvalId: string): Promise<string[]> {
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT DISTINCT ${uuidOf(`(e.detail ->> 'signIn')`)} AS id FROM audit_entry e
+       WHERE e.target_id = $1 AND e.action IN ('approval.approved', 'approval.rejected') AND e.detail ? 'signIn'`,
+      [approvalId],
+    );
+    return rows.flatMap(({ id }) => id ?? []);
+  }
 
   /** Undefined when nobody had to approve it. */
   async of(request: SigningRequest): Promise<Approved | undefined> {

@@ -49,6 +49,8 @@ export class EvidenceLogView {
   checkpoint: string;
   /** What the log says of this request, oldest first. */
   leaves: EvidenceLeafView[];
+  /** What the log says of the sign-ins of the people who voted: the entries that `signIn` of their votes names. Only of requests that needed approval. */
+  signIns?: EvidenceLeafView[];
 }
 
 export class EvidenceApprovalView {
@@ -100,7 +102,7 @@ export class EvidenceView {
   })
   bundle?: object;
 
-  static of({ request, key, proofs, logKey, approved, workload, bundle }: Evidence): EvidenceView {
+  static of({ request, key, proofs, signIns, logKey, approved, workload, bundle }: Evidence): EvidenceView {
     const pem = createPublicKey({ key: key.publicKey, format: 'der', type: 'spki' });
     return {
       mediaType: EVIDENCE_TYPE,
@@ -118,6 +120,7 @@ export class EvidenceView {
         publicKey: logKey.publicKey.toString('base64'),
         checkpoint: proofs.note,
         leaves: proofs.leaves.map((leaf) => EvidenceLeafView.of(leaf)),
+        ...(signIns.length === 0 ? {} : { signIns: signIns.map((leaf) => EvidenceLeafView.of(leaf)) }),
       },
       approval: approved,
       workload: workload && EvidenceWorkloadView.of(workload),

@@ -14,6 +14,8 @@ export interface Evidence {
   readonly request: ShownRequest;
   readonly key: ActiveKey;
   readonly proofs: TargetProofs;
+  /** Entries about the sign-ins of those who voted, in the same tree. Votes of earlier versions name none. */
+  readonly signIns: readonly ProvenLeaf[];
   readonly logKey: MadeLogKey;
   /** The approved document; only of requests that needed approval. */
   readonly approved: Approved | undefined;
@@ -48,11 +50,14 @@ export class EvidenceService {
         `The request is ${request.status}: there is no signature yet.`,
       );
     const about = request.approvalId === null ? [id] : [id, request.approvalId];
-    const proofs = await this.patiently(() => this.log.inclusionOf(about));
+    const signIns = request.approvalId === null ? [] : await this.approved.signInsOf(request.approvalId);
+    const all = await this.patiently(() => this.log.inclusionOf(about, signIns));
+    const [proofs, signInLeaves] = splitBy(all, new Set(signIns));
     const [key, logKey] = await Promise.all([this.keys.version(request.keyId, request.keyVersion), this.log.key()]);
     const approved = await this.approved.of(request);
     const workload = await this.workloads.of(request.identity);
-    return { request, key, proofs, logKey, approved, workload, bundle: bundleOf(request, proofs, logKey) };
+    const bundle = bundleOf(request, proofs, logKey);
+    return { request, key, proofs, signIns: signInLeaves, logKey, approved, workload, bundle };
   }
 
   private async patiently(ask: () => Promise<TargetProofs>): Promise<TargetProofs> {
@@ -65,6 +70,13 @@ export class EvidenceService {
       }
     }
   }
+}
+
+/** Entries about the request and its approval, and those about sign-ins. */
+function splitBy(proofs: TargetProofs, signIns: ReadonlySet<string>): [TargetProofs, ProvenLeaf[]] {
+  const isSignIn = ({ entryId }: ProvenLeaf) => signIns.has(entryId);
+  const leaves = proofs.leaves.filter((leaf) => !isSignIn(leaf));
+  return [{ ...proofs, leaves }, proofs.leaves.filter(isSignIn)];
 }
 
 function bundleOf(request: ShownRequest, { size, note, leaves }: TargetProofs, logKey: MadeLogKey): object | undefined {

@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ClaimCondition } from '../../access/identity/verified-identity.js';
 
@@ -9,7 +10,10 @@ export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 @Entity('ssh_login_rule')
 @Index('ssh_login_rule_authority', ['authorityId'])
 @Check('ssh_login_rule_life', 'life_seconds BETWEEN 60 AND 86400')
-export class SshLoginRule {
+@Sealed<SshLoginRule>({
+  except: ['createdAt', 'updatedAt'],
+})
+export class SshLoginRule extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed, trustedRows } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
@@ -18,7 +19,7 @@ import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
 /** More rules than people can look at. */
 const MAX_TRIED = 1000;
 
-export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt'>;
+export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt' | 'seal'>;
 
 /** Manages the rules by which people and workloads get SSH certificates. */
 @Injectable()
@@ -39,7 +40,7 @@ export class SshLoginRulesService {
     return this.write(order, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
-      await tx.insert(SshLoginRule, { id, ...order });
+      await insertSealed(tx, SshLoginRule, { id, ...order });
       await this.record(tx, caller, 'ssh-login-rule.created', id, { ...order });
       return this.read(id, tx);
     });
@@ -50,8 +51,8 @@ export class SshLoginRulesService {
     return this.write(order, async (tx) => {
       await this.read(id, tx);
       const change = { ...order, revision: revision + 1, updatedAt: () => 'now()' };
-      const { affected } = await tx.update(SshLoginRule, { id, revision }, change);
-      if (affected !== 1) throw staleProblem(`/v1/ssh-login-rules/${id}`);
+      const changed = await changeSealed(tx, SshLoginRule, { id, revision }, change);
+      if (changed !== 1) throw staleProblem(`/v1/ssh-login-rules/${id}`);
       await this.record(tx, caller, 'ssh-login-rule.changed', id, { ...order });
       return this.read(id, tx);
     });
@@ -79,7 +80,9 @@ export class SshLoginRulesService {
   /** What each rule makes of the claims of a caller: those that give a certificate first, then by name. Nothing is issued. */
   async try(subject: LoginSubject, claims: Claims): Promise<RuleVerdict[]> {
     const rules = await this.db.manager.find(SshLoginRule, { order: { name: 'ASC' }, take: MAX_TRIED });
-    const verdicts = rules.map((rule) => ruleVerdict(rule, { subject, claims }));
+    const verdicts = trustedRows(this.db.manager, SshLoginRule, rules).map((rule) =>
+      ruleVerdict(rule, { subject, claims }),
+    );
     return verdicts.sort((a, b) => Number(b.accepted) - Number(a.accepted));
   }
 

@@ -1,3 +1,4 @@
+import { trustedRows } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
@@ -42,7 +43,8 @@ export class SshLoginService {
     const { subject, claims } = standingOf(caller);
     const authorities = await this.db.manager.findBy(SshAuthority, { kind });
     const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
-    const rule = ruleFor(await this.db.manager.findBy(SshLoginRule, about), claims, named);
+    const rules = trustedRows(this.db.manager, SshLoginRule, await this.db.manager.findBy(SshLoginRule, about));
+    const rule = ruleFor(rules, claims, named);
     const now = this.clock.now().getTime();
     const { sourceAddress, forceCommand, bindAddress, extensions } = rule;
     const from = bindAddress ? caller.origin.address : sourceAddress;

@@ -5,7 +5,7 @@ import {
   oidcRedirectOf,
   type OidcSettings,
   type SamlSettings,
-} from '../providers/identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor } from '../oidc/oidc-client-authentication.js';
 import { OidcProviders, oidcReasonOf } from '../oidc/oidc-providers.js';

@@ -10,7 +10,7 @@ import {
   oidcRedirectUri,
   type OidcSettings,
   type SamlSettings,
-} from '../providers/identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import type { SignInTrial } from '../sign-in/sign-in-trial.js';
 import type { ProviderFinding } from './identity-provider-check.js';
 import { ClaimRuleBody } from './identity-providers.dto.js';

@@ -16,7 +16,7 @@ import {
   OidcProviderBody,
   SamlProviderBody,
 } from './identity-providers.dto.js';
-import type { IdentityProvider } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { IdentityProviderChanges } from '../providers/identity-provider-changes.service.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 

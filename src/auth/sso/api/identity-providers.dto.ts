@@ -24,7 +24,7 @@ import {
   type OidcRedirect,
   type OidcSettings,
   type SamlSettings,
-} from '../providers/identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import type { IdentityProviderOrder } from '../providers/identity-provider-changes.service.js';
 import { storedCertificates } from '../providers/saml-certificates.js';
 

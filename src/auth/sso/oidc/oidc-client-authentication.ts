@@ -1,7 +1,7 @@
 import { importPKCS8 } from 'jose';
 import * as oidc from 'openid-client';
 import { createHash, X509Certificate } from 'node:crypto';
-import type { ClientAuthenticationMethod, OidcSettings } from '../providers/identity-provider.entity.js';
+import type { ClientAuthenticationMethod, OidcSettings } from '../../model/identity-provider.entity.js';
 
 /** The default if the discovery document names no methods (OpenID Connect Discovery section 3). */
 const DEFAULT_METHODS = ['client_secret_basic'];

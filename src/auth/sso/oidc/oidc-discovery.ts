@@ -2,7 +2,7 @@ import type { ServerMetadata } from 'openid-client';
 import type { DocumentReader } from '../../key-sets/key-documents.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
 import { withoutNulls } from './oidc-answers.js';
-import { issuerKey } from '../providers/identity-provider.entity.js';
+import { issuerKey } from '../../model/identity-provider.entity.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 /** Hosts of Microsoft Entra ID: a tenant has a domain name and a GUID, and its issuer has the GUID. */

@@ -6,7 +6,7 @@ import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
-import type { IdentityProvider } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';

@@ -4,7 +4,7 @@ import * as oidc from 'openid-client';
 import { Config } from '../../../platform/config/config.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { OutboundClient } from '../../../platform/outbound/outbound-client.js';
-import { issuerKey, type IdentityProvider, type OidcSettings } from '../providers/identity-provider.entity.js';
+import { issuerKey, type IdentityProvider, type OidcSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
 import { type ProviderAnswer, tokenAnswer, userinfoAnswer } from './oidc-answers.js';

@@ -1,5 +1,5 @@
 import { Problem } from '../../../platform/errors/problem.js';
-import type { IdentityProvider, OidcSettings, SamlSettings } from './identity-provider.entity.js';
+import type { IdentityProvider, OidcSettings, SamlSettings } from '../../model/identity-provider.entity.js';
 
 /** Returns the authentication context classes of which a sign-in must have one; undefined if the provider may choose. */
 export function requiredContexts({ settings }: Pick<IdentityProvider, 'settings'>): readonly string[] | undefined {

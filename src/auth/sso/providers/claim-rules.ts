@@ -1,15 +1,8 @@
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
+import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
-
-/** `groups equals release-managers → operator`. */
-export interface ClaimRule {
-  readonly claim: string;
-  readonly op: 'equals' | 'prefix';
-  readonly value: string;
-  readonly roles: readonly RoleName[];
-}
 
 /** All roles of all rules that match, else the default roles; undefined without either. */
 export function rolesOf(

@@ -1,3 +1,4 @@
+import { changeSealed, insertSealed } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -12,7 +13,7 @@ import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
 import { administratorsWhoCanSignIn, lockAdministrators } from '../../users/administrators.js';
 import { assertMayGrant } from '../../users/user-administration.service.js';
-import type { ClaimRule } from './claim-rules.js';
+import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import {
   hasOurKey,
   IdentityProvider,
@@ -21,7 +22,7 @@ import {
   type SamlSettings,
   issuerKey,
   oidcRedirectOf,
-} from './identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 import { differenceOf, providerFacts } from './identity-provider-facts.js';
 import { PROVIDER_SECRET_SEAL, providerMissing } from './identity-providers.service.js';
 import { usableCertificates } from './saml-certificates.js';
@@ -131,8 +132,8 @@ export class IdentityProviderChanges {
       version: (known?.version ?? 0) + 1,
       updatedAt: new Date(),
     };
-    if (known === null) await tx.insert(IdentityProvider, row);
-    else await keepingAdministrators(tx, () => tx.update(IdentityProvider, { id }, row));
+    if (known === null) await insertSealed(tx, IdentityProvider, row);
+    else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
     const changed = known === null ? {} : { changed: differenceOf(known, row) };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { hasOurKey, type IdentityProvider } from './identity-provider.entity.js';
+import { hasOurKey, type IdentityProvider } from '../../model/identity-provider.entity.js';
 
 /** ProviderRow is what the audit log records of a provider. */
 export type ProviderRow = Pick<

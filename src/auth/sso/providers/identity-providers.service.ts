@@ -1,5 +1,6 @@
+import { trusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type FindOptionsWhere } from 'typeorm';
 import { Problem } from '../../../platform/errors/problem.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import {
@@ -7,7 +8,7 @@ import {
   type IdentityProviderKind,
   oidcRedirectOf,
   type SamlSettings,
-} from './identity-provider.entity.js';
+} from '../../model/identity-provider.entity.js';
 
 /** Purpose of the seal of client secrets and private keys. */
 export const PROVIDER_SECRET_SEAL = 'identity provider secret';
@@ -39,7 +40,8 @@ export class IdentityProvidersService {
   /** The enabled provider of this kind: the named one, or the only one. */
   async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
-    const [found, ...others] = await this.db.manager.find(IdentityProvider, { where, take: 2 });
+    const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });
+    const [found, ...others] = trustedRows(this.db.manager, IdentityProvider, rows);
     if (found === undefined) throw providerMissing();
     if (others.length > 0) throw new Problem('malformed', 'identity-provider.which', 'Name one: ?provider=…');
     return found;
@@ -55,7 +57,7 @@ export class IdentityProvidersService {
   /** Returns the provider of an attempt that waits for its response. */
   async ofAttempt({ providerId, status }: { providerId: string; status: string }): Promise<IdentityProvider> {
     const state = status === 'TESTING' ? {} : { enabled: true };
-    return existing(await this.db.manager.findOneBy(IdentityProvider, { id: providerId, ...state }));
+    return this.existing({ id: providerId, ...state });
   }
 
   /** Returns the provider whose public keys are read: the provider needs them before it is enabled here. */
@@ -64,19 +66,20 @@ export class IdentityProvidersService {
   }
 
   async named(name: string): Promise<IdentityProvider> {
-    return existing(await this.db.manager.findOneBy(IdentityProvider, { name }));
+    return this.existing({ name });
   }
 
   async ofKind(kind: IdentityProviderKind, name: string): Promise<IdentityProvider> {
-    return existing(await this.db.manager.findOneBy(IdentityProvider, { kind, name }));
+    return this.existing({ kind, name });
   }
 
   async enabledById(id: string): Promise<IdentityProvider> {
-    return existing(await this.db.manager.findOneBy(IdentityProvider, { id, enabled: true }));
+    return this.existing({ id, enabled: true });
   }
 
   async enabledOidc(): Promise<IdentityProvider[]> {
-    return this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
+    const all = await this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
+    return trustedRows(this.db.manager, IdentityProvider, all);
   }
 
   /** Returns the enabled OpenID Connect providers that use the redirect address of earlier versions. */
@@ -86,18 +89,22 @@ export class IdentityProvidersService {
 
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
-    return all.find(({ settings }) => (settings as SamlSettings).entityId === entityId);
+    return trustedRows(this.db.manager, IdentityProvider, all).find(
+      ({ settings }) => (settings as SamlSettings).entityId === entityId,
+    );
   }
 
   /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */
   async secretOf({ id, secret }: IdentityProvider): Promise<string | undefined> {
     return secret === null ? undefined : (await this.seal.open(PROVIDER_SECRET_SEAL, id, secret)).toString();
   }
-}
 
-function existing(found: IdentityProvider | null): IdentityProvider {
-  if (found === null) throw providerMissing();
-  return found;
+  private async existing(where: FindOptionsWhere<IdentityProvider>): Promise<IdentityProvider> {
+    const { manager } = this.db;
+    const found = trusted(manager, IdentityProvider, await manager.findOneBy(IdentityProvider, where));
+    if (found === null) throw providerMissing();
+    return found;
+  }
 }
 
 export function providerMissing(): Problem {

@@ -5,7 +5,7 @@ import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
-import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { ourSamlAddresses } from './saml-metadata.js';
 import { type ArrivedMessage, issuerSaidBy, type LogoutMessage, verifiedMessage } from './saml-logout-message.js';

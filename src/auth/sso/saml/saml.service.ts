@@ -6,7 +6,7 @@ import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { newSecret } from '../../model/secret-text.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
-import type { IdentityProvider, SamlSettings } from '../providers/identity-provider.entity.js';
+import type { IdentityProvider, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import type { Redirect } from '../../browser/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';

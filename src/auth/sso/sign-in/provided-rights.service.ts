@@ -1,3 +1,4 @@
+import { changeSealed } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Actor } from '../../../access/caller.js';
@@ -9,7 +10,7 @@ import { User } from '../../model/user.entity.js';
 import { SessionsService } from '../../sessions/sessions.service.js';
 import { lockAdministrators } from '../../users/administrators.js';
 import { InvitationRights } from '../../users/invitation-rights.js';
-import { ExternalIdentity } from './sso.entity.js';
+import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { SsoTransactions } from './sso-transactions.js';
 
 /** ProvidedIdentity is a person as a provider describes them at one sign-in. */
@@ -73,7 +74,7 @@ export class ProvidedRights {
   }
 
   private async storeGroups(tx: EntityManager, { provider, subject, groups }: ProvidedIdentity): Promise<void> {
-    await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: [...groups] });
+    await changeSealed(tx, ExternalIdentity, { providerId: provider.id, subject }, { groups: [...groups] });
   }
 
   private async setRoles(
@@ -83,7 +84,7 @@ export class ProvidedRights {
     { roles, isLast, by }: { readonly roles: readonly RoleName[]; readonly isLast: boolean; readonly by: By },
   ): Promise<void> {
     if ([...roles].sort().join() === [...user.roles].sort().join()) return;
-    await tx.update(User, { id: user.id }, { roles: [...roles] });
+    await changeSealed(tx, User, { id: user.id }, { roles: [...roles] });
     const kept = isLast ? { kept: 'last-administrator' } : {};
     const detail = { provider: provider.name, before: user.roles, roles, ...kept };
     await this.record(tx, by, 'user.roles-from-provider', user.id, detail);

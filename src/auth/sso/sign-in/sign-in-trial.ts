@@ -1,18 +1,12 @@
+import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import type { EntityManager } from 'typeorm';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { User } from '../../model/user.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
-import {
-  addressOf,
-  assertNothingLeftOut,
-  type ClaimRule,
-  groupsOf,
-  matchingRules,
-  rolesOf,
-} from '../providers/claim-rules.js';
-import { ExternalIdentity } from './sso.entity.js';
+import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
+import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import type { Assertion } from './sso-sign-in.service.js';
 
 /** SignInTrial is what a sign-in at a provider would do. */

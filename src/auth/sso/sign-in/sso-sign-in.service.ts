@@ -1,3 +1,4 @@
+import { assertSealed, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -7,12 +8,14 @@ import { Problem } from '../../../platform/errors/problem.js';
 import type { SignedInPerson } from '../../tokens/token-grants.js';
 import { failedSignIn } from '../../model/failed-sign-in.js';
 import { User } from '../../model/user.entity.js';
+import { insertUser } from '../../model/users.service.js';
 import { Session } from '../../model/session.entity.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
-import { ExternalIdentity, type SsoTransaction } from './sso.entity.js';
-import { IdentityProvider } from '../providers/identity-provider.entity.js';
+import { ExternalIdentity } from '../../model/external-identity.entity.js';
+import { type SsoTransaction } from './sso.entity.js';
+import { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
 import { beganAt, SsoTransactions } from './sso-transactions.js';
@@ -163,8 +166,10 @@ export class SsoSignInService {
     const redeemed = await this.transactions.redeem(ticket, browser);
     const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } =
       redeemed;
-    const user = await this.db.manager.findOneBy(User, { id: userId, disabled: false });
-    const provider = await this.db.manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
+    const { manager } = this.db;
+    const user = trusted(manager, User, await manager.findOneBy(User, { id: userId, disabled: false }));
+    const row = await manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
+    const provider = trusted(manager, IdentityProvider, row);
     if (user === null || provider === null) {
       throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
     }
@@ -175,20 +180,17 @@ export class SsoSignInService {
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
-    const identity = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
-    return identity === null ? null : tx.findOneBy(User, { id: identity.userId });
+    const found = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
+    const identity = assertSealed(tx, ExternalIdentity, found);
+    return identity && assertSealed(tx, User, await tx.findOneBy(User, { id: identity.userId }));
   }
 
   /** Creates the account of a person who signs in for the first time. */
   private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
     const address = addressOf(claims);
     const id = newId();
-    const added: unknown[] = await tx.query(
-      `INSERT INTO user_account (id, email, roles) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING RETURNING id`,
-      [id, address],
-    );
-    if (added.length === 0) throw addressTaken();
-    await tx.insert(ExternalIdentity, { providerId: provider.id, subject, userId: id });
+    if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) throw addressTaken();
+    await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await tx.findOneByOrFail(User, { id });
     const by = { kind: 'user', id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
@@ -206,7 +208,8 @@ async function assertSteppedUp(
   known: User | null,
   { authenticatedAt }: Assertion,
 ): Promise<void> {
-  const session = await tx.findOneBy(Session, { id: row.sessionId ?? '', endedAt: IsNull() });
+  const found = await tx.findOneBy(Session, { id: row.sessionId ?? '', endedAt: IsNull() });
+  const session = trusted(tx, Session, found);
   if (known === null || session?.userId !== known.id) {
     throw new Problem('forbidden', 'sso.another-person', 'Somebody else signed in at the identity provider.');
   }

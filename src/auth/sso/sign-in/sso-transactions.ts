@@ -1,6 +1,9 @@
+import { changeSealed, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, In, MoreThan } from 'typeorm';
+import { sealsOf } from '../../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../../platform/sealing/row-text.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Seal } from '../../../platform/sealing/seal.js';
@@ -63,16 +66,6 @@ export interface RedeemedTicket extends Arrived {
   readonly sessionId: string | null;
 }
 
-interface RedeemedRow {
-  readonly id: string;
-  readonly user_id: string;
-  readonly provider_id: string;
-  readonly return_to: string;
-  readonly browser_hash: Buffer;
-  readonly secrets: Buffer;
-  readonly session_id: string | null;
-}
-
 /**
  * Attempts to sign in at a provider. An attempt accepts one response, a response gives one ticket, and the ticket works once in the browser
  * that began, so that nobody can be made to sign in as somebody else (login CSRF).
@@ -86,7 +79,7 @@ export class SsoTransactions {
 
   async start({ key, browser, secrets, testedBy, ...rest }: NewTransaction): Promise<void> {
     const id = newId();
-    await this.db.manager.insert(SsoTransaction, {
+    await insertSealed(this.db.manager, SsoTransaction, {
       ...rest,
       id,
       keyHash: secretHashOf(key),
@@ -94,18 +87,19 @@ export class SsoTransactions {
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
       // Processes of earlier versions do not find a test, and so cannot take it for a sign-in.
       ...(testedBy === undefined ? { status: 'STARTED' } : { status: 'TESTING', userId: testedBy }),
-      expiresAt: () => `now() + interval '${MINUTES} minutes'`,
+      expiresAt: new Date(Date.now() + MINUTES * 60_000),
     });
   }
 
   /** The attempt that a response belongs to, while it waits for one. */
   async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
-    const row = await this.db
+    const found = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
       .where('tx.keyHash = :hash', { hash: secretHashOf(key) })
       .andWhere(`tx.status IN ('STARTED', 'TESTING')`)
       .andWhere('tx.expiresAt > now()')
       .getOne();
+    const row = trusted(this.db.manager, SsoTransaction, found);
     if (row === null) throw unknown();
     return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
   }
@@ -118,8 +112,8 @@ export class SsoTransactions {
     const waiting = await this.waiting(key);
     if (!isSame(waiting.row.browserHash, browser)) throw unknown();
     const started = { id: waiting.row.id, status: waiting.row.status };
-    const { affected } = await this.db.manager.update(SsoTransaction, started, { status: 'TAKEN' });
-    if (affected !== 1) throw unknown();
+    const taken = await changeSealed(this.db.manager, SsoTransaction, started, { status: 'TAKEN' });
+    if (taken !== 1) throw unknown();
     return waiting;
   }
 
@@ -129,12 +123,10 @@ export class SsoTransactions {
    */
   async complete(tx: EntityManager, id: string): Promise<string> {
     const { text, hash } = newSecret('session');
-    const [arrived]: [unknown[], number] = await tx.query(
-      `UPDATE sso_transaction SET status = 'ARRIVED', ticket_hash = $2, expires_at = now() + interval '${TICKET_SECONDS} seconds'
-       WHERE id = $1 AND status IN ('STARTED', 'TAKEN') AND expires_at > now() RETURNING id`,
-      [id, hash],
-    );
-    if (arrived.length === 0) throw unknown();
+    const waiting = { id, status: In(['STARTED', 'TAKEN']), expiresAt: MoreThan(new Date()) };
+    const expiresAt = new Date(Date.now() + TICKET_SECONDS * 1000);
+    const arrived = await changeSealed(tx, SsoTransaction, waiting, { status: 'ARRIVED', ticketHash: hash, expiresAt });
+    if (arrived !== 1) throw unknown();
     return text;
   }
 
@@ -142,31 +134,23 @@ export class SsoTransactions {
   async completeTest(id: string, result: object): Promise<string> {
     const { text, hash } = newSecret('session');
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(result)));
-    const [completed]: [unknown[], number] = await this.db.query(
-      `UPDATE sso_transaction SET status = 'TESTED', ticket_hash = $2, secrets = $3
-       WHERE id = $1 AND status IN ('TESTING', 'TAKEN') AND expires_at > now() RETURNING id`,
-      [id, hash, secrets],
-    );
-    if (completed.length === 0) throw unknown();
+    const waiting = { id, status: In(['TESTING', 'TAKEN']), expiresAt: MoreThan(new Date()) };
+    const change = { status: 'TESTED' as const, ticketHash: hash, secrets };
+    if ((await changeSealed(this.db.manager, SsoTransaction, waiting, change)) !== 1) throw unknown();
     return text;
   }
 
   /** Returns the result of a test, once, to the person and in the browser that began it. */
   async redeemTest(ticket: string, browser: string | undefined, testedBy: string): Promise<unknown> {
-    const [rows]: [RedeemedRow[], number] = await this.db.query(
-      `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'TESTED' AND expires_at > now()
-         RETURNING id, user_id, browser_hash, secrets`,
-      [secretHashOf(ticket)],
-    );
-    const [row] = rows;
-    if (row === undefined || row.user_id !== testedBy || !isSame(row.browser_hash, browser)) throw unknown();
+    const row = await this.takeTicket(ticket, 'TESTED');
+    if (row === null || row.userId !== testedBy || !isSame(row.browserHash, browser)) throw unknown();
     return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
   }
 
   /** Stores the person, in the same transaction. */
   async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
-    await tx.update(SsoTransaction, { id }, { userId, secrets });
+    await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
   /** Discards the tickets of a person that were not exchanged yet, in the caller's transaction. */
@@ -176,16 +160,19 @@ export class SsoTransactions {
 
   /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
   async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
-    const [rows]: [RedeemedRow[], number] = await this.db.query(
-      `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'ARRIVED' AND expires_at > now()
-         RETURNING id, user_id, provider_id, return_to, browser_hash, secrets, session_id`,
-      [secretHashOf(ticket)],
-    );
-    const [row] = rows;
-    if (row === undefined || !isSame(row.browser_hash, browser)) throw unknown();
+    const row = await this.takeTicket(ticket, 'ARRIVED');
+    if (row === null || !isSame(row.browserHash, browser)) throw unknown();
     const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
-    const { user_id: userId, provider_id: providerId, return_to: returnTo, session_id: sessionId } = row;
-    return { userId, providerId, returnTo, sessionId, ...rest };
+    const { userId, providerId, returnTo, sessionId } = row;
+    return { userId: userId ?? '', providerId, returnTo, sessionId, ...rest };
+  }
+
+  private async takeTicket(ticket: string, status: 'ARRIVED' | 'TESTED'): Promise<SsoTransaction | null> {
+    const [rows]: [{ row: JsonRow }[], number] = await this.db.query(
+      `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = $2 AND expires_at > now() RETURNING to_jsonb(t) AS row`,
+      [secretHashOf(ticket), status],
+    );
+    return sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
   }
 
   async expire(): Promise<void> {

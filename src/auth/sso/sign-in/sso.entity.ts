@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
@@ -7,7 +8,11 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('sso_transaction')
 @Index('sso_transaction_expires', ['expiresAt'])
 @Index('sso_transaction_user', ['userId'], { where: 'user_id IS NOT NULL' })
-export class SsoTransaction {
+@Sealed<SsoTransaction>({
+  except: [],
+  while: 't.expires_at > now()',
+})
+export class SsoTransaction extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -53,29 +58,6 @@ export class SsoTransaction {
 
   @Column('timestamptz')
   expiresAt: Date;
-}
-
-/** A person's identity at a provider: its identifier for them, never their e-mail address. */
-@Entity('external_identity')
-export class ExternalIdentity {
-  @PrimaryColumn('uuid')
-  providerId: string;
-
-  /** `sub` of OIDC, NameID of SAML. */
-  @PrimaryColumn('text')
-  subject: string;
-
-  @Index('external_identity_user')
-  @Column('uuid')
-  userId: string;
-
-  /** Groups of the person at the last sign-in. The index is a GIN, which TypeORM does not describe. */
-  @Index('external_identity_groups', { synchronize: false })
-  @Column('text', { array: true, default: '{}' })
-  groups: string[];
-
-  @Column('timestamptz', { default: () => 'now()' })
-  createdAt: Date;
 }
 
 /** A logout message that was sent and waits for its response, or was received and must not be replayed. */

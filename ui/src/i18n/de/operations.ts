@@ -91,6 +91,7 @@ export const operations: Record<keyof typeof english, string> = {
   'condition.certificate-expiring': 'Ein Zertifikat läuft bald ab',
   'condition.drift': 'Ein entfernter SSH-Schlüssel ist wieder aufgetaucht',
   'condition.hsm-down': 'Das HSM antwortet nicht',
+  'condition.host-key-changed': 'Ein Host weist einen geänderten Host-Schlüssel vor',
   'condition.policy-violation': 'Eine Richtlinie wird verletzt',
   'condition.risk-changed': 'Das Risiko eines Assets hat sich geändert',
   'condition.risk-threshold': 'Das Risiko eines Assets erreicht eine Stufe',

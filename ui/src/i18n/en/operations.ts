@@ -90,6 +90,7 @@ export const operations = {
   'condition.certificate-expiring': 'A certificate expires soon',
   'condition.drift': 'An SSH key that was removed has reappeared',
   'condition.hsm-down': 'The HSM is not responding',
+  'condition.host-key-changed': 'A host presents a changed host key',
   'condition.policy-violation': 'A policy is violated',
   'condition.risk-changed': 'The risk of an asset has changed',
   'condition.risk-threshold': 'The risk of an asset reaches a level',

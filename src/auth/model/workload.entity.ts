@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Claims, ClaimCondition } from '../../access/identity/verified-identity.js';
 import type { Scope } from '../../access/scopes.js';
@@ -8,7 +9,10 @@ export type KeySource = 'discovery' | 'uploaded';
 
 /** An issuer of identity tokens for workloads, such as a build system or a cluster. */
 @Entity('workload_issuer')
-export class WorkloadIssuer {
+@Sealed<WorkloadIssuer>({
+  except: ['keysAskedAt', 'createdAt', 'updatedAt'],
+})
+export class WorkloadIssuer extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -53,7 +57,10 @@ export class WorkloadIssuer {
 @Entity('workload_trust')
 @Index('workload_trust_issuer', ['issuerId', 'audience'])
 @Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')
-export class WorkloadTrust {
+@Sealed<WorkloadTrust>({
+  except: ['createdAt', 'updatedAt'],
+})
+export class WorkloadTrust extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -131,7 +138,12 @@ export class WorkloadTokenUse {
 
 /** The identity of a run: what its token proved, and the proof. Its id is that of the session. */
 @Entity('workload_identity')
-export class WorkloadIdentity {
+@Sealed<WorkloadIdentity>({
+  // The token is encrypted for its row by the HSM.
+  except: ['token', 'createdAt'],
+  while: 'EXISTS (SELECT 1 FROM auth_session s WHERE s.id = t.id AND s.ended_at IS NULL AND s.expires_at > now())',
+})
+export class WorkloadIdentity extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

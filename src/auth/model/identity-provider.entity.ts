@@ -1,7 +1,15 @@
-import { trimEndOf } from '../../../formats/encoding/trim-end.js';
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
+import { trimEndOf } from '../../formats/encoding/trim-end.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { ClaimRule } from './claim-rules.js';
-import type { RoleName } from '../../../access/scopes.js';
+import type { RoleName } from '../../access/scopes.js';
+
+/** `groups equals release-managers → operator`. */
+export interface ClaimRule {
+  readonly claim: string;
+  readonly op: 'equals' | 'prefix';
+  readonly value: string;
+  readonly roles: readonly RoleName[];
+}
 
 /** RFC 8414 puts the well-known part before the path of an issuer, OpenID Connect Discovery behind it. */
 const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
@@ -95,7 +103,11 @@ export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
 
 /** An identity provider: where people of an organisation sign in. */
 @Entity('identity_provider')
-export class IdentityProvider {
+@Sealed<IdentityProvider>({
+  // The secret is encrypted for its row by the HSM.
+  except: ['label', 'secret', 'createdAt', 'updatedAt'],
+})
+export class IdentityProvider extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

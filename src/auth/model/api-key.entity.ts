@@ -1,10 +1,15 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 
 @Entity('api_key')
 @Index('api_key_owner', ['ownerId', 'id'])
 @Index('api_key_expiring', ['expiry'], { where: 'revoked_at IS NULL AND replaced_by IS NULL' })
-export class ApiKey {
+@Sealed<ApiKey>({
+  except: ['createdAt', 'lastUsedAt', 'lastUsedFrom', 'warnedDays'],
+  while: 't.revoked_at IS NULL',
+})
+export class ApiKey extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

@@ -1,3 +1,4 @@
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, PrimaryColumn, Check, Index } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
 import type { CertificateMethod, CertificateRule } from '../certificates/certificate-rule.js';
@@ -16,7 +17,11 @@ export function isCertificateMethod(method: string | null): method is Certificat
   'oauth_client_keys',
   `(auth_method IS NOT NULL) = (keys IS NOT NULL OR certificate_rule IS NOT NULL) AND (jwks_uri IS NULL OR keys IS NOT NULL)`,
 )
-export class OAuthClient {
+@Sealed<OAuthClient>({
+  except: ['keysAskedAt', 'createdAt'],
+  while: 't.revoked_at IS NULL',
+})
+export class OAuthClient extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -92,7 +97,11 @@ export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'RED
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
-export class DeviceAuthorization {
+@Sealed<DeviceAuthorization>({
+  except: ['pollSeconds', 'polledAt', 'createdAt'],
+  while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
+})
+export class DeviceAuthorization extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 

@@ -1,0 +1,62 @@
+import type { EntityManager } from 'typeorm';
+import { IdentityProvider } from '../../auth/model/identity-provider.entity.js';
+import { User } from '../../auth/model/user.entity.js';
+import { ExternalIdentity } from '../../auth/model/external-identity.entity.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { ApproverGroupMember } from './approver-group.entity.js';
+
+/** What decides who may vote on an approval, as the audit log has it. */
+export interface VotersOf {
+  readonly groupId: string;
+  /** People whose additions to the group after `since` do not count: those who made the request. */
+  readonly requesters: readonly string[];
+  readonly since: Date;
+}
+
+interface MemberRows {
+  readonly member: JsonRow;
+  readonly person: JsonRow;
+  readonly identity: JsonRow | null;
+  readonly provider: JsonRow | null;
+}
+
+/**
+ * Whether a person may vote: like `isMember`, but judged in the service on rows that match their seals. A vote counts by this alone; SQL predicates
+ * only choose what is listed and who is notified.
+ */
+export async function mayVote(tx: EntityManager, personId: string, voters: VotersOf): Promise<boolean> {
+  const rows: MemberRows[] = await tx.query(
+    `SELECT to_jsonb(m) AS member, to_jsonb(u) AS person, to_jsonb(e) AS identity, to_jsonb(p) AS provider
+     FROM approver_group_member m JOIN user_account u ON u.id = $2
+     LEFT JOIN external_identity e ON e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups)
+     LEFT JOIN identity_provider p ON p.id = e.provider_id
+     WHERE m.group_id = $1 AND (m.user_id = u.id OR e.user_id IS NOT NULL)`,
+    [voters.groupId, personId],
+  );
+  return rows.some((row) => isVoter(tx, personId, voters, row));
+}
+
+function isVoter(
+  tx: EntityManager,
+  personId: string,
+  { groupId, requesters, since }: VotersOf,
+  row: MemberRows,
+): boolean {
+  const seals = sealsOf(tx);
+  const member = seals.opened(ApproverGroupMember, row.member);
+  const person = seals.opened(User, row.person);
+  if (member === null || person === null || person.id !== personId || person.disabled) return false;
+  if (member.groupId !== groupId || (requesters.includes(member.addedBy) && member.addedAt > since)) return false;
+  return member.userId === null ? isBroughtBy(tx, member, row, person) : member.userId === person.id;
+}
+
+/** Whether an identity provider that is enabled named the person as one of the member's group at their last sign-in. */
+function isBroughtBy(tx: EntityManager, member: ApproverGroupMember, row: MemberRows, person: User): boolean {
+  const seals = sealsOf(tx);
+  const identity = seals.opened(ExternalIdentity, row.identity);
+  const provider = seals.opened(IdentityProvider, row.provider);
+  if (identity === null || provider === null || !provider.enabled) return false;
+  const isOf = identity.userId === person.id && identity.providerId === provider.id;
+  return isOf && member.providerId === provider.id && identity.groups.includes(member.ssoGroup ?? '');
+}

@@ -1,0 +1,55 @@
+import type { EntityManager } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import { assertSealed, changeSealed } from '../../platform/sealing/sealed-rows.js';
+import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
+
+/**
+ * The policies that count: those whose rows match their seals, if together they are the set that the service wrote last. Otherwise a policy was deleted,
+ * added, changed or restored in the database, and nothing is judged, so nothing is signed without an approval that it needed.
+ *
+ * @throws Problem `approval-policy.changed`
+ */
+export function assertPolicySet(
+  tx: EntityManager,
+  revision: ApprovalPolicyRevision | null,
+  policies: readonly ApprovalPolicy[],
+): readonly ApprovalPolicy[] {
+  const seals = sealsOf(tx);
+  const set = seals.trusted(ApprovalPolicyRevision, revision);
+  const known = policies.filter((policy) => seals.trusted(ApprovalPolicy, policy) !== null);
+  const isWhole = set !== null && known.length === policies.length && sameSet(set.policies ?? [], known);
+  // An earlier version, which may still run during an upgrade, keeps no set.
+  if (isWhole || !seals.isStrict) return policies;
+  if (set !== null) seals.report(ApprovalPolicyRevision, set);
+  const detail =
+    'The approval policies were changed in the database, not by the service. An operator runs sealwright-admin doctor, restores them, or accepts them: sealwright-admin seal-rows.';
+  throw new Problem('unavailable', 'approval-policy.changed', detail);
+}
+
+/** Locks the set until the transaction ends, and verifies it: changes of policies happen one after the other. */
+export async function lockPolicySet(tx: EntityManager): Promise<ApprovalPolicyRevision> {
+  const lock = { mode: 'pessimistic_write' } as const;
+  const row = assertSealed(
+    tx,
+    ApprovalPolicyRevision,
+    await tx.findOne(ApprovalPolicyRevision, { where: { only: true }, lock }),
+  );
+  if (row === null) throw new Error('approval_policy_revision has no row');
+  assertPolicySet(tx, row, await tx.find(ApprovalPolicy));
+  return row;
+}
+
+/** Counts the revision up, and seals the policies as they are now. */
+export async function storePolicySet(tx: EntityManager, { revision }: ApprovalPolicyRevision): Promise<void> {
+  const policies = membersOf(await tx.find(ApprovalPolicy));
+  await changeSealed(tx, ApprovalPolicyRevision, { only: true }, { revision: revision + 1, policies });
+}
+
+function sameSet(set: readonly string[], policies: readonly ApprovalPolicy[]): boolean {
+  return [...set].sort().join() === membersOf(policies).join();
+}
+
+function membersOf(policies: readonly ApprovalPolicy[]): string[] {
+  return policies.map(({ id, revision }) => `${id} ${revision}`).sort();
+}

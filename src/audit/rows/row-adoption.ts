@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Actor } from '../../access/caller.js';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { AdoptionMark } from '../../platform/sealing/row-seal-epoch.js';
+import { AuditService } from '../entries/audit.service.js';
+import { LogKeys } from '../log/log-keys.js';
+
+const ROW_SEALS: Actor = { kind: 'system', id: 'row-seals', name: 'row seals' };
+
+/** RowAdoption keeps in the token that the rows of an earlier version were adopted, and records the adoption in the audit log. */
+@Injectable()
+export class RowAdoption implements AdoptionMark {
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly keys: LogKeys,
+    private readonly audit: AuditService,
+  ) {}
+
+  async isSet(): Promise<boolean> {
+    return (await this.vault.rowMark({ origin: this.keys.origin, set: false })) !== undefined;
+  }
+
+  async set(adopted: Readonly<Record<string, number>>): Promise<void> {
+    const entry = {
+      action: 'rows.adopted',
+      actor: ROW_SEALS,
+      target: { kind: 'service', id: 'row-seals' },
+      correlation: 'row-seals',
+      detail: { ...adopted },
+    };
+    await this.db.transaction((tx) => this.audit.append(tx, [entry]));
+    await this.vault.rowMark({ origin: this.keys.origin, set: true });
+  }
+}

@@ -1,0 +1,58 @@
+import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import type { RowMarkOrder } from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import type { TokenChanges } from './token-changes.js';
+import type { SigningParts } from './token-signer.js';
+
+const VERSION = 'sealwright rows sealed 1';
+const LABEL = 'sealwright-rows-sealed';
+const APPLICATION = 'sealwright';
+const MAX_ORIGIN_LENGTH = 300;
+
+/** TokenRowMark keeps a data object in the token that says since when a deployment refuses rows without a seal. It is never removed. */
+export class TokenRowMark {
+  constructor(
+    private readonly parts: SigningParts,
+    private readonly changes: TokenChanges,
+  ) {}
+
+  /** Milliseconds since 1970; undefined while there is no mark. With `set` the mark is made unless it exists. */
+  mark({ origin, set }: RowMarkOrder): Promise<{ since?: number }> {
+    return this.changes.runNext(() => {
+      if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))
+        throw new KeyProcessFault('refused', 'the origin of a mark is one word');
+      const since = this.read(origin);
+      if (since !== undefined || !set) return Promise.resolve(since === undefined ? {} : { since });
+      const now = Date.now();
+      this.write(origin, now);
+      return Promise.resolve({ since: now });
+    });
+  }
+
+  private read(origin: string): number | undefined {
+    const { directory } = this.parts;
+    for (const object of directory.labelled(CKO.DATA, LABEL)) {
+      const [version, its, since] = directory.attribute(object, CKA.VALUE).toString().split('\n');
+      if (version === VERSION && its === origin && /^\d{1,15}$/.test(since ?? '')) return Number(since);
+    }
+    return undefined;
+  }
+
+  private write(origin: string, since: number): void {
+    const { token, directory } = this.parts;
+    const session = token.openSession(true);
+    try {
+      directory.noteCreation();
+      token.createObject(session, [
+        { type: CKA.CLASS, value: CKO.DATA },
+        { type: CKA.TOKEN, value: true },
+        { type: CKA.PRIVATE, value: true },
+        { type: CKA.LABEL, value: LABEL },
+        { type: CKA.APPLICATION, value: APPLICATION },
+        { type: CKA.VALUE, value: Buffer.from(`${VERSION}\n${origin}\n${since}\n`) },
+      ]);
+    } finally {
+      token.closeSession(session);
+    }
+  }
+}

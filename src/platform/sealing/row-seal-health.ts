@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { RowSeals } from './row-seals.js';
+import type { ForgedRows } from './row-seal-keeper.js';
+
+/** RowSealHealth reports rows that were refused because they do not match their seal. */
+@Injectable()
+export class RowSealHealth {
+  private found: readonly ForgedRows[] = [];
+
+  constructor(
+    private readonly seals: RowSeals,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add('rows', () => Promise.resolve(this.read()));
+  }
+
+  /** Records what the last walk over all rows found. */
+  set(found: readonly ForgedRows[]): void {
+    this.found = found;
+  }
+
+  private read(): Indication {
+    if (!this.seals.isStrict)
+      return {
+        status: 'UP',
+        detail: 'rows of the earlier version are accepted without a seal until the upgrade is over',
+      };
+    const refused = new Set([...this.seals.refused(), ...this.found.map(detailOf)]);
+    if (refused.size === 0) return { status: 'UP', detail: 'no credential or right was changed outside the service' };
+    return {
+      status: 'DOWN',
+      detail: `changed in the database, refused: ${[...refused].join(', ')}; see docs/runbook.md`,
+    };
+  }
+}
+
+export function detailOf({ table, count, keys }: ForgedRows): string {
+  return `${table} (${count}: ${keys.slice(0, 3).join(', ')}${count > 3 ? ', …' : ''})`;
+}

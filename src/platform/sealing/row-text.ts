@@ -1,0 +1,104 @@
+import type { DataSource, EntityMetadata } from 'typeorm';
+import { canonicalJson } from '../json/canonical-json.js';
+import { type SealedClass, type SealedEntity, sealedOptions } from './sealed-entity.js';
+
+type Columns = EntityMetadata['columns'];
+type ColumnOf = Columns[number];
+
+/** A row as `to_jsonb` returns it. */
+export type JsonRow = Readonly<Record<string, unknown>>;
+
+/** RowText encodes the rows of one sealed entity for its seal, and decodes rows that SQL returns as JSON. */
+export class RowText<Row extends SealedEntity> {
+  readonly table: string;
+  /** Columns of the primary key, as SQL names. */
+  readonly keyColumns: readonly string[];
+  private readonly columns: Columns;
+  private readonly sealed: Columns;
+
+  constructor(db: DataSource, entity: SealedClass<Row>) {
+    const { tableName, columns } = db.getMetadata(entity);
+    const except = new Set<string>([...sealedOptions(entity).except, 'seal']);
+    this.table = tableName;
+    this.columns = columns;
+    this.sealed = columns.filter(({ propertyName }) => !except.has(propertyName));
+    this.keyColumns = columns.filter(({ isPrimary }) => isPrimary).map(({ databaseName }) => databaseName);
+    const unsealedKey = columns.find((column) => column.isPrimary && !this.sealed.includes(column));
+    if (unsealedKey !== undefined) throw new Error(`${tableName}: the primary key must be under the seal`);
+  }
+
+  /**
+   * Canonical JSON (RFC 8785) of the table's name and the sealed columns. Columns that are null are left out, so that a new nullable column does not
+   * change the text of older rows. Timestamps have milliseconds, as the driver reads them.
+   */
+  textOf(row: Partial<Row>): string {
+    const values = this.sealed.map((column) => [column.databaseName, encoded(column, valueIn(row, column))] as const);
+    return canonicalJson([this.table, Object.fromEntries(values.filter(([, value]) => value !== undefined))]);
+  }
+
+  /** The row that an INSERT of these values makes: columns without a value have their default. Throws when a sealed value is computed by SQL. */
+  completed(values: Partial<Row>): Partial<Row> {
+    const row: Record<string, unknown> = { ...values };
+    for (const column of this.sealed) {
+      const { propertyName } = column;
+      if (row[propertyName] === undefined) row[propertyName] = defaultOf(column);
+      if (typeof row[propertyName] === 'function')
+        throw new Error(`${this.table}.${column.databaseName} is sealed: compute its value in the service, not in SQL`);
+    }
+    return row as Partial<Row>;
+  }
+
+  /** Decodes a row of `to_jsonb`. */
+  decoded(json: JsonRow): Row {
+    const values = this.columns.map((column) => [column.propertyName, decoded(column, json[column.databaseName])]);
+    return Object.fromEntries(values) as Row;
+  }
+
+  /** The primary key of a row, for messages. */
+  keyOf(row: Partial<Row>): string {
+    const key = this.columns.filter(({ isPrimary }) => isPrimary);
+    return key.map((column) => `${valueIn(row, column) as string | boolean}`).join(' ');
+  }
+
+  /** Condition of the primary key of a row, by property. */
+  whereKey(row: Row): Partial<Row> {
+    const key = this.columns.filter(({ isPrimary }) => isPrimary);
+    return Object.fromEntries(key.map((column) => [column.propertyName, valueIn(row, column)])) as Partial<Row>;
+  }
+}
+
+function valueIn(row: object, { propertyName }: ColumnOf): unknown {
+  return (row as Record<string, unknown>)[propertyName];
+}
+
+/** The value of a column as JSON; undefined for null. */
+function encoded({ type }: ColumnOf, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (type === 'bigint') return JSON.stringify(value).replaceAll('"', '');
+  if (typeof value === 'string') return type === 'uuid' ? value.toLowerCase() : value.toWellFormed();
+  return typeof value === 'object' ? (JSON.parse(JSON.stringify(value)) as unknown) : value;
+}
+
+const HEX_BYTES = /^\\x(?:[0-9a-f]{2})*$/;
+
+function decoded({ type }: ColumnOf, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (type === 'bigint') return JSON.stringify(value);
+  if (type !== 'timestamptz' && type !== 'bytea') return value;
+  const text = typeof value === 'string' ? value : '';
+  if (type === 'timestamptz') return new Date(text);
+  return HEX_BYTES.test(text) ? Buffer.from(text.slice(2), 'hex') : Buffer.alloc(0);
+}
+
+/** The default of a column as a value of the service. A time that PostgreSQL would fill in is that of this process. */
+function defaultOf({ type, isArray, isNullable, default: given }: ColumnOf): unknown {
+  const declared: unknown = given;
+  if (declared === undefined || declared === null) {
+    if (isNullable) return null;
+    throw new Error('a sealed column without a default needs a value');
+  }
+  if (typeof declared === 'function') return type === 'timestamptz' ? new Date() : declared;
+  return isArray && declared === '{}' ? [] : declared;
+}

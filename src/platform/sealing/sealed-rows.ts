@@ -1,0 +1,111 @@
+import type { EntityManager, FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
+import { Problem } from '../errors/problem.js';
+import { sealsOf } from './row-seals.js';
+import type { JsonRow } from './row-text.js';
+import type { SealedClass, SealedEntity } from './sealed-entity.js';
+
+/** Inserts rows with their seals. Sealed values must be values, not SQL expressions. */
+export async function insertSealed<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  ...rows: readonly Partial<Row>[]
+): Promise<void> {
+  if (rows.length === 0) return;
+  const sealed = rows.map((row) => sealedRow(tx, entity, row));
+  await tx.insert(entity, sealed as unknown as QueryDeepPartialEntity<Row>[]);
+}
+
+/** The values of a new row with its seal, for an INSERT that the caller writes. */
+export function sealedRow<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  values: Partial<Row>,
+): Partial<Row> & { seal: Buffer } {
+  const seals = sealsOf(tx);
+  const row = seals.rowText(entity).completed(values);
+  return { ...row, seal: seals.sealOf(entity, row) };
+}
+
+/**
+ * Changes sealed rows: locks them, verifies their seals, and writes the change with the new seals. Sealing without the verification would launder a
+ * change made in the database.
+ *
+ * @returns the number of changed rows
+ * @throws Problem `row.not-sealed` for a row that does not match its seal
+ */
+export async function changeSealed<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+  change: { readonly [Name in keyof Row]?: Row[Name] | (() => string) },
+): Promise<number> {
+  if (tx.queryRunner?.isTransactionActive !== true)
+    return tx.transaction((own) => changeSealed(own, entity, where, change));
+  const seals = sealsOf(tx);
+  const text = seals.rowText(entity);
+  const rows = await tx.find(entity, { where, lock: { mode: 'pessimistic_write' } });
+  for (const row of rows) {
+    if (seals.trusted(entity, row) === null) throw notSealed(text.table, text.keyOf(row));
+    const next = text.completed(Object.assign({}, row, change));
+    const values = { ...change, seal: seals.sealOf(entity, next) };
+    await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
+  }
+  return rows.length;
+}
+
+/** The row if its seal matches, or null: see RowSeals.trusted. */
+export function trusted<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  row: Row | null,
+): Row | null {
+  return sealsOf(tx).trusted(entity, row);
+}
+
+/** The rows whose seals match. */
+export function trustedRows<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  rows: readonly Row[],
+): Row[] {
+  return rows.filter((row) => trusted(tx, entity, row) !== null);
+}
+
+function notSealed(table: string, key: string): Problem {
+  const detail = `Row ${key} of ${table} was changed in the database, not by the service. Remove it, or have an operator accept it: sealwright-admin seal-rows.`;
+  return new Problem('conflict', 'row.not-sealed', detail);
+}
+
+/**
+ * Uses rows once, such as one-time tokens: sets what marks them as used, removes their seals, and returns them as they were.
+ *
+ * @param where SQL condition on `t`, with `values` as its parameters
+ * @param set SQL assignments
+ * @returns the rows whose seals matched
+ */
+export async function consumeSealed<Row extends SealedEntity>(
+  tx: Pick<EntityManager, 'query' | 'dataSource'>,
+  entity: SealedClass<Row>,
+  { where, set, values }: { readonly where: string; readonly set: string; readonly values: readonly unknown[] },
+): Promise<Row[]> {
+  const seals = sealsOf(tx);
+  const { table, keyColumns } = seals.rowText(entity);
+  const keys = keyColumns.map((column) => `t."${column}"`).join(', ');
+  const [rows]: [{ row: JsonRow }[], number] = await tx.query(
+    `UPDATE ${table} used SET ${set}, seal = NULL FROM (SELECT to_jsonb(t) AS row, ${keys} FROM ${table} t WHERE ${where} FOR UPDATE) t
+     WHERE ${keyColumns.map((column) => `used."${column}" = t."${column}"`).join(' AND ')} RETURNING t.row`,
+    [...values],
+  );
+  return rows.flatMap(({ row }) => seals.opened(entity, row) ?? []);
+}
+
+/** The row, or null if there is none. @throws Problem `row.not-sealed` for a row that does not match its seal */
+export function assertSealed<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  row: Row | null,
+): Row | null {
+  if (row === null || trusted(tx, entity, row) !== null) return row;
+  const text = sealsOf(tx).rowText(entity);
+  throw notSealed(text.table, text.keyOf(row));
+}

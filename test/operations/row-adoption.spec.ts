@@ -1,0 +1,66 @@
+import { hash } from '@node-rs/argon2';
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { login, me, newPassword } from '../auth/people.js';
+import { runToEnd, type Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/** A deployment that is upgraded from the version before, which sealed no rows. */
+let stage: Stage;
+let service: Service;
+const password = newPassword();
+
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.sql(`INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`, [
+    randomUUID(),
+    await hash(password),
+  ]);
+  // What the migration does in a database that is in use.
+  await stage.sql(`UPDATE seal_format SET rows_sealed_from = now() + interval '1 day'`);
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+const signIn = async (at = service) => {
+  const { status, body } = await login(at, 'ann@example.org', password);
+  return { status, token: body.access_token as string };
+};
+/** As the version before, or an attacker, writes a session: without a seal. */
+const insertSession = async (secret: string) => {
+  const id = randomUUID();
+  await stage.sql(
+    `INSERT INTO auth_session (id, user_id, way, address, agent, cookie_hash, methods, expires_at)
+     SELECT $1, id, 'password', '', '', $2, '{pwd}', now() + interval '1 hour' FROM user_account WHERE email = 'ann@example.org'`,
+    [id, createHash('sha256').update(secret).digest()],
+  );
+  return id;
+};
+const statusOf = async (id: string, secret: string, at: Service) => {
+  const headers = { cookie: `sealwright-session=${id}.${secret}` };
+  return (await at.call('GET', '/api/auth/me', { headers })).status;
+};
+
+it('rows of the version before are accepted during the upgrade, adopted once, and refused ever after', async () => {
+  const early = await signIn();
+  expect(early.status).toBe(200);
+  const old = await insertSession('old');
+  expect(await statusOf(old, 'old', service)).toBe(200);
+
+  await runToEnd(['reseal'], stage.settings);
+  const late = await insertSession('late');
+  await expect.poll(() => statusOf(late, 'late', service), { timeout: 15_000 }).toBe(401);
+  expect(await statusOf(old, 'old', service)).toBe(200);
+  expect((await me(service, early.token)).status).toBe(200);
+  expect((await signIn()).status).toBe(200);
+  const { body } = await service.call('GET', '/api/v1/audit/entries?action=rows.adopted', { key: early.token });
+  expect(body.items).toMatchObject([{ detail: { auth_session: 1, user_account: 1 } }]);
+
+  // The database owner starts the upgrade again: the token knows better.
+  await service.kill();
+  await stage.sql(`UPDATE seal_format SET rows_seal = NULL, rows_sealed_from = now() + interval '1 day'`);
+  const again = await stage.start();
+  const later = await insertSession('later');
+  expect(await statusOf(later, 'later', again)).toBe(401);
+  expect(await statusOf(old, 'old', again)).toBe(200);
+});

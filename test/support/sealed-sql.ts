@@ -1,0 +1,74 @@
+import type { DataSource } from 'typeorm';
+
+/** A column of a sealed table. */
+export interface SealedTableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly isList: boolean;
+  readonly isNullable: boolean;
+  readonly isKey: boolean;
+  readonly isSealed: boolean;
+}
+
+/** The seals of a database, by the code of the service. */
+export interface RowSealer {
+  /** Seals every row as it is, as the service would have sealed its own change. */
+  seal(): Promise<void>;
+  /** Rows that do not match their seal, by table. */
+  forged(): Promise<{ table: string; count: number; keys: string[] }[]>;
+  /** Sealed tables with their columns. */
+  readonly tables: ReadonlyMap<string, readonly SealedTableColumn[]>;
+  close(): Promise<void>;
+}
+
+interface Keeper {
+  sealAll(): Promise<unknown>;
+  forged(): ReturnType<RowSealer['forged']>;
+}
+
+interface SealedEntities {
+  sealedClasses(): (new () => object)[];
+  sealedOptions(entity: new () => object): { readonly except: readonly string[] };
+}
+
+const built = async <Module>(path: string): Promise<Module> =>
+  (await import(new URL(`../../dist/${path}.js`, import.meta.url).href)) as Module;
+
+/** @param settings of the service whose secret makes the seals */
+export async function openRowSealer(settings: Readonly<Record<string, string>>): Promise<RowSealer> {
+  const { DataSource, getMetadataArgsStorage } = await import('typeorm');
+  const { Config } = await built<{ Config: new (environment: object) => object }>('platform/config/config');
+  const { dataSourceOptions } = await built<{ dataSourceOptions: (config: object) => object }>(
+    'platform/database/data-source-options',
+  );
+  const { RowSeals } = await built<{ RowSeals: new (...parts: unknown[]) => object }>('platform/sealing/row-seals');
+  const { RowSealKeeper } = await built<{ RowSealKeeper: new (...parts: unknown[]) => Keeper }>(
+    'platform/sealing/row-seal-keeper',
+  );
+  const { sealedClasses, sealedOptions } = await built<SealedEntities>('platform/sealing/sealed-entity');
+  await built('app/app.module');
+  const config = new Config(settings);
+  const entities = getMetadataArgsStorage().tables.map(({ target }) => target);
+  const options = { ...dataSourceOptions(config), entities } as ConstructorParameters<typeof DataSource>[0];
+  const db: DataSource = await new DataSource(options).initialize();
+  const keeper = new RowSealKeeper(db, new RowSeals(config, db, { emit: () => undefined }), {});
+  const tables = sealedClasses().map((entity) => {
+    const except = new Set([...sealedOptions(entity).except, 'seal']);
+    const { tableName, columns } = db.getMetadata(entity);
+    const shown = columns.map((column) => ({
+      name: column.databaseName,
+      type: typeof column.type === 'string' ? column.type : '',
+      isList: column.isArray,
+      isNullable: column.isNullable,
+      isKey: column.isPrimary,
+      isSealed: !except.has(column.propertyName),
+    }));
+    return [tableName, shown] as const;
+  });
+  return {
+    seal: async () => void (await keeper.sealAll()),
+    forged: () => keeper.forged(),
+    tables: new Map(tables),
+    close: () => db.destroy(),
+  };
+}
