@@ -80,5 +80,5 @@ export function signInsIn({ log }: EvidenceFile): LoggedFact[] {
 function factsIn(leaves: readonly EvidenceLeaf[]): LoggedFact[] {
   return leaves
     .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => readJson(base64Bytes(data)) as unknown as LoggedFact);
+    .map(({ data }) => readJson(base64Bytes(data)) as LoggedFact);
 }

@@ -261,7 +261,7 @@ describe('a body that no OAuth client should send is answered in the form of RFC
         headers: type === '' ? {} : { 'content-type': type },
       });
       const body = (await answer.json()) as Record<string, string>;
-      assertOAuthError({ status: answer.status, body, headers: answer.headers } as never, 400, 'invalid_request');
+      assertOAuthError({ status: answer.status, body, headers: answer.headers }, 400, 'invalid_request');
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
       expect(body['error_description']).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
     }

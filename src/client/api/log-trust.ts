@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { ClientError, EXIT } from './exit-codes.js';
 import { readJsonObject } from '../../platform/json/strict-json.js';
 import { OutputFile } from './output-file.js';
+import { readTextFile } from '../../platform/text/text-file.js';
 
 /** The newest checkpoint of a log that was found to be right, and the key that signed it. */
 export interface LogState {
@@ -61,7 +61,7 @@ async function readState(file: string): Promise<LogState> {
 
 async function contentOf(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readTextFile(file);
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
   }

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
 import { EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { isEndpoint } from '../sensor/endpoints/endpoint.js';
 import { type Finished, SensorAgent, type Settings } from '../sensor/sensor.js';
 import { Spool } from '../sensor/spool.js';
+import { readTextFile } from '../../platform/text/text-file.js';
 
 const PATIENCE_S = 300;
 
@@ -68,7 +68,7 @@ function patienceOf(options: OptionValues): number {
 /** One a line, in a file that others need not see: arguments are seen by everybody on the machine. */
 async function passwordsIn(file: string | undefined): Promise<string[]> {
   if (file === undefined) return [];
-  const content = await readFile(file, 'utf8').catch(() => undefined);
+  const content = await readTextFile(file).catch(() => undefined);
   if (content === undefined) throw usageError(`${file} cannot be read.`);
   return content.split(/\r?\n/).filter((line) => line !== '');
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { FileTool } from '../agent/tools/file-tool.js';
 import { fileToolFor } from '../agent/tools/file-tools.js';
@@ -6,6 +6,7 @@ import { type OptionValues, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { EXTENSION, TOKEN_EXTENSION } from '../api/files.js';
 import { expandPatterns } from '../api/file-names.js';
+import { readTextFile } from '../../platform/text/text-file.js';
 
 /** A file that is to be signed: in itself by a tool, or by a signature beside it. */
 export interface SignTarget {
@@ -90,7 +91,7 @@ export async function assertSumsStayTrue(targets: readonly SignTarget[]): Promis
   for (const { file, tool } of targets) {
     if (tool !== undefined || changing.size === 0 || !SUMS.test(basename(file))) continue;
     if ((await stat(file)).size > MAX_SUMS_BYTES) continue;
-    const names = (await readFile(file, 'utf8'))
+    const names = (await readTextFile(file))
       .split('\n')
       .map((line) => /^\\?[0-9a-f]{32,128} [ *](.+)$/i.exec(line)?.[1]);
     const wrong = names.find((name) => name !== undefined && changing.has(resolve(dirname(file), name)));

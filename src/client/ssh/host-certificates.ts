@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCertificateLine, type SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
 import { RENEWAL_NAMESPACE, renewalMessage } from '../../formats/ssh/sshsig.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { OutputFile } from '../api/output-file.js';
+import { readTextFile } from '../../platform/text/text-file.js';
 
 const HOST_KEYS = '/etc/ssh';
 /** A certificate is renewed when this part of its life is over: what is left is for a service that is away, and for approvers. */
@@ -65,7 +66,7 @@ const certificateFile = (key: string) => `${key}-cert.pub`;
 
 async function readText(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readTextFile(file);
   } catch (error) {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
   }

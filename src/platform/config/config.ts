@@ -10,6 +10,7 @@ import { readStreamDestinations, type StreamDestination } from './stream-destina
 import { tracesUrl, TRACE_SAMPLERS, type TracingSettings } from './tracing-settings.js';
 import { witnessAddressFault } from './witness-address.js';
 import { existsSync, readFileSync } from 'node:fs';
+import { withoutByteOrderMark } from '../text/text-file.js';
 import { join } from 'node:path';
 
 export type Role = 'all' | 'api' | 'worker';
@@ -362,7 +363,7 @@ export function softHsmConfiguration(): string {
 /** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
 export function readPin(config: Config): string {
   try {
-    return readFileSync(config.pkcs11PinFile, 'utf8').trim();
+    return withoutByteOrderMark(readFileSync(config.pkcs11PinFile, 'utf8')).trim();
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile} (${code})`]);

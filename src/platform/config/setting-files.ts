@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { withoutByteOrderMark } from '../text/text-file.js';
 import { SETTINGS, type SettingName } from './settings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -67,7 +68,7 @@ export class SettingFiles {
 
 /** Editors end a file with a line break, which belongs to no secret. */
 function contentOf(path: string): string {
-  return readFileSync(path, 'utf8').trimEnd();
+  return withoutByteOrderMark(readFileSync(path, 'utf8')).trimEnd();
 }
 
 function isSetting(name: string): name is SettingName {
