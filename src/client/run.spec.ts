@@ -22,6 +22,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     both: ['--protocol', 'pkcs11,ssh-agent'],
   },
   wrappers: { write: ['/nowhere'] },
+  doctor: { all: [], machine: ['gpg'], key: ['gpg', '--key', 'x'] },
   keys: { list: [] },
   certify: { certify: ['x', '--common-name', 'x'] },
   request: { request: ['x'] },
@@ -49,6 +50,7 @@ const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   policy: ['key', 'request', 'certificate'],
   attest: ['provenance'],
   bom: ['key'],
+  doctor: ['key'],
   sensor: ['stay'],
 };
 

@@ -10,6 +10,7 @@ import { bom } from './commands/bom.command.js';
 import { agent } from './commands/agent.command.js';
 import { attest } from './commands/attest.command.js';
 import { certify } from './commands/certify.command.js';
+import { doctor } from './commands/doctor.command.js';
 import { evidence } from './commands/evidence.command.js';
 import { exec } from './commands/exec.command.js';
 import { keys } from './commands/keys.command.js';
@@ -34,6 +35,7 @@ export const COMMANDS: readonly ClientCommand[] = [
   exec,
   agent,
   wrappers,
+  doctor,
   keys,
   certify,
   request,

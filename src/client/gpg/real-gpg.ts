@@ -28,7 +28,8 @@ function isProgram(path: string): boolean {
   }
 }
 
-function isWrapper(path: string): boolean {
+/** Whether a program is one that `sealwright wrappers` wrote. */
+export function isWrapper(path: string): boolean {
   return readFileSync(path).subarray(0, MAX_WRAPPER_BYTES).includes(WRAPPER_MARK);
 }
 

@@ -1,0 +1,102 @@
+import type { AgentPurpose } from '../agent/signer/purposes.js';
+
+/** How a tool gets its signatures: what has to be here for it. */
+export type ToolAccess = 'pkcs11' | 'engine' | 'engine or provider' | 'java' | 'gpg' | 'ssh-agent' | 'files';
+
+export interface KnownTool {
+  readonly name: string;
+  /** Programs that must be on the path. */
+  readonly programs: readonly string[];
+  /** How the programs are installed. */
+  readonly toInstall: string;
+  readonly access: ToolAccess;
+  /** What its key must be for. */
+  readonly purpose: AgentPurpose;
+  /** Whether its key needs a certificate. */
+  readonly needsCertificate: boolean;
+  /** What has to be set beside the packages, for people. */
+  readonly hint?: string;
+}
+
+type Row = readonly [name: string, programs: string, packages: string, access: ToolAccess, hint?: string];
+
+const CODE: readonly Row[] = [
+  ['osslsigncode', 'osslsigncode', 'osslsigncode', 'engine'],
+  ['sbsign', 'sbsign sbverify', 'sbsigntool', 'engine'],
+  ['jarsigner', 'jarsigner', 'default-jdk-headless', 'java'],
+  ['keytool', 'keytool', 'default-jdk-headless', 'java'],
+  ['apksigner', 'apksigner', 'apksigner', 'java'],
+  [
+    'jsign',
+    'jsign',
+    '',
+    'java',
+    'jsign is in no distribution: its .deb or .rpm is at https://github.com/ebourg/jsign/releases.',
+  ],
+  ['openssl', 'openssl', 'openssl', 'engine or provider'],
+  ['pkcs11-tool', 'pkcs11-tool', 'opensc', 'pkcs11'],
+  [
+    'rauc',
+    'rauc',
+    'rauc',
+    'engine',
+    'Set check-purpose=codesign in the keyring section, or sign by a certificate for every purpose.',
+  ],
+  ['mkimage', 'mkimage', 'u-boot-tools', 'engine'],
+  [
+    'pesign',
+    'pesign modutil certutil',
+    'pesign libnss3-tools',
+    'pkcs11',
+    'The module is added to an NSS database by modutil -add.',
+  ],
+  ['ukify', 'ukify sbsign', 'systemd-ukify sbsigntool', 'engine'],
+  [
+    'notation',
+    'notation',
+    '',
+    'files',
+    'notation plugin install --file takes notation-sealwright, which `sealwright wrappers` writes.',
+  ],
+  [
+    'cosign',
+    'cosign',
+    'cosign',
+    'files',
+    'Builds of distributions have no hashivault:// and no pkcs11: use `cosign generate` and `cosign attach signature`.',
+  ],
+];
+
+const GPG: readonly Row[] = [
+  ['gpg', '', '', 'gpg'],
+  ['git', 'git', 'git', 'gpg'],
+  ['rpmsign', 'rpmsign', 'rpm', 'gpg'],
+  ['reprepro', 'reprepro', 'reprepro', 'gpg'],
+  ['debsign', 'debsign', 'devscripts', 'gpg'],
+  ['debsigs', 'debsigs', 'debsigs', 'gpg'],
+  ['maven', 'mvn', 'maven', 'gpg'],
+  ['helm', 'helm', '', 'gpg'],
+  ['aptly', 'aptly', 'aptly', 'gpg'],
+  ['createrepo_c', 'createrepo_c', 'createrepo-c', 'gpg'],
+  ['ostree', 'ostree', 'ostree', 'gpg'],
+  ['flatpak', 'flatpak', 'flatpak', 'gpg'],
+  ['skopeo', 'skopeo', 'skopeo', 'gpg'],
+];
+
+const toolOf = ([name, programs, packages, access, hint]: Row, purpose: AgentPurpose): KnownTool => ({
+  name,
+  programs: programs.split(' ').filter(Boolean),
+  toInstall: packages === '' ? 'it is in no Debian package' : `apt install ${packages}`,
+  access,
+  purpose,
+  needsCertificate: ['engine', 'java'].includes(access) || ['pesign', 'notation'].includes(name),
+  ...(hint !== undefined && { hint }),
+});
+
+/** The tools that docs/tools.md has recipes for, and what each takes. */
+export const KNOWN_TOOLS: readonly KnownTool[] = [
+  ...CODE.map((row) => toolOf(row, 'code-signing')),
+  ...GPG.map((row) => toolOf(row, 'openpgp')),
+  toolOf(['ssh-keygen', 'ssh-keygen', 'openssh-client', 'ssh-agent'], 'ssh-signatures'),
+  toolOf(['ssh', 'ssh', 'openssh-client', 'ssh-agent'], 'ssh-login'),
+];

@@ -1,0 +1,84 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { openSslModules, pkcs11Module } from '../agent/exec/tool-environment.js';
+import { javaSecurityProperties } from '../agent/exec/java-configuration.js';
+import { isInstalled } from '../agent/tools/tool-needs.js';
+import { ClientError } from '../api/exit-codes.js';
+import { isWrapper, realProgram } from '../gpg/real-gpg.js';
+import type { KnownTool, ToolAccess } from './known-tools.js';
+
+/** One thing that a tool needs, and whether it is here. */
+export interface ToolFinding {
+  readonly ok: boolean;
+  /** What is here, or what is missing and how to get it. */
+  readonly detail: string;
+}
+
+/** Returns what a tool needs on this machine, apart from a key. */
+export function examineTool(tool: KnownTool, environment: NodeJS.ProcessEnv): ToolFinding[] {
+  const programs = tool.programs.map((program) =>
+    isInstalled(program, environment)
+      ? good(`${program} is installed`)
+      : bad(`${program} is not on the path: ${tool.toInstall}.`),
+  );
+  return [...programs, ...ACCESS[tool.access](environment)];
+}
+
+const good = (detail: string): ToolFinding => ({ ok: true, detail });
+const bad = (detail: string): ToolFinding => ({ ok: false, detail });
+
+const ACCESS: Readonly<Record<ToolAccess, (environment: NodeJS.ProcessEnv) => ToolFinding[]>> = {
+  files: () => [],
+  pkcs11: () => [moduleHere()],
+  engine: () => [moduleHere(), engineHere(false)],
+  'engine or provider': () => [moduleHere(), engineHere(true)],
+  java: (environment) => [moduleHere(), javaHere(environment)],
+  gpg: (environment) => [realGpgHere(environment), ...['gpg', 'gpgconf'].map((name) => wrapperHere(name, environment))],
+  'ssh-agent': ({ SSH_AUTH_SOCK: socket }) => [
+    socket !== undefined && existsSync(socket)
+      ? good(`an agent listens at ${socket}`)
+      : bad('SSH_AUTH_SOCK names no agent: sealwright agent --protocol ssh-agent.'),
+  ],
+};
+
+function moduleHere(): ToolFinding {
+  try {
+    return good(`p11-kit's client module: ${pkcs11Module()}`);
+  } catch (error) {
+    if (error instanceof ClientError) return bad(error.message);
+    throw error;
+  }
+}
+
+function engineHere(takesProvider: boolean): ToolFinding {
+  const { engine, provider } = openSslModules();
+  if (engine !== undefined) return good(`OpenSSL's PKCS #11 engine: ${engine}`);
+  if (takesProvider && provider !== undefined) return good(`OpenSSL's PKCS #11 provider: ${provider}`);
+  const also = takesProvider ? ', or pkcs11-provider on Debian 13' : '';
+  return bad(`OpenSSL's PKCS #11 engine is missing: apt install libengine-pkcs11-openssl${also}.`);
+}
+
+function javaHere(environment: NodeJS.ProcessEnv): ToolFinding {
+  if (javaSecurityProperties(environment, 'java.cfg') !== undefined) return good('a Java runtime with SunPKCS11');
+  return bad(
+    'There is no Java runtime with the provider SunPKCS11: apt install default-jdk-headless, or set JAVA_HOME.',
+  );
+}
+
+function realGpgHere(environment: NodeJS.ProcessEnv): ToolFinding {
+  try {
+    return good(`gpg itself: ${realProgram('gpg', environment)}`);
+  } catch (error) {
+    if (error instanceof ClientError) return bad('gpg itself is missing: apt install gnupg.');
+    throw error;
+  }
+}
+
+/** The first program of this name on the path must be ours, or the tool signs with keys of the machine. */
+function wrapperHere(name: string, { PATH: path = '' }: NodeJS.ProcessEnv): ToolFinding {
+  const first = path.split(delimiter).map((directory) => join(directory, name)).find((file) => existsSync(file)); // prettier-ignore
+  if (first !== undefined && isWrapper(realpathSync(first))) return good(`${first} signs with keys of the service`);
+  return bad(
+    `The first ${name} on the path is ${first ?? 'none'}: sealwright wrappers DIRECTORY, and put DIRECTORY first in PATH.`,
+  );
+}
