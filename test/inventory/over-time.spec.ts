@@ -41,7 +41,8 @@ describe('risk over time', () => {
       async () => (await get('/api/analytics/risk-over-time')).body.items[0],
     );
     expect(before).toMatchObject({ day: YESTERDAY, total: 4, demo: false, levels: { MEDIUM: 1 } });
-    expect(before.due).toEqual({ '2030-12-31': 2, '2031-12-31': 2, '2035-12-31': 2 });
+    // A binding deadline comes before advice: the signature is due in 2031, by an executive order.
+    expect(before.due).toEqual({ '2030-12-31': 1, '2031-12-31': 2, '2035-12-31': 2 });
     await ingest([algorithm({ name: 'DES' }), algorithm({ name: 'RC4' })], about('late'));
     const { body } = await get('/api/analytics/risk-over-time');
     expect(body.items).toEqual([before]);
