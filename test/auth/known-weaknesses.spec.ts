@@ -34,7 +34,10 @@ it.skipIf(!hasOathtool)('a code of an authenticator app is not accepted again in
   const code = codeOf(0);
   expect((await service.call('POST', confirm, { key, body: { code } })).status).toBe(200);
   const spaced = code.split('').join(' ');
-  const fullWidth = code.split('').map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+  const fullWidth = code
+    .split('')
+    .map((digit) => String.fromCodePoint(0xff10 + Number(digit)))
+    .join('');
   for (const totp of [code, ` ${code}`, `${code}\t`, spaced, `\u00A0${code}`, fullWidth, `0${code}`, `+${code}`]) {
     const { status } = await service.call('POST', '/api/auth/login', {
       body: { email: person.email, password: person.password, totp },
