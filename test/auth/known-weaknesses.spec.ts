@@ -1,9 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newClientKey } from '../support/sshd.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
@@ -38,7 +34,10 @@ it.skipIf(!hasOathtool)('a code of an authenticator app is not accepted again in
   const code = codeOf(0);
   expect((await service.call('POST', confirm, { key, body: { code } })).status).toBe(200);
   const spaced = code.split('').join(' ');
-  const fullWidth = code.split('').map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+  const fullWidth = code
+    .split('')
+    .map((digit) => String.fromCodePoint(0xff10 + Number(digit)))
+    .join('');
   for (const totp of [code, ` ${code}`, `${code}\t`, spaced, `\u00A0${code}`, fullWidth, `0${code}`, `+${code}`]) {
     const { status } = await service.call('POST', '/api/auth/login', {
       body: { email: person.email, password: person.password, totp },
@@ -88,72 +87,6 @@ it('lists filter by their own parameters, not by columns such as hashes of passw
     expect(answer.status).toBe(400);
     expect(JSON.stringify(answer.body)).not.toContain('$argon2');
   }
-});
-
-describe('an SSH authority', () => {
-  const HOUR_MS = 3600 * 1000;
-  const folder = mkdtempSync(join(tmpdir(), 'sealwright-weaknesses-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const issue = async (change: object) => {
-    const name = `ca-${Math.random().toString(36).slice(2)}`;
-    const { body } = await service.call('POST', '/v1/ssh-ca', {
-      key: apiKey,
-      body: { name, kind: 'user' },
-    });
-    const { publicKey } = newClientKey(folder, name);
-    const order = {
-      publicKey,
-      keyId: 'x',
-      principals: ['deploy'],
-      validAfter: new Date(Date.now() - HOUR_MS).toISOString(),
-      validBefore: new Date(Date.now() + HOUR_MS).toISOString(),
-      ...change,
-    };
-    return service.call('POST', `/v1/ssh-ca/${body.id}/certificates`, { key: apiKey, body: order });
-  };
-
-  it('certifies nobody without principals, which sshd would take for everybody', async () => {
-    for (const principals of [[], undefined, [''], ['*'], null]) expect((await issue({ principals })).status).toBe(400);
-  });
-
-  it('certifies no certificate in place of a key', async () => {
-    const made = await issue({});
-    expect([201, 202]).toContain(made.status);
-    expect((await issue({ publicKey: made.body.certificate as string })).status).toBe(400);
-  });
-});
-
-it('a certificate with an empty list of purposes is read or refused, and the service goes on', async () => {
-  const pem = execFileSync(
-    'openssl',
-    [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-keyout',
-      '/dev/null',
-      '-subj',
-      '/CN=empty purposes',
-      '-addext',
-      'extendedKeyUsage=DER:30:00',
-      '-days',
-      '30',
-    ],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
-  );
-  const ingest = await service.call('POST', '/api/ingest', {
-    key: apiKey,
-    body: pem,
-    headers: { 'content-type': 'application/x-pem-file' },
-  });
-  expect([200, 422]).toContain(ingest.status);
-  const onboard = await service.call('POST', '/api/v1/certificates', { key: apiKey, body: { chain: pem.toString() } });
-  expect(onboard.status).toBeLessThan(500);
-  expect((await service.call('GET', '/actuator/health/liveness')).status).toBe(200);
 });
 
 it('a key that may only read cannot reach what is about its own owner, and none shows a secret in the audit log', async () => {
