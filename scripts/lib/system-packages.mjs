@@ -39,6 +39,10 @@ export const NEEDS = {
   rpm: { ...command('rpmsign', 'rpm'), present: () => hasRpm() },
   reprepro: { ...command('reprepro', 'reprepro', ''), present: () => hasReprepro() },
   debsign: command('debsign', 'devscripts', ''),
+  mkimage: command('mkimage', 'u-boot-tools device-tree-compiler', ''),
+  pesign: command('pesign', 'pesign libnss3-tools', ''),
+  createrepo: command('createrepo_c', 'createrepo-c', ''),
+  debsigs: command('debsigs', 'debsigs', ''),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
   bouncycastle: {
     name: 'bcprov.jar of Bouncy Castle',

@@ -79,6 +79,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     const { service, apiKey, authority } = certified;
     bench = new ToolBench({ url: service.url, token: apiKey });
     bench.keep('root.pem', readFileSync(authority.root));
+    await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'rsa-2048', purpose: 'timestamping' });
     for (const name of ['release', 'second']) {
       const key = await certifiedKey(service, apiKey, authority, { name, type: 'rsa-3072', purpose: 'code-signing' });
       const { body } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
@@ -89,7 +90,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     }
     const packages = await createKey(service, apiKey, { name: 'packages', type: 'rsa-3072', purpose: 'openpgp' });
     const userIds = ['Example packages <packages@example.org>'];
-    await service.call('POST', '/api/v1/openpgp-certificates', { key: apiKey, body: { key: packages.id, userIds } });
+    await service.call('POST', `/api/v1/signing-keys/${packages.id}/openpgp`, { key: apiKey, body: { userIds } });
     await bench.run('sealwright wrappers wrappers; mkdir -m 700 -p .gnupg');
     const exported = await bench.run('gpg --export --armor packages | /usr/bin/gpg --batch --import', wrapped());
     expect(exported, exported.text).toMatchObject({ code: 0 });
