@@ -144,7 +144,6 @@ export const settings: Record<keyof typeof english, string> = {
   'settings.lead':
     'Einstellungen, mit denen der Dienst gestartet wurde. Der Betreiber ändert sie über Umgebungsvariablen.',
 
-
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'Der Claim aud der Token. Leer: die Adresse dieses Dienstes.',
   'trusts.create': 'Vertrauensregel anlegen',

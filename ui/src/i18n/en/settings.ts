@@ -138,7 +138,6 @@ export const settings = {
 
   'settings.lead': 'Settings the service was started with. The operator changes them through environment variables.',
 
-
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'The claim aud of the tokens. Leave empty for the address of this service.',
   'trusts.certificateBound': 'Bind tokens to a client certificate (mTLS)',

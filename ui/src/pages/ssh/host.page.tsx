@@ -73,15 +73,18 @@ function Actions({ host }: { host: HostView }) {
   const fields = useHostFields(host);
   const path = { id: host.id };
   const headers = ifMatch(host.version);
-  const edit = useAction((values: Values) => updateHost({ path, headers, body: hostBody(changedValues(fields, values)) }), {
-    changes: ['getHost', 'listHost'],
-    done: t('saved'),
-    onDone: ({ dropped }) => {
-      if (dropped?.credential) notify(t('hosts.dropped'), 'info');
-      if ((dropped?.credentialsBehind ?? 0) > 0)
-        notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+  const edit = useAction(
+    (values: Values) => updateHost({ path, headers, body: hostBody(changedValues(fields, values)) }),
+    {
+      changes: ['getHost', 'listHost'],
+      done: t('saved'),
+      onDone: ({ dropped }) => {
+        if (dropped?.credential) notify(t('hosts.dropped'), 'info');
+        if ((dropped?.credentialsBehind ?? 0) > 0)
+          notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+      },
     },
-  });
+  );
   const remove = useAction((_values: Values) => deleteHost({ path, headers }), {
     changes: ['listHosts'],
     done: t('removed'),
