@@ -29,13 +29,16 @@ export async function rotateUnderHammer(
         const start = performance.now();
         const id = await field.rotate(before.id, [at], { overlapSeconds: 4 });
         const { status } = await field.ended(id, 180);
+        const causes = (await field.targets(id)).map(({ failure }) => failure?.code ?? 'none');
         seconds.push((performance.now() - start) / 1000);
         const next = await field.released(first.id);
         const file = field.keep(`next-${id}`, next?.privateKey ?? '');
         const ends = [status, await logIn(at, before.file), await logIn(at, file)].join(' ');
         const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
-        if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends}`);
+        if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends} (${causes.join(', ')})`);
         if (files !== 'authorized_keys') faults.push(`rotation ${id} left ${files}`);
+        // Its key cannot be rotated again before a person has looked at it.
+        if (status !== 'DONE') break;
         before = { id: next?.id ?? '', file };
         done += 1;
         if (done % 25 === 0) say(`  ${done} of ${rotations} rotations`);

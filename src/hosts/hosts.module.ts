@@ -24,7 +24,7 @@ import { HostSightings } from './records/host-sightings.service.js';
 import { HostImportsController, HostsController } from './api/hosts.controller.js';
 import { HostsReader } from './records/hosts.reader.js';
 import { ManyHosts } from './records/many-hosts.service.js';
-import { ScanGapsReader } from './records/scan-gaps.reader.js';
+import { ScanGapsService } from './records/scan-gaps.service.js';
 import { HostsService } from './records/hosts.service.js';
 
 /** Machines: their records, their keys, and the way to log in to them. */
@@ -50,7 +50,7 @@ import { HostsService } from './records/hosts.service.js';
     HostUses,
     ImportedCredentials,
     ManyHosts,
-    ScanGapsReader,
+    ScanGapsService,
     ImportReading,
     OwnHostKeys,
     PrivateKeys,
@@ -64,7 +64,7 @@ import { HostsService } from './records/hosts.service.js';
     HostSightings,
     HostsService,
     HostUses,
-    ScanGapsReader,
+    ScanGapsService,
     SshConnections,
   ],
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet, type ManagedHost } from '../support/rotations.js';
 import { until } from '../support/signing.js';
-import { canRunSshd } from '../support/sshd.js';
+import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 describe.runIf(canRunSshd())('a host that a rotation needs', () => {
@@ -123,5 +123,46 @@ describe.runIf(canRunSshd())('a host that a rotation needs', () => {
     expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
     expect(await field.targets(id)).toMatchObject([{ outcome: 'FAILED_PRECHECK', failure: { code: 'host.missing' } }]);
     expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+  });
+
+  it('sudo that does not run commands: the cause is the privilege, and not the account', async () => {
+    const host = await field.addHost({ users: ['deploy', 'svc'] }, { privilege: 'sudo' });
+    const login = newClientKey(field.directory, 'login-svc');
+    host.sshd.authorize('svc', login.publicKey);
+    const { headers } = await field.call('GET', `/v1/hosts/${host.id}`);
+    const credential = { user: 'svc', privateKey: login.privateKey };
+    await field.call('PATCH', `/v1/hosts/${host.id}`, { credential }, { 'if-match': headers.get('etag') ?? '' });
+    expect(await field.ask('POST', `/v1/hosts/${host.id}/test-connection`)).toMatchObject({
+      ok: true,
+      becomesRoot: false,
+      privilegeDetail: expect.stringMatching(/sudo.*NOPASSWD/),
+    });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [host]);
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    expect((await field.targets(id))[0].failure).toMatchObject({ code: 'host.privilege' });
+    // The scan as the same login cannot read the file of the other account, and every rotation says so.
+    await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
+    const unread = await until('the end of the scan', 30, async () =>
+      (await field.ask('GET', `/v1/rotations/${id}`)).warnings.find((text: string) => text.includes(host.name)),
+    );
+    expect(unread).toContain('/home/deploy/.ssh/authorized_keys');
+  });
+
+  it('a host that offers SHA-1 alone: explained, and rotated where its record allows it', async () => {
+    const host = await field.addHost({ config: ['KexAlgorithms diffie-hellman-group14-sha1'] });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const test = () => field.ask('POST', `/v1/hosts/${host.id}/test-connection`);
+    expect(await test()).toMatchObject({
+      code: 'host.no-algorithm',
+      detail: expect.stringMatching(/key exchange.*diffie-hellman-group14-sha1.*legacyAlgorithms/),
+    });
+    const { headers } = await field.call('GET', `/v1/hosts/${host.id}`);
+    const allow = { legacyAlgorithms: true };
+    await field.call('PATCH', `/v1/hosts/${host.id}`, allow, { 'if-match': headers.get('etag') ?? '' });
+    expect(await test()).toMatchObject({ ok: true });
+    expect(await field.ended(await field.rotate(key.id, [host]))).toMatchObject({ status: 'DONE' });
   });
 });

@@ -24,7 +24,7 @@ export interface PlannedFile {
 }
 
 const HEADER = '# Written by "sealwright ssh setup-host". Changes are overwritten.\n';
-const INCLUDES_DROP_INS = /^\s*include\s+\S*sshd_config\.d\/\*\.conf/im;
+const DROP_INS = 'sshd_config.d/*.conf';
 const PUBLIC_MODE = 0o644;
 
 /** Paths of the setup beside an sshd_config. */
@@ -49,7 +49,7 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
   const paths = pathsOf(config);
   const main = await present(config);
   if (main === undefined) throw new ClientError(EXIT.failed, `${config} does not exist. Name the file with --config.`);
-  const hasDropIns = INCLUDES_DROP_INS.test(main.toString('latin1'));
+  const hasDropIns = includesDropIns(main.toString('latin1'));
   const settingsFile = hasDropIns ? paths.dropIn : paths.included;
   const wanted = await directivesOf(setup);
   await assertOurs(setup, wanted);
@@ -109,6 +109,13 @@ export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
     if (isReloaded) return;
   }
   throw new Error('sshd could not be reloaded: no PID file and no unit ssh.service or sshd.service. Use --no-reload.');
+}
+
+function includesDropIns(config: string): boolean {
+  return config.split('\n').some((line) => {
+    const [keyword = '', ...files] = line.trim().split(/[ \t]+/);
+    return keyword.toLowerCase() === 'include' && files.some((file) => file.endsWith(DROP_INS));
+  });
 }
 
 /** The directives with their values, as sshd_config has them. */
@@ -191,7 +198,7 @@ function same(one: Buffer | undefined, other: Buffer | undefined): boolean {
 
 function run(program: string, args: readonly string[]): Promise<string> {
   return new Promise((done, fail) => {
-    execFile(program, [...args], { env: { ...process.env, LC_ALL: 'C' } }, (error, out, said) => {
+    execFile(program, [...args], (error, out, said) => {
       if (error === null) done(out);
       else fail(new Error(`${program} ${args[0] ?? ''}: ${said.trim() || error.message}`));
     });

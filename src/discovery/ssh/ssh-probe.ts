@@ -4,15 +4,7 @@ import { BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 import { isSignedBy } from '../../formats/ssh/ssh-signature.js';
 import { isPostQuantum, KEY_AGREEMENTS, type KeyAgreement } from './key-agreements.js';
 import type { KexInit } from '../../formats/ssh/kex-init.js';
-import {
-  MSG,
-  readKexInit,
-  readPacket,
-  readVersion,
-  MessageReader,
-  writeKexInit,
-  writePacket,
-} from './ssh-wire.js';
+import { MSG, readKexInit, readPacket, readVersion, MessageReader, writeKexInit, writePacket } from './ssh-wire.js';
 
 const CLIENT = 'SSH-2.0-Sealwright_scan';
 const LIMITS = { connectMs: 4000, totalMs: 10_000, maxBytes: 64 * 1024 };

@@ -89,7 +89,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         sock: stream,
         username: login.user,
         readyTimeout: timeoutMs,
-        keepaliveInterval: 5000,
+        keepaliveInterval: 10_000,
         keepaliveCountMax: 3,
         authHandler: [
           methodOf(login, (problem) => {

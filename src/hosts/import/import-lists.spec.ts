@@ -56,7 +56,10 @@ describe('ssh_config', () => {
       'inner 10.0.0.5 2022 relay',
       'v6 2001:db8::9 2022',
     ]);
-    expect(items.find(({ name }) => name === 'db')?.ignored).toEqual(['user', 'identityfile']);
+    expect(items.find(({ name }) => name === 'db')).toMatchObject({
+      login: { user: 'everyone' },
+      ignored: ['identityfile'],
+    });
   });
 
   it.each([

@@ -4,8 +4,15 @@ import { Problem } from '../../platform/errors/problem.js';
 import { HostCredentials, type NewCredential } from '../credentials/host-credentials.js';
 import { LOGIN_NAME } from '../records/hosts.dto.js';
 import { HostsService } from '../records/hosts.service.js';
-import type { ImportedItem } from './host-import.service.js';
 import type { ImportItem, ItemFault } from './import-result.js';
+
+/** An item of the report of an import. */
+interface TakenItem {
+  readonly pointer: string;
+  readonly outcome: string;
+  readonly hostId?: string;
+  readonly faults: readonly ItemFault[];
+}
 
 export interface ImportCredential extends NewCredential {
   readonly name: string;
@@ -24,14 +31,14 @@ export class ImportedCredentials {
   ) {}
 
   /** Returns the items with the faults of hosts that stay without a credential. Hosts that were there before are left as they are. */
-  async enter(
+  async enter<Item extends TakenItem>(
     caller: Caller,
     items: readonly ImportItem[],
-    taken: readonly ImportedItem[],
+    taken: readonly Item[],
     given: readonly ImportCredential[],
-  ): Promise<ImportedItem[]> {
+  ): Promise<Item[]> {
     const opened = new Map<string, NewCredential>();
-    const done: ImportedItem[] = [];
+    const done: Item[] = [];
     for (const [index, item] of taken.entries()) {
       const wanted = credentialOf(items[index], given);
       if (item.outcome !== 'created' || item.hostId === undefined || wanted === undefined) {
@@ -46,7 +53,7 @@ export class ImportedCredentials {
 
   private async enterOne(
     caller: Caller,
-    { hostId, pointer }: ImportedItem,
+    { hostId, pointer }: TakenItem,
     { name, ...credential }: ImportCredential,
     opened: Map<string, NewCredential>,
   ): Promise<ItemFault[]> {

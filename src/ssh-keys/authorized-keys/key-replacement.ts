@@ -151,12 +151,13 @@ export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldTe
   });
 }
 
-/** The tag of a rotation in a comment; a line of a key that was rotated before has one. */
-const TAG = /(?:^|[ \t]+)sealwright:[0-9a-f-]{36}$/;
+/** The tag of a rotation at the end of a comment; a line of a key that was rotated before has one. */
+const TAG = /^sealwright:[0-9a-f-]{36}$/;
 
 /** Returns a comment without the tag of the rotation that wrote its line. */
 export function withoutTag(comment: string): string {
-  return comment.replace(TAG, '');
+  const start = Math.max(comment.lastIndexOf(' '), comment.lastIndexOf('\t')) + 1;
+  return TAG.test(comment.slice(start)) ? comment.slice(0, start).trimEnd() : comment;
 }
 
 /** A line of the new key. A comment of the file is taken over byte for byte. */

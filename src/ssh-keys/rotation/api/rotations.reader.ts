@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import { ScanGapsReader } from '../../../hosts/records/scan-gaps.reader.js';
+import { ScanGapsService } from '../../../hosts/records/scan-gaps.service.js';
 import { RowWatch } from '../../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursors.js';
 import type { Followed } from '../../../platform/http/event-stream.js';
@@ -34,7 +34,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
-    private readonly gaps: ScanGapsReader,
+    private readonly gaps: ScanGapsService,
   ) {}
 
   beforeApplicationShutdown(): void {

@@ -15,7 +15,7 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Values } from '../../patterns/form-fields.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -69,6 +69,7 @@ export function WebhooksPage() {
       changeWebhook({ path: { id }, body: { enabled: !enabled }, headers: ifMatch(version) }),
     { changes, done: t('saved') },
   );
+  const fields = useWebhookFields();
   const canWrite = may('webhooks:write');
   const add = canWrite && <Button onClick={() => setCreating(true)}>{t('webhooks.create')}</Button>;
   return (
@@ -123,24 +124,7 @@ export function WebhooksPage() {
           submit={t('create')}
           action={create}
           onClose={() => setCreating(false)}
-          fields={[
-            { name: 'name', label: t('name'), isRequired: true },
-            { name: 'url', kind: 'url', label: t('webhooks.url'), isRequired: true, placeholder: 'https://' },
-            {
-              name: 'format',
-              kind: 'choice',
-              label: t('requests.format'),
-              isRequired: true,
-              options: FORMATS.map((value) => ({ value, label: named('webhook', value) })),
-            },
-            {
-              name: 'events',
-              kind: 'choices',
-              label: t('webhooks.events'),
-              hint: t('webhooks.events.hint'),
-              options: Object.keys(SUBSCRIPTIONS).map((value) => ({ value, label: value })),
-            },
-          ]}
+          fields={fields}
         />
       )}
       {act !== undefined && <ActDialog {...act} onMade={setMade} onClose={() => setAct(undefined)} />}
@@ -153,6 +137,28 @@ export function WebhooksPage() {
       )}
     </PageFrame>
   );
+}
+
+function useWebhookFields(): Field[] {
+  const { t, named } = useI18n();
+  return [
+    { name: 'name', label: t('name'), isRequired: true },
+    { name: 'url', kind: 'url', label: t('webhooks.url'), isRequired: true, placeholder: 'https://' },
+    {
+      name: 'format',
+      kind: 'choice',
+      label: t('requests.format'),
+      isRequired: true,
+      options: FORMATS.map((value) => ({ value, label: named('webhook', value) })),
+    },
+    {
+      name: 'events',
+      kind: 'choices',
+      label: t('webhooks.events'),
+      hint: t('webhooks.events.hint'),
+      options: Object.keys(SUBSCRIPTIONS).map((value) => ({ value, label: value })),
+    },
+  ];
 }
 
 /** Subscriptions, and those of an earlier version that no event matches. */

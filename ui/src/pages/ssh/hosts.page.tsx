@@ -38,19 +38,18 @@ export function useHostFields(of?: HostView): Field[] {
     choice('managementMode', t('hosts.mode'), ['inventory-only', 'managed'], of?.managementMode),
     choice('hostKeyPolicy', t('hosts.policy'), ['pinned', 'tofu'], of?.hostKeyPolicy),
     choice('privilege', t('hosts.privilege'), ['none', 'sudo', 'root'], of?.privilege),
-    {
-      name: 'legacyAlgorithms',
-      kind: 'yes',
-      label: t('hosts.legacy'),
-      hint: t('hosts.legacy.hint'),
-      value: of?.legacyAlgorithms ?? false,
-    },
+    legacyField(t, of),
     { name: 'user', label: t('hosts.user'), ...(of === undefined ? {} : { hint: t('hosts.user.keep') }) },
     { name: 'privateKey', kind: 'area', label: t('hosts.privateKey'), hint: t('hosts.privateKey.hint') },
     { name: 'passphrase', kind: 'password', label: t('hosts.passphrase'), hint: t('hosts.passphrase.hint') },
     { name: 'password', kind: 'password', label: t('hosts.password'), hint: t('hosts.password.hint') },
     ...dropBehind(t, of),
   ];
+}
+
+function legacyField(t: ReturnType<typeof useI18n>['t'], of: HostView | undefined): Field {
+  const value = of?.legacyAlgorithms ?? false;
+  return { name: 'legacyAlgorithms', kind: 'yes', label: t('hosts.legacy'), hint: t('hosts.legacy.hint'), value };
 }
 
 /** For an existing host: hosts reached through it may lose their logins. */

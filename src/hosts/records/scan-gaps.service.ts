@@ -12,7 +12,7 @@ interface HostWithGap {
 
 /** Reads which hosts the last deep scan could not read, or not whole: keys may be accepted there that nobody knows of. */
 @Injectable()
-export class ScanGapsReader {
+export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
   /** One sentence for each host, by name; the last one counts those that are left out. Empty when the last scans read everything. */
