@@ -8,9 +8,11 @@ import { restore } from './cli/restore.command.js';
 import { reseal, retryPin, rotateSealingKey, sealRows } from './cli/secrets.commands.js';
 import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
+import { setup } from './cli/setup.command.js';
 
 /** In the order of the help: what is needed first comes first. */
 const COMMANDS = [
+  setup,
   doctor,
   migrate,
   backup,

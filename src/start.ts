@@ -5,7 +5,7 @@ import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
 import { InstanceHeartbeat } from './platform/instances/heartbeat.js';
-import { PRODUCT_VERSION } from './platform/instances/product-version.js';
+import { PRODUCT_BUILD } from './platform/instances/product-version.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { startTracing } from './platform/tracing/tracing.js';
@@ -25,7 +25,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
   await app.init();
   await announce(app, management);
   await app.listen(config.port, config.host);
-  new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}, version ${PRODUCT_VERSION}`);
+  new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}, version ${PRODUCT_BUILD}`);
   return app;
 }
 
@@ -35,7 +35,7 @@ export async function startWorker(config: Config): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
   stopOnSignals(app, config);
   await announce(app, management);
-  new Logger('Start').log(`working in the background, version ${PRODUCT_VERSION}`);
+  new Logger('Start').log(`working in the background, version ${PRODUCT_BUILD}`);
 }
 
 async function waitForSchema(config: Config): Promise<Management> {
@@ -62,7 +62,7 @@ async function announce(app: INestApplicationContext, management: Management): P
 
 /** Reads the settings and starts; what is wrong with the settings is said in full, once. With `--version` it only says its version. */
 export async function start(entry: (config: Config) => Promise<unknown>): Promise<void> {
-  if (process.argv[2] === '--version') return void process.stdout.write(`${PRODUCT_VERSION}\n`);
+  if (process.argv[2] === '--version') return void process.stdout.write(`${PRODUCT_BUILD}\n`);
   try {
     await entry(new Config());
   } catch (error) {

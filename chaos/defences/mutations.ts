@@ -4,11 +4,12 @@ import { LOG } from './log.js';
 import type { Mutation } from './mutation.js';
 import { PROMISES } from './promises.js';
 import { RIGHTS } from './rights.js';
+import { TRUST } from './trust.js';
 
 /** Findings of the security review of November 2026 (docs/attacks.md). */
-export const FINDINGS = 21;
+export const FINDINGS = 26;
 
 /** The defences against them, by finding. */
-export const MUTATIONS: readonly Mutation[] = [...HOSTS, ...RIGHTS, ...COSTS, ...LOG, ...PROMISES].toSorted(
+export const MUTATIONS: readonly Mutation[] = [...HOSTS, ...RIGHTS, ...COSTS, ...LOG, ...PROMISES, ...TRUST].toSorted(
   (one, other) => one.finding - other.finding,
 );

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeBuildInfo } from './build-info.mjs';
 import { bundlePrograms } from './bundle.mjs';
 import { buildConsole, placeConsole } from './console.mjs';
 import { Failure } from './failure.mjs';
@@ -26,11 +27,16 @@ export async function build({ withConsole = true } = {}) {
 }
 
 async function buildService() {
-  if (isBuilt()) return false;
   const before = fingerprint();
+  if (isBuilt()) {
+    // The same sources can be those of a later commit.
+    writeBuildInfo(before);
+    return false;
+  }
   const { code, output } = await run(bin('nest'), ['build']);
   if (code !== 0)
     throw new Failure('The build failed', 'The compiler says why above. See it again with: npm run build', output);
+  writeBuildInfo(before);
   await bundlePrograms();
   await compileInAdvance();
   writeFileSync(STAMP, before);

@@ -3,15 +3,29 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
+/** Oldest major version of Node.js for the service; the client, which is installed by itself, also runs on what `engines` names. */
+const MIN_NODE = 24;
 const INTERPRETER = '#!/usr/bin/env node\n';
 /** What V8 compiled of modules is in a folder beside the programs. The environment names it to threads and the key process. */
 const NAME_CACHE = `import { fileURLToPath } from 'node:url';
 const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= directory;
 `;
-const USE_CACHE = `import { enableCompileCache } from 'node:module';\n${NAME_CACHE}enableCompileCache(directory);\n`;
+const USE_CACHE = `${NAME_CACHE}module.enableCompileCache(directory);\n`;
+/** Runs before any import that an older Node.js does not have, which would end in a SyntaxError. */
+const CHECK_VERSION = `import module from 'node:module';
+if (Number(process.versions.node.split('.')[0]) < ${MIN_NODE}) {
+  process.stderr.write(\`Sealwright needs Node.js ${MIN_NODE} or later; this is \${process.version}.\\n\`);
+  process.exit(1);
+}
+`;
 /** Lines before each program. A worker uses the cache itself, once it has told V8 how to treat memory. */
-const PROLOGUES = { main: USE_CACHE, worker: NAME_CACHE, cli: USE_CACHE, sealwright: '' };
+const PROLOGUES = {
+  main: CHECK_VERSION + USE_CACHE,
+  worker: CHECK_VERSION + NAME_CACHE,
+  cli: CHECK_VERSION + USE_CACHE,
+  sealwright: '',
+};
 const PROGRAMS = Object.keys(PROLOGUES);
 
 /**

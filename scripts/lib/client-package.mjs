@@ -1,5 +1,7 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { sourceCommit } from './build-info.mjs';
+import { buildDebianPackage, controlText, MAINTAINER } from './debian-package.mjs';
 import { Failure } from './failure.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
@@ -8,8 +10,6 @@ import { run } from './run.mjs';
 const NAME = 'sealwright-client';
 const OUT = inRoot('dist/packages');
 const ENTRY = 'sealwright-client-entry';
-/** Same files, same package: times in archives are this one, unless the caller names another. */
-const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
 
 /**
  * Makes the packages of the client alone from the sources: an npm package and a .deb. It needs nothing but Node 20, and no package.
@@ -73,6 +73,7 @@ function manifest({ version, license }) {
     description:
       'The command line of Sealwright: signs files, and lets other tools sign, with keys that never leave the HSM.',
     license,
+    gitHead: sourceCommit(),
     type: 'module',
     bin: { sealwright: 'sealwright.js' },
     engines: { node: '>=20' },
@@ -103,9 +104,7 @@ async function debianPackage(directory, { version, description }) {
   cpSync(inRoot('LICENSE'), path.join(tree, `usr/share/doc/${NAME}/copyright`));
   writeFileSync(path.join(tree, 'DEBIAN/control'), control({ version, description }));
   const file = path.join(OUT, `${NAME}_${version}_all.deb`);
-  const env = { ...process.env, SOURCE_DATE_EPOCH: EPOCH };
-  const { code, output } = await run('dpkg-deb', ['--root-owner-group', '--build', tree, file], { env });
-  if (code !== 0) throw new Failure('dpkg-deb failed', 'Install dpkg: it is part of Debian and Ubuntu.', output);
+  await buildDebianPackage(tree, file);
   rmSync(tree, { recursive: true });
   return file;
 }
@@ -118,20 +117,19 @@ function program(file, words) {
 }
 
 function control({ version, description }) {
-  return [
-    `Package: ${NAME}`,
-    `Version: ${version}`,
-    'Section: utils',
-    'Priority: optional',
-    'Architecture: all',
-    'Depends: nodejs (>= 20)',
-    'Recommends: gnupg',
-    'Suggests: p11-kit-modules, git, openssh-client',
-    'Maintainer: The maintainers of Sealwright <maintainers@sealwright.invalid>',
-    'Description: command line of Sealwright, a signing service with approvals',
-    ` ${description}`,
-    ' .',
-    ' This package has the client alone. Keys and approvals are with the service.',
-    '',
-  ].join('\n');
+  return controlText(
+    {
+      Package: NAME,
+      Version: version,
+      Section: 'utils',
+      Priority: 'optional',
+      Architecture: 'all',
+      Depends: 'nodejs (>= 20)',
+      Recommends: 'gnupg',
+      Suggests: 'p11-kit-modules, git, openssh-client',
+      Maintainer: MAINTAINER,
+      Description: 'command line of Sealwright, a signing service with approvals',
+    },
+    [description, 'This package has the client alone. Keys and approvals are with the service.'],
+  );
 }

@@ -44,6 +44,8 @@ const PEERS = {
 const PEERS_OF_PROOFS = {
   cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
   drills: ['prometheus', 'promtool'],
+  image: ['mmdebstrap', 'podman'],
+  install: ['mmdebstrap'],
 };
 
 /** Installs what the proof of this name needs; a failure names what is missing. */

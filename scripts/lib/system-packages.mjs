@@ -61,6 +61,8 @@ export const NEEDS = {
   patroni: { ...command('patroni', 'patroni python3-etcd postgresql', ''), present: () => hasPatroni() },
   etcd: command('etcd', 'etcd-server', 'etcd'),
   prometheus: command('prometheus'),
+  mmdebstrap: command('mmdebstrap'),
+  podman: command('podman', 'podman crun', 'podman'),
   promtool: command('promtool', 'prometheus', 'prometheus'),
   chromium: { ...command('chromium', 'chromium-headless-shell chromium', 'chromium'), present: () => hasChromium() },
 };

@@ -14,6 +14,8 @@ import {
 import type { AlertChange } from './alerts.service.js';
 import type { NotificationLine } from './alerts.reader.js';
 import { SEVERITIES, type Severity } from './model/alert-rule.entity.js';
+import type { AlertFacts } from '../platform/events/alert-events.js';
+import { shownFacts } from './model/alert-facts.js';
 
 const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
 
@@ -85,13 +87,13 @@ export class AlertView {
   title: string;
   /** That of the last time. */
   subject: AlertSubjectView;
-  /** `where` and `why` first of all; level0 to level4 are numbers of assets. */
+  /** `where` and `why` first of all. `NONE` to `CRITICAL` are numbers of assets of a risk level, `examples` is a list of names. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
     example: { why: 'No heartbeat since 2026-11-20T14:00:00Z.' },
   })
-  facts: Record<string, string | number>;
+  facts: AlertFacts;
   /** How often it happened. @example 1 */
   count: number;
   firstAt: Date;
@@ -107,7 +109,8 @@ export class AlertView {
   version: number;
 
   static of(alert: Alert): AlertView {
-    const { id, ruleId, status, severity, title, facts, count, firstAt, lastAt } = alert;
+    const { id, ruleId, status, severity, title, count, firstAt, lastAt } = alert;
+    const facts = shownFacts(alert.facts);
     const { ownerId, mutedUntil, resolvedAt, resolvedBy, notifiedAt, version } = alert;
     const subject = { kind: alert.subjectKind, id: alert.subjectId, name: alert.subjectName };
     const what = { id, ruleId, status, severity, title, subject, facts, count, firstAt, lastAt };

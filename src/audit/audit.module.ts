@@ -26,6 +26,8 @@ import { RestoredDatabase } from './log/restored-databases.repository.js';
 import { RestoreHold } from './log/restore-hold.js';
 import { LogReader } from './log/log-reader.js';
 import { LogSequencer } from './log/log-sequencer.js';
+import { LogWitness } from './log/log-witness.js';
+import { LogWitnessSchedule } from './log/log-witness.schedule.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
 import { RowAdoption } from './rows/row-adoption.js';
 import { RowRefusals } from './rows/row-refusals.js';
@@ -104,5 +106,5 @@ export class AuditModule {}
 export class RestoreHoldModule {}
 
 /** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
-@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule] })
+@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule, LogWitness, LogWitnessSchedule] })
 export class AuditWorkerModule {}

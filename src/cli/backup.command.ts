@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Config } from '../platform/config/config.js';
+import { recordBackup } from './backup/backup-record.js';
 import { type MadeBackup, makeBackup, testify } from './backup/make-backup.js';
 import { type BackupManifest, readManifest } from './backup/manifest.js';
 import { findPrograms } from './backup/postgres-programs.js';
@@ -13,6 +14,7 @@ export const backup: AdminCommand = {
   usage: [
     '--out DIRECTORY [--base] [--witness FILE|https://…] [--postgres-bin DIRECTORY] [--json]',
     'verify DIRECTORY [--witness FILE] [--postgres-bin DIRECTORY] [--json]',
+    'record [--made-at TIME]',
   ],
   summary: 'Backs up database, token, settings and the state of the audit log; verifies a backup',
   details: [
@@ -25,6 +27,7 @@ export const backup: AdminCommand = {
     '  --witness W       tells a file on another machine, or an HTTPS address, of the backup and of the newest',
     '                    checkpoint of the log. With verify: whether the witness recorded this very backup',
     '  --postgres-bin D  where pg_dump and pg_restore are, of the version of the server or later',
+    '  record            records a backup made by other means, so that metrics and doctor know its age',
     '',
     "SoftHSM's tokens are copied; any other HSM is yours to back up, by the means of its maker, after each new key.",
     'Secrets are not in it: SVC_JWT_SECRET, passwords and the PIN are with your secret store. What the database has',
@@ -35,9 +38,10 @@ export const backup: AdminCommand = {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const [what, directory, ...more] = positionals;
     if (what === undefined && values.out !== undefined) return make(values.out, values);
+    if (what === 'record' && directory === undefined) return record(values['made-at']);
     if (what === 'verify' && directory !== undefined && more.length === 0) return verify(directory, values);
     throw new AdminError(
-      'backup takes: --out DIRECTORY, or verify DIRECTORY. See: sealwright-admin help backup',
+      'backup takes: --out DIRECTORY, verify DIRECTORY, or record. See: sealwright-admin help backup',
       ADMIN_EXIT.usage,
     );
   },
@@ -47,6 +51,7 @@ const OPTIONS = {
   out: { type: 'string' },
   base: { type: 'boolean', default: false },
   witness: { type: 'string' },
+  'made-at': { type: 'string' },
   'postgres-bin': { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const;
@@ -62,21 +67,43 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   // Whatever a program that is started here writes, nobody else may read.
   process.umask(0o077);
   const way = base ? 'base' : 'logical';
+  const config = new Config();
+  const began = new Date();
   const made = await makeBackup({
-    config: new Config(),
+    config,
     out,
     way,
     witness,
     programs,
     signal: interruption(),
     says: note,
+  }).catch(async (error: Error) => {
+    await remember(config, { at: began, fault: error.message });
+    throw error;
   });
+  await remember(config, { at: new Date(made.manifest.madeAt) });
   if (json) print(JSON.stringify({ directory: made.directory, manifestSha256: made.manifestSha256, ...made.manifest }));
   else print(...linesOf(made));
   if (witness === undefined) return;
   await testify(witness, made).catch((error: Error) => {
     throw new AdminError(`${error.message}. The backup is whole, but no witness recorded it: ${made.directory}`);
   });
+}
+
+/** remember records the outcome for metrics and alerts. A backup is complete without it. */
+async function remember(config: Config, outcome: { at: Date; fault?: string }): Promise<void> {
+  await recordBackup(config, outcome).catch((error: Error) => {
+    note(`The outcome was not recorded in the database, so metrics and doctor do not show it: ${error.message}`);
+  });
+}
+
+/** record stores that a backup was made by other means, such as pgBackRest or snapshots. */
+async function record(madeAt: string | undefined): Promise<void> {
+  const at = new Date(madeAt ?? Date.now());
+  if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + 60_000)
+    throw new AdminError('--made-at takes a time that has passed, such as 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
+  await recordBackup(new Config(), { at });
+  print(`Recorded a backup of ${at.toISOString()}.`);
 }
 
 function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] {

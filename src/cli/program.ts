@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../platform/config/config.js';
-import { isDatabaseTrouble, operatorsWords, sqlState } from '../platform/database/database-error.js';
-import { PRODUCT_VERSION } from '../platform/instances/product-version.js';
+import {
+  isCertificateFault,
+  isDatabaseTrouble,
+  operatorsWords,
+  sqlState,
+} from '../platform/database/database-error.js';
+import { PRODUCT_BUILD, PRODUCT_COMMIT, PRODUCT_VERSION } from '../platform/instances/product-version.js';
 import { redacted } from '../platform/log/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
 
@@ -48,7 +53,7 @@ function failure(error: unknown): number {
     note(`${NAME}: ${redacted(error.message)}`);
     return error instanceof AdminError ? error.exitCode : ADMIN_EXIT.usage;
   }
-  const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error);
+  const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error) || isCertificateFault(error);
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   note(`${NAME}: ${redacted(isDatabase ? `the database: ${operatorsWords(error)}` : stack)}`);
   return ADMIN_EXIT.failed;
@@ -56,7 +61,7 @@ function failure(error: unknown): number {
 
 function version(args: string[]): number {
   const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
-  print(values.json ? JSON.stringify({ version: PRODUCT_VERSION }) : PRODUCT_VERSION);
+  print(values.json ? JSON.stringify({ version: PRODUCT_VERSION, commit: PRODUCT_COMMIT }) : PRODUCT_BUILD);
   return ADMIN_EXIT.done;
 }
 
@@ -68,7 +73,7 @@ function help(commands: readonly AdminCommand[], name: string | undefined): numb
 function overview(commands: readonly AdminCommand[]): string[] {
   const width = Math.max(MIN_COLUMN, ...commands.map(({ name }) => name.length + 2));
   return [
-    `${NAME} ${PRODUCT_VERSION}: looks after an installation of Sealwright.`,
+    `${NAME} ${PRODUCT_BUILD}: looks after an installation of Sealwright.`,
     '',
     'It runs on a machine that reaches the stores, with the settings of the service (SVC_…).',
     `If something is wrong now, begin with: ${NAME} doctor`,

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { ApiClient } from './api/api-client.js';
 import { type ClientCommand, type OptionValues, text } from './api/command.js';
 import { assertEffective, ReadOptions } from './api/command-forms.js';
+import { CLIENT_BUILD } from './api/client-version.js';
 import { isSystemError, systemFailure } from './api/output-file.js';
 import { readEnvironment, type ClientEnvironment } from './api/transport.js';
 import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
@@ -54,6 +55,7 @@ export const COMMON = {
 export async function run([name = 'help', ...args]: readonly string[]): Promise<number> {
   try {
     if (['help', '--help', '-h'].includes(name)) return help();
+    if (['--version', '-V'].includes(name)) return version();
     const program = PROGRAMS[name];
     if (program !== undefined) return await program(args, readEnvironment());
     const command = COMMANDS.find((one) => one.name === name);
@@ -65,6 +67,11 @@ export async function run([name = 'help', ...args]: readonly string[]): Promise<
     process.stderr.write(`sealwright: ${failure.message}\n`);
     return failure.exitCode;
   }
+}
+
+function version(): number {
+  process.stdout.write(`${CLIENT_BUILD}\n`);
+  return EXIT.done;
 }
 
 async function runCommand(command: ClientCommand, args: string[]): Promise<number> {

@@ -25,6 +25,7 @@ import { SignedDeclarations } from './attestations/declarations.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
 import { AssetCsv } from './exports/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
+import { AssetSourceName } from './assets/asset-source-name.entity.js';
 import { Asset } from './assets/asset.entity.js';
 import { AssetsController } from './assets/assets.controller.js';
 import { AssetPages } from './assets/asset-pages.reader.js';
@@ -53,6 +54,7 @@ import { AssetRelationship } from './model/asset-relationship.entity.js';
 import { RelationshipsController } from './relationships/relationships.controller.js';
 import { RelationshipsReader } from './relationships/relationships.reader.js';
 import { JurisdictionsController } from './jurisdictions/jurisdictions.controller.js';
+import { DeadlinesReader } from './jurisdictions/deadlines.reader.js';
 import { JurisdictionsReader } from './jurisdictions/jurisdictions.reader.js';
 import { OwnNamesController, QuantumRiskController } from './risk-rules/quantum-risk.controller.js';
 import { OwnNamesService } from './risk-rules/own-names.service.js';
@@ -74,6 +76,7 @@ import { SavedViewsController } from './views/saved-views.controller.js';
     TypeOrmModule.forFeature([
       Asset,
       AssetOccurrence,
+      AssetSourceName,
       AssetRelationship,
       Attestation,
       BomLinkExport,
@@ -134,6 +137,7 @@ import { SavedViewsController } from './views/saved-views.controller.js';
     ImportsService,
     IngestService,
     IngestThreads,
+    DeadlinesReader,
     JurisdictionsReader,
     Reclassifier,
     ReclassifyTarget,

@@ -74,7 +74,7 @@ export const CAUSES: Record<string, Cause> = {
   'risk-threshold': {
     parameters: { level: 'CRITICAL' },
     told: OPENED,
-    alerts: [{ facts: expect.objectContaining({ level4: 1 }) }],
+    alerts: [{ facts: expect.objectContaining({ CRITICAL: 1, examples: ['MD5'] }) }],
     cause: (place) =>
       ask(
         place,

@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ReceivedCall, WebReceiver } from '../fakes/web-receiver.js';
+import { WEBHOOK_SUBSCRIPTIONS } from '../../src/platform/outbound/webhook-events.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -111,6 +112,28 @@ describe.concurrent('a webhook endpoint', () => {
     const seen = (await service.call('GET', path, { key })).headers.get('etag') ?? '';
     const [one, two] = await Promise.all([change({ 'if-match': seen }), change({ 'if-match': seen })]);
     expect(new Set([one.status, two.status])).toEqual(new Set([200, 412]));
+  });
+
+  it('subscribes to events that exist: any other name is refused with the closest one, and with all that there are', async () => {
+    const answer = await create('/unknown', { events: ['alert.*', 'rotation.*', 'approval.request'] });
+    assertProblem(answer, { status: 422, code: 'webhook.event-unknown', pointer: '/events/1' });
+    expect(answer.body.errors).toMatchObject([
+      { pointer: '/events/1' },
+      { pointer: '/events/2', detail: expect.stringContaining('Did you mean "approval.requested"?') },
+    ]);
+    for (const name of WEBHOOK_SUBSCRIPTIONS) expect(answer.body.detail).toContain(name);
+    const { body } = await create('/known', { events: [...WEBHOOK_SUBSCRIPTIONS] });
+    expect(body).toMatchObject({ events: WEBHOOK_SUBSCRIPTIONS, eventsWithoutEffect: [] });
+    const change = { key, headers: { 'if-match': '"1"' }, body: { events: ['hosts.rebooted'] } };
+    assertProblem(await service.call('PATCH', `/api/webhooks/${body.id}`, change), {
+      status: 422,
+      code: 'webhook.event-unknown',
+      pointer: '/events/0',
+    });
+    // As a version stored it that accepted every name.
+    await stage.sql(`UPDATE webhook_endpoint SET events = '{alert.*,rotation.*}' WHERE id = $1`, [body.id]);
+    const stored = await service.call('GET', `/api/webhooks/${body.id}`, { key });
+    expect(stored.body).toMatchObject({ events: ['alert.*', 'rotation.*'], eventsWithoutEffect: ['rotation.*'] });
   });
 
   it.each([

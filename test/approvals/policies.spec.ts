@@ -121,26 +121,28 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
 });
 
+/** The body of a policy that asks for votes of ada and ben. */
+const draftPolicy = async (change: object = {}) => ({
+  name: unique('policy'),
+  keys: ['*'],
+  stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
+  // It holds nothing that other tests ask for.
+  conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
+  ...change,
+});
+
 describe('a policy that could not work is refused', () => {
-  const policy = async (change: object = {}) => ({
-    name: unique('policy'),
-    keys: ['*'],
-    stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
-    // It holds nothing that other tests ask for.
-    conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
-    ...change,
-  });
   const noKey = { status: 422, code: 'approval-policy.key', pointer: '/keys/1' };
   const tooMany = { status: 422, code: 'approval-policy.stage', pointer: '/stages/0/threshold' };
   const group = (id: string) => `${GROUPS}/${id}`;
 
   it('about keys that are not there, of any kind', async () => {
     const misspelt = unique('relaese');
-    assertProblem(await call('POST', POLICIES, await policy({ keys: ['default', misspelt] })), noKey);
-    const rotation = await policy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
+    assertProblem(await call('POST', POLICIES, await draftPolicy({ keys: ['default', misspelt] })), noKey);
+    const rotation = await draftPolicy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
     assertProblem(await call('POST', POLICIES, rotation), noKey);
-    const { body: made } = await call('POST', POLICIES, await policy({ keys: ['default'] }));
-    const changed = { ...(await policy()), name: made.name, keys: ['default', misspelt] };
+    const { body: made } = await call('POST', POLICIES, await draftPolicy({ keys: ['default'] }));
+    const changed = { ...(await draftPolicy()), name: made.name, keys: ['default', misspelt] };
     assertProblem(await call('PUT', `${POLICIES}/${made.id}`, changed, { 'if-match': '"1"' }), noKey);
     await call('DELETE', `${POLICIES}/${made.id}`);
   });
@@ -148,16 +150,16 @@ describe('a policy that could not work is refused', () => {
   it('with more votes than people', async () => {
     const { body: small } = await newGroup(place, [ada, ben]);
     const stages = [{ group: small.id as string, threshold: 3 }];
-    assertProblem(await call('POST', POLICIES, await policy({ stages })), tooMany);
+    assertProblem(await call('POST', POLICIES, await draftPolicy({ stages })), tooMany);
     const empty = await call('POST', GROUPS, { name: unique('empty'), members: [] });
     assertProblem(
-      await call('POST', POLICIES, await policy({ stages: [{ group: empty.body.id, threshold: 1 }] })),
+      await call('POST', POLICIES, await draftPolicy({ stages: [{ group: empty.body.id, threshold: 1 }] })),
       tooMany,
     );
   });
 
   it('by a member who leaves the group: change the policy first', async () => {
-    const body = await policy();
+    const body = await draftPolicy();
     const { body: made } = await call('POST', POLICIES, body);
     const id = body.stages[0]?.group ?? '';
     const { body: before } = await call('GET', group(id));
@@ -175,7 +177,7 @@ describe('a policy that could not work is refused', () => {
   });
 
   it('but one that was there before can still be changed', async () => {
-    const body = await policy({ keys: ['default'] });
+    const body = await draftPolicy({ keys: ['default'] });
     const { body: made } = await call('POST', POLICIES, body);
     const [id] = body.stages.map(({ group: one }) => one);
     await place.stage.change(
@@ -194,15 +196,44 @@ describe('which requests a policy holds', () => {
   const guarded = async (conditions: object[]) =>
     (await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { conditions })).key.name;
 
-  it('by format and algorithm', async () => {
+  it('by format and algorithm, and every signature over the digest of the caller, which can be moved into any format', async () => {
     const key = await guarded([
-      { fact: 'format', op: 'in', values: ['jws'] },
+      { fact: 'format', op: 'in', values: ['cms', 'authenticode'] },
       { fact: 'algorithm', op: 'not-in', values: ['sha3-*'] },
     ]);
-    expect(await statusOf(key)).toBe('SIGNED');
-    expect(await statusOf(key, { format: 'jws' })).toBe('PENDING_APPROVAL');
+    expect(await statusOf(key, { format: 'jws' })).toBe('SIGNED');
+    for (const format of ['raw', 'sigstore-bundle', 'dsse'])
+      expect({ format, status: await statusOf(key, { format }) }).toEqual({ format, status: 'PENDING_APPROVAL' });
     const sha3 = { digest: digestOf('x', 'sha3-256'), algorithm: 'sha3-256' };
-    expect(await statusOf(key, sha3)).toBe('SIGNED');
+    expect(await statusOf(key, sha3)).toBe('PENDING_APPROVAL');
+    const jws = await guarded([{ fact: 'format', op: 'in', values: ['jws'] }]);
+    expect(await statusOf(jws, { format: 'jws' })).toBe('PENDING_APPROVAL');
+  });
+
+  it.each(['format', 'scheme', 'algorithm', 'metadata.branch', 'verifed.ref', `verified.${'x'.repeat(100)}`])(
+    'an exception on %s is refused: it must be a verified fact',
+    async (fact) => {
+      const body = { ...(await draftPolicy({ keys: ['default'] })), unless: [{ fact, op: 'in', values: ['raw'] }] };
+      assertProblem(await call('POST', POLICIES, body), {
+        status: 400,
+        code: 'request.invalid',
+        pointer: '/unless/0/fact',
+      });
+    },
+  );
+
+  it('and says how callers avoid it, where it is shown and where it is tried', async () => {
+    const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
+    const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
+    const body = { ...(await draftPolicy({ keys: ['default'] })), conditions, unless };
+    const warnings = [
+      { code: 'metadata-condition', fact: 'metadata.branch', detail: expect.stringContaining('avoids this policy') },
+    ];
+    expect((await call('POST', `${POLICIES}/test`, { policy: body })).body).toEqual({ results: [], warnings });
+    const { body: made } = await call('POST', POLICIES, body);
+    expect(made).toMatchObject({ warnings, coveredKeys: ['default'] });
+    expect((await call('GET', `${POLICIES}/${made.id}`)).body.warnings).toEqual(warnings);
+    await call('DELETE', `${POLICIES}/${made.id}`);
   });
 
   it('by metadata; leaving it out does not help', async () => {

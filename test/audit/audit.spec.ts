@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, inDays, newApiKey } from '../support/access.js';
-import type { Service } from '../support/service.js';
+import type { Answer, Service } from '../support/service.js';
 import { digestOf, read, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -192,6 +192,15 @@ describe('entries', () => {
     const query = new URLSearchParams({ ...(name === 'to' ? { from: '2020-01-01' } : {}), [name]: value });
     const answer = await service.call('GET', `/api/v1/audit/entries?${query.toString()}`, { key: apiKey });
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${name}` }] } });
+  });
+
+  it('of a refused call are found by the requestId of its problem', async () => {
+    const refused = await service.call('POST', '/api/v1/sign/digest', { key: apiKey, body: { digest: 'x' } });
+    const path = `/api/v1/audit/entries?correlation=${refused.body.requestId}`;
+    const { body } = await service.call('GET', path, { key: apiKey });
+    expect(
+      body.items.map(({ action, outcome, correlation }: Answer['body']) => [action, outcome, correlation]),
+    ).toEqual([['request.refused', 'refused', refused.body.requestId]]);
   });
 
   it('show actor, action, target, time and source', async () => {

@@ -67,6 +67,12 @@ describe('an API key', () => {
     expect((await create({ ...order, permissions: ['sign:read'] }, key)).status).toBe(201);
   });
 
+  it('cannot have the scope of votes, which only people have', async () => {
+    const answer = await create({ name: 'voter', expiry: inDays(1), permissions: ['sign:read', 'approvals:approve'] });
+    expect(answer.body).toMatchObject({ status: 422, code: 'api-key.person-needed' });
+    expect(answer.body.errors[0].pointer).toBe('/permissions');
+  });
+
   it('is known to have been used, and from where', async () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
     const before = new Date().toISOString();

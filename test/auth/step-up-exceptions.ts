@@ -48,6 +48,9 @@ export const WITHOUT_STEP_UP: Readonly<Record<string, string>> = {
   'POST /v1/rotations/{id}/targets/{targetId}/skip': SMALLER,
   'POST /api/settings/identity-providers/test/{name}':
     'reads what a provider publishes, at addresses that were saved after a step-up',
+  'POST /api/settings/identity-providers/test/{name}/sign-in':
+    'shows what a sign-in of the person at the provider would do, and changes nothing',
+  'POST /api/settings/identity-providers/test-results': 'reads the result of such a test once',
   'POST /api/webhooks/{id}/test': 'sends a test event to an address that was saved after a step-up',
   'POST /api/webhooks/deliveries/{id}/redeliver': 'sends an event again to an address that was saved after a step-up',
   'DELETE /api/auth/sessions': ENDS,

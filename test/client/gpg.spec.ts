@@ -74,6 +74,42 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     expect((await place.run('gpgv', ['--keyring', ring, at('clear.asc')])).code).toBe(0);
   });
 
+  it.each([
+    ['a file', (file: string) => ['--sign', '-o', `${file}.gpg`, file]],
+    ['a file, in armor', (file: string) => ['-s', '-a', '-o', `${file}.gpg`, file]],
+    ['a text', (file: string) => ['-s', '-t', '--yes', '-o', `${file}.gpg`, file]],
+    ['as GPGME calls it', (file: string) => ['--batch', '--no-tty', '--sign', '-o', `${file}.gpg`, '--', file]],
+  ])('--sign: gpg accepts the message and unpacks what was signed: %s', async (how, args) => {
+    const file = at(`inline ${how} ${type}`);
+    writeFileSync(file, TEXT);
+    const signed = await place.run('gpg', ['--status-fd', '2', '-u', keyOf(type).name, ...args(file)]);
+    expect(signed).toMatchObject({ code: 0, err: expect.stringMatching(/\[GNUPG:\] SIG_CREATED S \d+ \d+ 0[01] \d+ [0-9A-F]{40}/) }); // prettier-ignore
+    const opened = await place.run(GPG, ['--status-fd', '2', '--decrypt', `${file}.gpg`]);
+    expect(opened).toMatchObject({ code: 0, err: expect.stringContaining('VALIDSIG') });
+    expect(opened.out.toString()).toBe(TEXT);
+    const message = readFileSync(`${file}.gpg`);
+    if (how === 'a file') {
+      message[message.indexOf('released')] = 'R'.charCodeAt(0);
+      writeFileSync(`${file}.gpg`, message);
+      expect((await place.run(GPG, ['--verify', `${file}.gpg`])).code).not.toBe(0);
+    }
+  });
+
+  it('--sign reads standard input and writes standard output, as skopeo and podman use it', async () => {
+    const signed = await place.run('gpg', ['--sign', '-u', keyOf(type).fingerprint], { input: TEXT });
+    expect(signed.code).toBe(0);
+    const opened = await place.run(GPG, ['--decrypt'], { input: signed.out });
+    expect([opened.code, opened.out.toString()]).toEqual([0, TEXT]);
+  });
+
+  it.each(['--sig-notation a@example.org=1', '--default-sig-expire 1d', '--sig-policy-url https://example.org/'])(
+    '%s is refused: the signature would not have it',
+    async (option) => {
+      const signed = await place.run('gpg', [...option.split(' '), '-u', keyOf(type).name, '-b', '-o', '-'], { input: TEXT }); // prettier-ignore
+      expect(signed).toMatchObject({ code: 2, err: expect.stringContaining('has no effect') });
+    },
+  );
+
   it('--textmode: a text whose line endings change is still signed', async () => {
     writeFileSync(at('text'), 'one\ntwo\n');
     const signed = await place.run('gpg', ['-t', '-b', '-u', keyOf(type).name, '-o', '-', at('text')]);

@@ -60,6 +60,7 @@ describe('the npm package of the client', () => {
     );
     expect(manifest).toMatchObject({ bin: { sealwright: 'sealwright.js' }, engines: { node: '>=20' } });
     expect(manifest.dependencies).toBeUndefined();
+    expect(manifest.gitHead).toMatch(/^[0-9a-f]{12}(\.modified)?$/);
   });
 
   it('signs by npx in an empty folder, without the internet', async () => {
@@ -68,6 +69,8 @@ describe('the npm package of the client', () => {
     writeFileSync(join(cwd, 'file'), 'content');
     const signed = await runTool('npx', [...npx(), 'sign', 'file'], { env, cwd });
     expect(signed).toMatchObject({ code: 0 });
+    const version = await runTool('npx', [...npx(), '--version'], { env, cwd });
+    expect(version.out.toString()).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{12}/);
     expect(readFileSync(join(cwd, 'file.sig')).length).toBeGreaterThan(60);
   });
 

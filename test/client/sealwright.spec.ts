@@ -70,6 +70,21 @@ describe('sealwright sign and verify', () => {
     expect(JSON.parse(wrong.out)).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
   });
 
+  it('verifies all signatures beside a file, and one that is named by --format', async () => {
+    const copy = join(home, 'several.bin');
+    writeFileSync(copy, 'content');
+    for (const format of ['raw', 'cms']) await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format]);
+    const both = await sealwright(['verify', copy, '-k', 'ec-p256']);
+    expect(both).toMatchObject({ code: 0, out: expect.stringContaining(`valid: ${copy}.sig\n`) });
+    expect(both.out).toContain(`valid: ${copy}.p7s\n`);
+    writeFileSync(`${copy}.sig`, readFileSync(`${file}.sig`));
+    const one = await sealwright(['verify', copy, '-k', 'ec-p256']);
+    expect(one).toMatchObject({ code: 1, out: expect.stringContaining(`NOT VALID: ${copy}.sig\n`) });
+    expect((await sealwright(['verify', copy, '-f', 'cms'])).code).toBe(0);
+    writeFileSync(`${copy}.sig`, '-----BEGIN SSH SIGNATURE-----\n');
+    expect((await sealwright(['verify', copy])).err).toContain('ssh-keygen -Y verify');
+  });
+
   it('sends the name and the hash of the file, and nothing else of it', async () => {
     await sealwright(['sign', file, '--key', 'ec-p256', '--reference', 'build-7']);
     const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
@@ -116,7 +131,9 @@ describe('sealwright login', () => {
     expect((await sealwright(['login', '--api-key'], { input: `${key}\n`, token: '' })).code).toBe(0);
     expect(statSync(join(home, CREDENTIALS)).mode & 0o777).toBe(0o600);
     const listed = await sealwright(['keys'], { token: '' });
-    expect(listed.out).toMatch(/^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36}$/m);
+    expect(listed.out).toMatch(
+      /^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36} +certificate until \d{4}-\d\d-\d\d$/m,
+    );
     const denied = await sealwright(['sign', file], { token: '' });
     expect(denied).toMatchObject({ code: 4, err: expect.stringContaining('sign:digest') });
     expect(`${listed.out}${denied.err}`).not.toContain(key);

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { serviceAddress } from '../../src/client/api/transport.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readEnvironment, serviceAddress } from '../../src/client/api/transport.js';
 
 describe('an address of the service', () => {
   it.each([
@@ -24,4 +24,17 @@ describe('an address of the service', () => {
   it.each(['ftp://sw.example', 'sw.example', 'https://ann:word@sw.example'])('%s is none', (text) => {
     expect(() => serviceAddress(text, true)).toThrow(/address/);
   });
+});
+
+describe('the environment of the client', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it.each(['sw_a_b\n', 'sw_a_b\r\n', '\uFEFFsw_a_b', '  sw_a_b '])(
+    'gives the token without what a file has around it: %j',
+    (text) => {
+      vi.stubEnv('SEALWRIGHT_TOKEN', text);
+      vi.stubEnv('SEALWRIGHT_URL', `https://sw.example\r\n`);
+      expect(readEnvironment()).toMatchObject({ token: 'sw_a_b', url: 'https://sw.example' });
+    },
+  );
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { CHROMIUM } from '../support/browser.js';
 import { approvalJourneys } from './journeys/approvals.js';
 import { discoveryJourneys } from './journeys/discovery.js';
+import { editFormJourneys } from './journeys/edit-forms.js';
 import { inventoryJourneys } from './journeys/inventory.js';
 import { peopleJourneys } from './journeys/people.js';
 import { rotationJourneys } from './journeys/rotation.js';
@@ -31,4 +32,5 @@ describe.skipIf(CHROMIUM === undefined)('in the console', () => {
   sshAuthorityJourneys(at);
   workloadJourneys(at);
   singleSignOnJourneys(at);
+  editFormJourneys(at);
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
@@ -17,6 +17,7 @@ const ROOT = join(import.meta.dirname, '../../integrations');
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 /** Groovy of the version that Jenkins runs. */
 const GROOVY = '/usr/share/java/groovy-all.jar';
+const CLIENT = join(import.meta.dirname, '../../dist/sealwright.js');
 const SCRIPT = text('jenkins/resources/sealwright-sign.sh');
 
 const issuer = new WorkloadIssuer();
@@ -25,6 +26,7 @@ let service: Service;
 let key: PublishedKey;
 let apiKey: string;
 let place: string;
+let bin: string;
 
 beforeAll(async () => {
   stage = await openStage();
@@ -41,6 +43,10 @@ beforeAll(async () => {
   });
   key = await publishedKey(service, apiKey, 'default');
   place = mkdtempSync(join(tmpdir(), 'sealwright-pipeline-'));
+  // The client as its package installs it.
+  bin = join(place, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'sealwright'), `#!/bin/sh\nexec '${process.execPath}' '${CLIENT}' "$@"\n`, { mode: 0o755 });
 });
 afterAll(async () => {
   rmSync(place, { recursive: true });
@@ -55,9 +61,9 @@ interface Ended {
 
 /** Runs a program as a runner does: with its environment alone, in the workspace. */
 function run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
-  const { PATH = '' } = process.env;
+  const PATH = `${bin}:${process.env['PATH']}`;
   return new Promise((resolve) =>
-    execFile(command, args, { cwd: place, env: { PATH, ...env } }, (error, out, err) =>
+    execFile(command, args, { cwd: place, env: { PATH, HOME: place, ...env } }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, said: out + err }),
     ),
   );
@@ -79,22 +85,22 @@ const isSigned = (name: string) => verifies(`the content of ${name}`, key, readF
 describe('GitHub Actions', () => {
   interface Action {
     readonly inputs: Record<string, { readonly default?: string }>;
-    readonly runs: { readonly using: string; readonly main: string };
+    readonly runs: { readonly steps: { readonly run: string; readonly env: Record<string, string> }[] };
   }
   const action = load(text('github-action/action.yml')) as Action;
-  /** The runner passes each input as INPUT_<NAME>, those that are not given with their defaults. */
+  /** The runner replaces the expressions of the step, inputs that are not given by their defaults. */
   const started = (given: Record<string, string>, more: Record<string, string> = issuer.jobEnvironment) => {
-    const inputs = Object.entries(action.inputs).map(([name, { default: usual = '' }]) => [
-      `INPUT_${name.toUpperCase()}`,
-      given[name] ?? usual,
-    ]);
-    const env = {
-      ...Object.fromEntries(inputs),
-      GITHUB_RUN_ID: GITHUB.run_id,
-      GITHUB_OUTPUT: join(place, 'output'),
-      ...more,
+    const [step] = action.runs.steps;
+    const values: Record<string, string | undefined> = {
+      'github.run_id': GITHUB.run_id,
+      'github.action_path': join(ROOT, 'github-action'),
     };
-    return run(process.execPath, [join(ROOT, 'github-action', action.runs.main)], env as Record<string, string>);
+    for (const [name, { default: usual = '' }] of Object.entries(action.inputs))
+      values[`inputs.${name}`] = given[name] ?? usual;
+    const replaced = (value: string) =>
+      value.replaceAll(/\$\{\{ ([\w.]+) \}\}/g, (_, name: string) => values[name] ?? '');
+    const env = Object.fromEntries(Object.entries(step?.env ?? {}).map(([name, value]) => [name, replaced(value)]));
+    return shell(step?.run ?? '', { ...env, GITHUB_OUTPUT: join(place, 'output'), ...more });
   };
 
   it('signs several files and attests how they were built, with the token of the run', async () => {
@@ -109,19 +115,19 @@ describe('GitHub Actions', () => {
     expect(signaturesFound(bundle.dsseEnvelope, key.publicKey)).toBe(1);
     expect(statement.subject.map(({ name }: { name: string }) => name)).toEqual(files);
     const outputs = readFileSync(join(place, 'output'), 'utf8');
-    expect(outputs).toMatch(/signatures<<END-\w+\na\.txt\.sig\nb\.txt\.sig\n/);
-    expect(outputs).toMatch(/provenance<<END-\w+\nprovenance\.sigstore\.json\n/);
+    expect(outputs).toMatch(/signatures<<END-[\w-]+\na\.txt\.sig\nb\.txt\.sig\n/);
+    expect(outputs).toMatch(/^provenance=provenance\.sigstore\.json$/m);
   });
 
   it('fails with the reason for a run that no trust accepts, and without the permission for tokens', async () => {
     issuer.claims = { ...GITHUB, sub: 'repo:octo-org/other:ref:refs/tags/v1' };
     const refused = await started({ url: service.url, key: 'default', files: file('c.txt') });
     expect(refused).toMatchObject({
-      code: 1,
-      said: expect.stringMatching(/^::error::The claim sub is not one that the trust/m),
+      code: 4,
+      said: expect.stringContaining('The claim sub is not one that the trust'),
     });
     const without = await started({ url: service.url, key: 'default', files: 'c.txt' }, {});
-    expect(without).toMatchObject({ code: 1, said: expect.stringContaining('id-token: write') });
+    expect(without).toMatchObject({ code: 3, said: expect.stringContaining('id-token: write') });
   });
 });
 
@@ -211,6 +217,50 @@ describe('Tekton', () => {
     const kept = { ...env, SEALWRIGHT_ID_TOKEN_FILE: mounted };
     expect(await shell(replaced(step?.script ?? ''), kept)).toMatchObject({ code: 0 });
     expect(isSigned('t.txt')).toBe(true);
+  });
+});
+
+describe('the script of all parts', () => {
+  const started = async (variables: Record<string, string>) => {
+    const token = await issuer.tokenFor(GITLAB, service.url);
+    const env = { SEALWRIGHT_URL: service.url, SEALWRIGHT_KEY: 'default', SEALWRIGHT_ID_TOKEN: token, ...variables };
+    return shell(SCRIPT, env);
+  };
+
+  it('takes patterns, names with a leading dash, and the extension of the format', async () => {
+    for (const name of ['one.pkg', 'two.pkg', '-three.pkg']) file(name);
+    const ended = await started({ SEALWRIGHT_FILES: '*.pkg\n-three.pkg', SEALWRIGHT_FORMAT: 'sigstore-bundle' });
+    expect(ended).toMatchObject({ code: 0 });
+    for (const name of ['one.pkg', 'two.pkg', '-three.pkg'])
+      expect(existsSync(join(place, `${name}.sigstore.json`))).toBe(true);
+  });
+
+  it.each([
+    ['a file that is not there', 'missing.pkg', 'missing.pkg'],
+    ['a pattern that matches nothing', '*.none', '"*.none" matches no file'],
+    ['no file', '', 'names no file'],
+  ])('ends with the reason for %s, and asks for no signature', async (_, names, said) => {
+    const ended = await started({ SEALWRIGHT_FILES: names });
+    expect(ended.code).toBeGreaterThan(0);
+    expect(ended.said).toContain(said);
+    expect(ended.said).not.toContain('base64');
+  });
+
+  it('says what to do about a token that was used already', async () => {
+    const token = await issuer.tokenFor(GITLAB, service.url);
+    const again = { SEALWRIGHT_ID_TOKEN: token, SEALWRIGHT_FILES: file('again.pkg') };
+    expect(await started(again)).toMatchObject({ code: 0 });
+    expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('repeat the job, whose next run has a new token') }); // prettier-ignore
+  });
+
+  it('without the client says where it comes from', async () => {
+    const env = {
+      SEALWRIGHT_URL: service.url,
+      SEALWRIGHT_KEY: 'default',
+      SEALWRIGHT_FILES: 'a',
+      PATH: '/usr/bin:/bin',
+    };
+    expect(await shell(SCRIPT, env)).toMatchObject({ code: 2, said: expect.stringContaining('SEALWRIGHT_CLIENT') });
   });
 });
 

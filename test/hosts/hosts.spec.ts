@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { canRunSshd, type ClientKey, fingerprintOfLine, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
@@ -260,5 +262,56 @@ describe.runIf(canRunSshd())('a real sshd', () => {
       `SELECT (SELECT string_agg(encode(credential, 'escape'), '') FROM host) || (SELECT string_agg(detail::text, '') FROM audit_entry) AS text`,
     );
     expect(rows[0]?.text).not.toContain(secret);
+  });
+});
+
+/** From reports about other SSH clients: mscdex/ssh2#621, libssh2#627, curl#10143, paramiko#2035. */
+describe.runIf(canRunSshd())('the algorithms of a host', () => {
+  const OLD_KEX = 'diffie-hellman-group-exchange-sha1,diffie-hellman-group1-sha1';
+  const directory = mkdtempSync(join(tmpdir(), 'host-algorithms-'));
+  const login = newClientKey(directory, 'login');
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** A host whose RSA key is pinned, and a login test of it. */
+  async function hostWith(lines: string[]) {
+    const sshd = await startSshd({ hostKeys: ['rsa'], config: lines });
+    onTestFinished(() => sshd.close());
+    sshd.authorize('deploy', login.publicKey);
+    const { body } = await newHost({
+      address: sshd.address,
+      port: sshd.port,
+      credential: { user: 'deploy', privateKey: login.privateKey },
+    });
+    await call('POST', `/v1/hosts/${body.id}/host-keys`, { publicKey: sshd.hostKey('rsa') });
+    const test = async () => (await call('POST', `/v1/hosts/${body.id}/test-connection`)).body;
+    return { id: body.id as string, test };
+  }
+
+  it('that signs with SHA-2 alone are used again and again', async () => {
+    const { test } = await hostWith(['HostKeyAlgorithms rsa-sha2-512,rsa-sha2-256']);
+    expect([await test(), await test()]).toMatchObject([{ ok: true }, { ok: true }]);
+  });
+
+  it.each([
+    ['key exchange', `KexAlgorithms ${OLD_KEX}`, OLD_KEX.replaceAll(',', ', ')],
+    ['host key', 'HostKeyAlgorithms ssh-rsa', 'ssh-rsa'],
+    ['cipher', 'Ciphers aes128-cbc', 'aes128-cbc'],
+  ])('that are old (%s) are named, and allowed for this host alone', async (subject, line, offer) => {
+    const { id, test } = await hostWith([line]);
+    expect(await test()).toMatchObject({
+      code: 'host.no-algorithm',
+      detail: expect.stringMatching(new RegExp(`for the ${subject}, .*: ${offer}\\. .*legacyAlgorithms`)),
+    });
+    const allowed = await call('PATCH', `/v1/hosts/${id}`, { legacyAlgorithms: true }, { 'if-match': '"1"' });
+    expect(allowed.body).toMatchObject({ legacyAlgorithms: true });
+    expect(await test()).toMatchObject({ ok: true });
+  });
+
+  it('for logins are named as a reason why a key is refused', async () => {
+    const { test } = await hostWith(['PubkeyAcceptedAlgorithms ssh-rsa']);
+    expect(await test()).toMatchObject({
+      code: 'host.login-refused',
+      detail: expect.stringMatching(/of the type ssh-ed25519.*PubkeyAcceptedAlgorithms/),
+    });
   });
 });

@@ -177,3 +177,78 @@ describe('an import', () => {
     assertProblem(await take('xml', '<a/>'), { status: 400, code: 'request.invalid', pointer: '/format' });
   });
 });
+
+describe('credentials of an import', () => {
+  const deploy = newClientKey(directory, 'deploy');
+  const credentials = [
+    { name: 'default', user: 'deploy', privateKey: deploy.privateKey },
+    { name: 'legacy', user: 'root', password: 'a long password' },
+  ];
+
+  it('of CSV are taken by name, else the default one, with the login name of the row', async () => {
+    const text = [
+      'name,address,user,credential',
+      'cred-1,192.0.2.61,,',
+      'cred-2,192.0.2.62,ops,default',
+      'cred-3,192.0.2.63,,legacy',
+    ];
+    const { body } = await take('csv', text.join('\n'), { credentials });
+    expect(body.counts).toEqual({ created: 3 });
+    const shown = await Promise.all([1, 2, 3].map(async (i) => (await host(`cred-${i}`)).credential));
+    expect(shown).toEqual([
+      { user: 'deploy', kind: 'private-key', fingerprint: deploy.fingerprint },
+      { user: 'ops', kind: 'private-key', fingerprint: deploy.fingerprint },
+      { user: 'root', kind: 'password' },
+    ]);
+    expect(JSON.stringify([body, await stage.sql('SELECT detail FROM audit_entry')])).not.toContain('a long password');
+  });
+
+  it('of ssh_config take its User; a name that the import does not have is a fault of the row', async () => {
+    await take('ssh-config', 'Host cred-4\n  HostName 192.0.2.64\n  User admin\n', { credentials });
+    expect((await host('cred-4')).credential).toMatchObject({ user: 'admin', kind: 'private-key' });
+    const { body } = await take('csv', 'name,address,credential\ncred-5,192.0.2.65,nobody\n', { credentials });
+    expect(body.items[0]).toMatchObject({ outcome: 'refused', errors: [{ pointer: 'line 2/credential' }] });
+    const odd = await take('csv', 'name,address,user\ncred-6,192.0.2.66,a b\n', { credentials });
+    expect(odd.body.items[0]).toMatchObject({ outcome: 'refused', errors: [{ pointer: 'line 2/user' }] });
+  });
+
+  it('are given to many hosts by their label, each sealed for its host', async () => {
+    const labels = { set: 'many' };
+    for (const i of [1, 2, 3]) await call('POST', '/v1/hosts', { name: `many-${i}`, address: `192.0.2.7${i}`, labels });
+    const order = {
+      label: 'set:many',
+      change: { managementMode: 'managed', credential: { user: 'rotate', privateKey: deploy.privateKey } },
+    };
+    const trial = await call('POST', '/v1/hosts/change', { ...order, dryRun: true });
+    expect(trial.body).toMatchObject({
+      stored: false,
+      items: [{ name: 'many-1' }, { name: 'many-2' }, { name: 'many-3' }],
+    });
+    expect((await host('many-1')).managementMode).toBe('inventory-only');
+    expect((await call('POST', '/v1/hosts/change', order)).body.items).toHaveLength(3);
+    for (const i of [1, 2, 3])
+      expect(await host(`many-${i}`)).toMatchObject({
+        managementMode: 'managed',
+        version: 2,
+        credential: { user: 'rotate' },
+      });
+    const sealed = await stage.sql<{ credential: Buffer }>(`SELECT credential FROM host WHERE name LIKE 'many-%'`);
+    expect(new Set(sealed.map(({ credential }) => credential.toString('hex'))).size).toBe(3);
+    assertProblem(
+      await call('POST', '/v1/hosts/change', { label: 'set:many', change: { credential: { user: 'x' } } }),
+      {
+        status: 400,
+        code: 'host.credential',
+      },
+    );
+  });
+});
+
+it('a changed key of a trusted known_hosts file takes the place of the pinned one', async () => {
+  const { body } = await call('POST', '/v1/hosts', { name: 'moved-key', address: '192.0.2.80' });
+  await call('POST', `/v1/hosts/${body.id}/host-keys`, { publicKey: keys[0] });
+  await take('known-hosts', `192.0.2.80 ${keys[1]}`);
+  await stage.sql(`UPDATE host_key SET state = 'changed' WHERE host_id = $1 AND state = 'tofu-pending'`, [body.id]);
+  await take('known-hosts', `192.0.2.80 ${keys[1]}`, { pin: true });
+  expect((await keysOf('moved-key')).sort()).toEqual(['ssh-ed25519 pinned', 'ssh-ed25519 rejected']);
+});

@@ -103,3 +103,70 @@ describe('jurisdictions side by side', () => {
     expect((await get('/api/quantum-risk/conflicts?asOf=never')).status).toBe(400);
   });
 });
+
+interface CountedDeadline {
+  readonly date: string;
+  readonly state: string;
+  readonly authority: string;
+  readonly provision?: string;
+  readonly appliesTo?: string;
+  readonly binding: boolean;
+  readonly url: string;
+  readonly assets: number | null;
+  readonly rules: string[];
+}
+
+const identityOf = ({ date, state, authority, provision, appliesTo }: CountedDeadline) =>
+  [date, state, authority, provision, appliesTo].join(' | ');
+
+describe('deadlines', () => {
+  it('are counted each over all assets that they apply to, as a count of the exported assets gives', async () => {
+    const { components } = await get('/api/export/cyclonedx');
+    const counted = new Map<string, number>();
+    for (const component of components as { 'bom-ref': string }[]) {
+      const { findings } = await get(`/api/assets/${component['bom-ref']}`);
+      const own = findings.flatMap(({ deadlines }: { deadlines: CountedDeadline[] }) => deadlines.map(identityOf));
+      for (const key of new Set<string>(own)) counted.set(key, (counted.get(key) ?? 0) + 1);
+    }
+    const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
+    const said = items.flatMap((one): [string, number][] =>
+      (one.assets ?? 0) > 0 ? [[identityOf(one), one.assets ?? 0]] : [],
+    );
+    expect(counted.size).toBeGreaterThan(10);
+    expect(Object.fromEntries(said)).toEqual(Object.fromEntries(counted));
+  });
+
+  it('of one day have numbers of their own, and a binding one of acquisitions is not zero', async () => {
+    const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
+    const cnsa = items.find(({ state }) => state === 'must-comply-with-cnsa-2.0');
+    expect(cnsa).toMatchObject({ date: '2026-12-31', binding: true, assets: 3 });
+    const of2030 = items.filter(({ date }) => date === '2030-12-31').map(({ assets }) => assets);
+    expect(new Set(of2030).size).toBeGreaterThan(2);
+    expect(items.every(({ url, rules }) => url.startsWith('https://') && rules.length > 0)).toBe(true);
+    expect(items.find(({ state }) => state === 'max 47d')?.assets).toBeNull();
+  });
+
+  it('of an asset say whose the next one is', async () => {
+    const { items } = await get('/api/assets?name=RSA-2048');
+    expect(items[0]).toMatchObject({
+      deadline: '2031-12-31',
+      deadlineBy: { authority: 'US EO 14412', binding: true, url: 'https://www.federalregister.gov/d/2026-12909' },
+    });
+  });
+});
+
+describe('a pack of a positive list', () => {
+  const evaluate = async (pack: string) =>
+    (await service.call('POST', '/api/attestations/evaluations', { key: apiKey, body: { pack } })).body;
+
+  it('counts what it does not name as violations, hybrids with ML-KEM-768 among them', async () => {
+    const { results } = await evaluate('cnsa-2.0');
+    const of = (name: string) => results.find(({ identifier }: { identifier: string }) => identifier === name);
+    // X25519MLKEM768 and ML-KEM-768 both violate it.
+    expect(of('CNSA-KE')).toMatchObject({ assets: 2, violations: 2 });
+    // RSA-2048, RSA without a size and SLH-DSA do; P-384 is accepted for now.
+    expect(of('CNSA-SIG')).toMatchObject({ assets: 4, violations: 3, acceptedUntil: { assets: 1 } });
+    expect(of('CNSA-AES')).toMatchObject({ assets: 2, violations: 1 });
+    expect(of('CNSA-KNOWN')).toMatchObject({ violations: 0 });
+  });
+});

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
+import { runToEnd } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -34,6 +35,13 @@ async function doctor(settings: Record<string, string> = {}): Promise<{ code: nu
     (error: { code: number; stdout: string }) => error,
   );
   return { code, findings: JSON.parse(stdout) as Finding[] };
+}
+
+/** What `backup` prints, whether it succeeds or not. */
+async function backup(...args: string[]): Promise<string> {
+  return runToEnd(['backup', ...args], stage.settings, { timeoutMs: 60_000 }).catch(
+    ({ stderr }: { stderr: string }) => stderr,
+  );
 }
 
 /** A session of the database that shows this name. */
@@ -69,6 +77,44 @@ describe('doctor', () => {
       'stored secrets': 'ok',
     });
     await service.kill('SIGTERM');
+  });
+
+  it('reports migrations that a running process lost', async () => {
+    const service = await stage.start();
+    const [row] = await stage.sql<{ id: number; timestamp: string; name: string }>(
+      'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING *',
+    );
+    const schema = await until('the health names it', 10, async () => {
+      const { body } = await service.call('GET', '/actuator/health', { key: apiKey });
+      return body.components.schema?.status === 'DOWN' && body.components.schema;
+    });
+    expect(schema.details.detail).toMatch(/^1 migrations of this version are not recorded as applied: /);
+    // A backup comes before a migration, so an older schema is no reason to refuse one.
+    const refused = await backup('--out', '/proc/backups');
+    expect(refused).toContain('Cannot write a backup to /proc/backups: ENOENT');
+    await stage.sql('INSERT INTO migrations (id, timestamp, name) VALUES ($1, $2, $3)', [
+      row?.id,
+      row?.timestamp,
+      row?.name,
+    ]);
+    await service.kill('SIGTERM');
+  });
+
+  it('knows the age of the last backup and why the last attempt failed', async () => {
+    expect((await doctor()).findings.find(({ what }) => what === 'backup')).toMatchObject({
+      state: 'bad',
+      detail: expect.stringContaining(
+        'no backup was recorded; the last attempt failed: Cannot write a backup to /proc',
+      ),
+      next: 'runbook: backup',
+    });
+    const madeAt = new Date(Date.now() - 3 * 3600_000).toISOString();
+    expect(await backup('record', '--made-at', madeAt)).toContain(`Recorded a backup of ${madeAt}.`);
+    expect(await backup('record', '--made-at', '2999-01-01T00:00:00Z')).toContain(
+      '--made-at takes a time that has passed',
+    );
+    const found = (await doctor()).findings.find(({ what }) => what === 'backup');
+    expect(found).toMatchObject({ state: 'ok', detail: 'the last good one is 3 h old' });
   });
 
   it('says what is missing, and what to do next', async () => {

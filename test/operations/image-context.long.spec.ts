@@ -66,11 +66,9 @@ it('has what it needs to build the service and the console, and answers / with t
   expect(existsSync(join(builder, 'dist/ui/index.html'))).toBe(true);
 
   const image = join(place, 'image');
+  expect(run).toContain('COPY --from=build /runtime ./');
+  execFileSync(process.execPath, ['scripts/runtime-tree.mjs', image], { cwd: builder, stdio: 'pipe' });
   copyInto(image, run, files);
-  for (const [, from = '', to = ''] of run.matchAll(/^COPY --from=build \/build\/(\S+) \.\/(\S+)$/gm)) {
-    if (from === 'node_modules') symlinkSync(join(ROOT, from), join(image, to));
-    else cpSync(join(builder, from), join(image, to), { recursive: true });
-  }
   const port = await freePort();
   const env = { ...process.env, ...stage.settings, NODE_ENV: 'production', SVC_PORT: String(port) };
   const service = spawn('sh', [join(image, 'root/usr/local/bin/entrypoint.sh'), 'all'], {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -101,7 +101,7 @@ describe("yesterday's database", () => {
     await before.kill('SIGTERM');
     await admin(`CREATE DATABASE ${database()}_backup TEMPLATE ${database()}`);
 
-    const after = await stage.start({ settings: address });
+    const after = await stage.start({ settings: { ...address, SVC_LOG_WITNESS: at('witness.jsonl') } });
     await createKey(after, apiKey, { name: 'after-backup', type: 'ec-p256' });
     expect((await after.call('DELETE', `/api/settings/api-keys/${revoked.id}`, { key: apiKey })).status).toBeLessThan(
       300,
@@ -113,6 +113,7 @@ describe("yesterday's database", () => {
     expect(await audited('auditor.state')).toMatchObject({ code: 0 });
     const newer = await fetch(`${url}/api/v1/audit/log/export`, { headers: { authorization: `Bearer ${apiKey}` } });
     writeFileSync(at('newer.jsonl'), Buffer.from(await newer.arrayBuffer()));
+    await until('the newest checkpoint is witnessed', 90, async () => existsSync(at('witness.jsonl')));
     await after.kill('SIGTERM');
     await admin(`DROP DATABASE ${database()} WITH (FORCE)`);
     await admin(`ALTER DATABASE ${database()}_backup RENAME TO ${database()}`);
@@ -138,8 +139,19 @@ describe("yesterday's database", () => {
     expect(await runToEnd(['restore', 'accept', '--leaves', '1'], settings()).catch(String)).not.toContain('Accepted.');
     expect((await get('/api/v1/signing-keys')).status).toBe(503);
 
-    const accept = ['restore', 'accept', '--leaves', leaves, '--log', at('newer.jsonl')];
-    expect(await runToEnd(accept, settings())).toContain('Accepted. The audit log goes on as ');
+    const accept = [
+      'restore',
+      'accept',
+      '--leaves',
+      leaves,
+      '--log',
+      at('newer.jsonl'),
+      '--witness',
+      at('witness.jsonl'),
+    ];
+    const accepted = await runToEnd(accept, settings());
+    expect(accepted).toMatch(/A witness saw \d+ leaves\./);
+    expect(accepted).toContain('Accepted. The audit log goes on as ');
     await until('it serves', 60, () =>
       get('/api/v1/signing-keys').then(
         ({ status }) => status === 200,

@@ -79,7 +79,9 @@ describe('a name', () => {
 
   it('that resolves to something else is not', async () => {
     names.says(() => [BAD]);
-    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('may not be called (loopback)');
+    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow(
+      'may not be called (loopback); SVC_OUTBOUND_ALLOW names',
+    );
     untouched();
   });
 

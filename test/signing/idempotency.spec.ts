@@ -65,6 +65,36 @@ describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
   });
 });
 
+describe('an answer that an earlier call made', () => {
+  const replayed = ({ headers }: Answer) => headers.get('idempotent-replayed');
+
+  it('says Idempotent-Replayed: true, and the first one does not', async () => {
+    const [digest, use] = [freshDigest(), randomUUID()];
+    const signed = () => sign(one(), { key: apiKey, body: { digest }, headers: withKey(use) });
+    expect([replayed(await signed()), replayed(await signed())]).toEqual([null, 'true']);
+    const order = { key: apiKey, body: { name: `replayed-${use}`, type: 'ec-p256' }, headers: withKey(use) };
+    const made = () => one().call('POST', '/api/v1/signing-keys', order);
+    expect([replayed(await made()), replayed(await made())]).toEqual([null, 'true']);
+    const batch = { key: apiKey, body: { items: [{ digest: freshDigest() }] }, headers: withKey(use) };
+    const both = () => one().call('POST', '/api/v1/sign/batch', batch);
+    expect([replayed(await both()), replayed(await both())]).toEqual([null, 'true']);
+  });
+
+  it('is told apart among calls that are recorded together', async () => {
+    const old = { digest: freshDigest(), use: randomUUID() };
+    const call = ({ digest, use }: typeof old) => sign(one(), { key: apiKey, body: { digest }, headers: withKey(use) });
+    await call(old);
+    const fresh = () => ({ digest: freshDigest(), use: randomUUID() });
+    const answers = await Promise.all([fresh(), old, fresh(), old, fresh()].map(call));
+    expect(answers.map(replayed)).toEqual([null, 'true', null, 'true', null]);
+  });
+});
+
+it('what was accepted and is not done yet says when to ask again', async () => {
+  const answer = await sign(one(), { key: apiKey, body: { digest: freshDigest(), async: true } });
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([202, '2']);
+});
+
 describe('the life of a signing key', () => {
   const post = (service: Service, path: string, body: object, key: string): Promise<Answer> =>
     service.call('POST', `/api/v1/signing-keys/${path}`, { key: apiKey, body, headers: withKey(key) });

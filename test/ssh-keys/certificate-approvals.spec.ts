@@ -85,6 +85,24 @@ describe('an SSH certificate under a policy', () => {
     expect((await ask(authority, orderFor(['deploy-web', 'root']))).body.status).toBe('PENDING_APPROVAL');
   });
 
+  it('waits for the group of a policy that was made after it was requested', async () => {
+    const name = unique('people');
+    const authority = await newAuthority(name);
+    const second = (await newGroup(place, [bea])).body.name as string;
+    const policyOf = (asked: string) => ({
+      name: unique('policy'),
+      subject: 'ssh-certificate',
+      keys: [name],
+      stages: [{ group: asked, threshold: 1 }],
+    });
+    expect((await call('POST', '/api/v1/approval-policies', policyOf(group))).status).toBe(201);
+    const asked = await ask(authority, orderFor(['deploy']));
+    expect((await call('POST', '/api/v1/approval-policies', policyOf(second))).status).toBe(201);
+    expect((await vote(service, asked.body.approvalId, ann)).body).toMatchObject({ status: 'PENDING', stage: 1 });
+    expect((await vote(service, asked.body.approvalId, bea)).body).toMatchObject({ status: 'APPROVED' });
+    expect(await settled(asked.headers.get('location') ?? '')).toMatchObject({ status: 'ISSUED' });
+  });
+
   it('is never signed when it is rejected, or withdrawn by who asked', async () => {
     const authority = await authorityUnder({});
     const rejected = await ask(authority, orderFor(['root']));

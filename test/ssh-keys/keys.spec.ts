@@ -125,7 +125,12 @@ describe('keys that a scan finds', () => {
           ...root,
           modifiedAt: '2019-01-01T00:00:00Z',
         }),
-        foundKey({ fingerprint: keys.lone.fingerprint, account: 'ann', line: 5, options: 'command="true"' }),
+        foundKey({
+          fingerprint: keys.lone.fingerprint,
+          account: 'ann',
+          line: 5,
+          options: 'cert-authority,command="true"',
+        }),
       ]),
       uses: [
         {
@@ -158,7 +163,7 @@ describe('keys that a scan finds', () => {
       ['no-passphrase', 'root', 'shared'],
       ['orphan', 'unrestricted'],
       ['old', 'orphan', 'root', 'unrestricted', 'weak'],
-      ['orphan'],
+      ['cert-authority', 'orphan'],
     ]);
     const weak = (await call('GET', '/v1/keys?finding=shared')).body.items;
     expect(weak.map((key: { fingerprint: string }) => key.fingerprint)).toEqual([keys.deploy.fingerprint]);

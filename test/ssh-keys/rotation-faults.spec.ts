@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
-import type { Service } from '../support/service.js';
+import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -301,8 +301,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       await until('the overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
       writeFileSync(keysOf(host), `no-pty ${key.publicKey}\n`);
       await stage.sql(`UPDATE ssh_rotation_target SET check_at = now() WHERE rotation_id = $1`, [id]);
-      await sleep(6000); console.log(JSON.stringify(await field.targets(id)), JSON.stringify(await stage.sql('SELECT state,outcome,due_at,check_at,overlap_ends_at,now(),lease_until FROM ssh_rotation_target')));
-    expect(await field.ended(id, 40, ['HALTED'])).toMatchObject({ failure: { code: 'rotation.blocked' } });
+      expect(await field.ended(id, 40, ['HALTED'])).toMatchObject({ failure: { code: 'rotation.blocked' } });
       const [blocked] = await field.targets(id);
       expect(blocked.failure).toMatchObject({
         code: 'rotation.new-line-removed',
@@ -310,7 +309,11 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
       });
       expect(await logIn(host, key.file)).toBe('accepted');
       await field.ask('POST', `/v1/rotations/${id}/retry`);
-      await until('another overlap', 60, async () => (await field.targets(id))[0].state === 'OVERLAP');
+      await until('another overlap', 60, async () => {
+      const [{ state, steps }] = await field.targets(id);
+      const limited = steps.filter(({ step, outcome }: Answer['body']) => step === 'limit-old' && outcome === 'DONE');
+      return state === 'OVERLAP' && limited.length === 2;
+    });
       const released = await field.released(key.id);
       const next = field.keep(`again-${id}`, released?.privateKey ?? '');
       expect([await logIn(host, next), await logIn(host, key.file)]).toEqual(['accepted', 'accepted']);

@@ -231,6 +231,47 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(place.at.sshd.authorizedKeys('deploy')).toBe(before);
     });
 
+    it('follows a key that its policy names through every rotation, and says which key it covers', async () => {
+      const at = await field.addHost({}, { labels: { env: 'test' } });
+      const key = await field.newKey();
+      at.sshd.authorize('deploy', key.publicKey);
+      const { body: group } = await newGroup({ service, apiKey }, [ada]);
+      const order = { name: 'One key', subject: 'ssh-rotation', keys: [key.fingerprint] };
+      const stages = [{ group: group.id, threshold: 1 }];
+      const { id: policy } = await field.ask('POST', '/api/v1/approval-policies', { ...order, stages });
+      const covered = async () => (await field.ask('GET', `/api/v1/approval-policies/${policy}`)).coveredKeys;
+      expect(await covered()).toEqual([key.fingerprint]);
+      const first = await field.rotate(key.id, [at]);
+      await vote(service, await waiting(first), ada);
+      expect((await field.ended(first)).status).toBe('DONE');
+      const next = await field.released(key.id);
+      const { fingerprint } = await field.ask('GET', `/v1/keys/${next?.id}`);
+      expect(await covered()).toEqual([fingerprint]);
+      const second = await field.rotate(next?.id ?? '', [at]);
+      await vote(service, await waiting(second), ada, { decision: 'reject' });
+      expect((await field.ended(second, 20, ['CANCELLED'])).failure.code).toBe('approval.rejected');
+      await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
+    });
+
+    it('waits again when a stricter policy applies before the first host is changed', async () => {
+      const { body: group } = await newGroup({ service, apiKey }, [bob]);
+      const { at, id, file } = await ordered('prod');
+      const approvalId = await waiting(id);
+      const lease = (end: string) =>
+        stage.sql(`UPDATE ssh_rotation_target SET lease_until = ${end} WHERE rotation_id = $1`, [id]);
+      await lease(`now() + interval '1 hour'`);
+      expect((await vote(service, approvalId, ada)).body.status).toBe('APPROVED');
+      const stages = [{ group: group.id, threshold: 1 }];
+      const order = { name: 'Stricter', subject: 'ssh-rotation', keys: ['*'], stages };
+      const { id: policy } = await field.ask('POST', '/api/v1/approval-policies', order);
+      await lease('NULL');
+      expect(await waiting(id)).toBe(approvalId);
+      expect(at.sshd.authorizedKeys('deploy')).toBe(file);
+      expect((await vote(service, approvalId, bob)).body.status).toBe('APPROVED');
+      expect((await field.ended(id)).status).toBe('DONE');
+      await field.call('DELETE', `/api/v1/approval-policies/${policy}`);
+    });
+
     it('ends when it is rejected, and needs no approval where no policy applies', async () => {
       const { id, at, file } = await ordered('prod');
       const { id: free } = await ordered('test');

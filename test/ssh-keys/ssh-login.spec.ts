@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { logIn, type ManagedHost, SshFleet } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { canRunSshd, newClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -147,6 +148,18 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
+    // People get a terminal unless the rule says otherwise; the command says when there is none.
+    expect(ended.err).not.toContain('no terminal');
+    const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
+    expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);
+    const bare = await rule({
+      subject: 'person',
+      conditions: [{ claim: 'email', values: [ann.email] }],
+      extensions: [],
+    });
+    const without = await sealwright(['ssh', 'login', '--key', key.file, '--rule', bare.name], { env: as(ann) });
+    expect(without).toMatchObject({ code: 0, err: expect.stringContaining('add permit-pty to the extensions') });
+    await drop(bare);
     const bob = await register(service, 'bob');
     expect(await sealwright(['ssh', 'login', '--key', key.file], { env: as(bob) })).toMatchObject({ code: 4 });
     await drop(made);
@@ -180,5 +193,67 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const put = { key, body, headers: { 'if-match': '"1"' } };
     assertProblem(await service.call('PUT', `/v1/ssh-login-rules/${made.id}`, put), never);
     await drop(made);
+  });
+
+  describe('a host that "sealwright ssh setup-host" sets up', () => {
+    const env = () => ({ SEALWRIGHT_URL: service.url });
+    const configOf = ({ sshd }: ManagedHost) => join(sshd.directory, 'sshd_config');
+    const setUp = (host: ManagedHost, ...more: string[]) =>
+      sealwright(['ssh', 'setup-host', '--config', configOf(host), ...more], { env: env() });
+
+    it('trusts the certificates of the service for the listed principals, refuses revoked ones, and is set up once', async () => {
+      // The configuration lies below /tmp, where sshd would trust no file of principals.
+      const host = await field.addHost({ users: ['deploy', 'ops'], config: ['StrictModes no'] });
+      const made = await rule({ conditions: RELEASE, principals: ['release-team'] });
+      const { file, answer } = await loggedIn(await runOf(GITHUB));
+      expect(await logIn(host, file)).toBe('denied');
+      const before = readFileSync(configOf(host), 'utf8');
+      const trial = await setUp(host, 'deploy=release-team', '--dry-run');
+      expect(trial).toMatchObject({ code: 0, out: expect.stringContaining('sshd_config would be changed') });
+      expect(readFileSync(configOf(host), 'utf8')).toBe(before);
+      expect(await setUp(host, 'deploy=release-team')).toMatchObject({ code: 0, err: '' });
+      await until('the login', 20, async () => (await logIn(host, file)) === 'accepted');
+      expect(await logIn(host, file, 'ops')).toBe('denied');
+      expect(await setUp(host, 'deploy=release-team')).toMatchObject({
+        code: 0,
+        out: '',
+        err: expect.stringMatching(/already/),
+      });
+      const revocation = { kind: 'serial', value: answer.body.serial };
+      await field.ask('POST', `/v1/ssh-ca/${authorityId}/revocations`, revocation);
+      const again = await setUp(host, 'deploy=release-team');
+      expect(again.out.trim().split('\n')).toEqual([expect.stringMatching(/sealwright_revoked_keys changed$/)]);
+      expect(await logIn(host, file)).toBe('denied');
+      await drop(made);
+    });
+
+    it.each([
+      [
+        'a configuration that sshd refuses',
+        ['NoSuchDirective yes'],
+        [],
+        /Nothing was changed.*NoSuchDirective|sshd.*NoSuchDirective/s,
+      ],
+      [
+        'an authority that is set already',
+        ['TrustedUserCAKeys /etc/ssh/own_ca.pub'],
+        [],
+        /sets TrustedUserCAKeys to \/etc\/ssh\/own_ca\.pub/,
+      ],
+      ['a reload that fails', ['PidFile none'], [], /Nothing was changed.*could not be reloaded/s],
+    ])('is left as it was by %s', async (_case, lines, more, reason) => {
+      const host = await field.addHost();
+      const file = configOf(host);
+      writeFileSync(file, `${lines.join('\n')}\n${readFileSync(file, 'utf8')}`);
+      const [before, names] = [readFileSync(file, 'utf8'), readdirSync(host.sshd.directory)];
+      expect(await setUp(host, ...more)).toMatchObject({ code: 1, err: expect.stringMatching(reason) });
+      expect(readFileSync(file, 'utf8')).toBe(before);
+      expect(readdirSync(host.sshd.directory)).toEqual(names);
+    });
+
+    it('refuses arguments that are not ACCOUNT=PRINCIPALS before it reads anything', async () => {
+      for (const word of ['deploy', 'deploy=', '../x=a', 'deploy=a b'])
+        expect(await setUp(at, word)).toMatchObject({ code: 2, err: expect.stringContaining(`"${word}"`) });
+    });
   });
 });

@@ -6,7 +6,9 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
   'a digest, random text, or identifier that the service makes': [
     'alert.key',
     'api_key.lookup',
+    'api_key.owner_id',
     'approval.owner_id',
+    'approval.requested_by',
     'attempt_count.key',
     'audit_entry.actor_id',
     'bom_link_refs.said',
@@ -65,6 +67,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'asset.labels',
     'asset.name',
     'asset.owner',
+    'audit_entry.correlation',
     'audit_entry.target_id',
     'host.address',
     'host.name',

@@ -4,7 +4,7 @@
  *
  *   sealwrightSign url: 'https://sign.example.com', key: 'release', files: ['app.tar.gz'], identity: 'sealwright'
  *
- * identity: id of that credential. trust, format (raw), wait (600 seconds): as in docs/pipelines.md.
+ * identity: id of that credential. trust, format (raw), timestamp (false), wait (600 seconds), client: as in docs/pipelines.md.
  */
 def call(Map options) {
   withCredentials([string(credentialsId: options.identity, variable: 'SEALWRIGHT_ID_TOKEN')]) {
@@ -14,6 +14,8 @@ def call(Map options) {
       "SEALWRIGHT_FILES=${options.files.join('\n')}",
       "SEALWRIGHT_TRUST=${options.trust ?: ''}",
       "SEALWRIGHT_FORMAT=${options.format ?: 'raw'}",
+      "SEALWRIGHT_TIMESTAMP=${options.timestamp ?: false}",
+      "SEALWRIGHT_CLIENT=${options.client ?: ''}",
       "SEALWRIGHT_WAIT=${options.wait ?: 600}",
       "SEALWRIGHT_RUN=${env.BUILD_TAG}",
     ]) {

@@ -10,6 +10,7 @@ export const GROWING = [
   'asset',
   'asset_occurrence',
   'asset_relationship',
+  'asset_source_name',
   'attempt_count',
   'attestation',
   'audit_entry',

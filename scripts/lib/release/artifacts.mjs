@@ -26,7 +26,7 @@ export async function makeArtifacts({ version, commit, out, folder, epoch }) {
     ['ui', 'sealwright-console'],
   ])
     await softwareBill(path.join(source, at), path.join(out, `${name}-${version}.sbom.cdx.json`), epoch);
-  const client = await clientPackages(source, out, epoch);
+  const client = await packagesOf(source, out, epoch);
   return { client, source };
 }
 
@@ -88,17 +88,20 @@ async function softwareBill(folder, file, epoch) {
   writeFileSync(file, `${JSON.stringify({ ...bill, metadata: said }, null, 2)}\n`);
 }
 
-async function clientPackages(source, out, epoch) {
+async function packagesOf(source, out, epoch) {
   // Packages are those of this checkout: the lock of the commit is compared with it before (release.mjs).
   for (const name of ['node_modules', 'ui/node_modules'])
     if (existsSync(inRoot(name))) symlinkSync(inRoot(name), path.join(source, name));
   const env = { ...process.env, SOURCE_DATE_EPOCH: epoch };
-  const { code, output } = await run(process.execPath, ['scripts/client-package.mjs'], { cwd: source, env });
-  if (code !== 0) throw new Failure('The client could not be built', '', output);
   const packages = path.join(source, 'dist/packages');
   mkdirSync(out, { recursive: true });
-  for (const name of readdirSync(packages).filter((file) => /\.(?:tgz|deb)$/.test(file)))
-    copyFileSync(path.join(packages, name), path.join(out, name));
+  // Each script empties the folder of packages first.
+  for (const script of ['server-package', 'client-package']) {
+    const { code, output } = await run(process.execPath, [`scripts/${script}.mjs`], { cwd: source, env });
+    if (code !== 0) throw new Failure(`scripts/${script}.mjs failed`, 'Its output names the cause.', output);
+    for (const name of readdirSync(packages).filter((file) => /\.(?:tgz|deb)$/.test(file)))
+      copyFileSync(path.join(packages, name), path.join(out, name));
+  }
   return path.join(packages, 'sealwright-client/sealwright.js');
 }
 

@@ -1,6 +1,7 @@
 import type { AlertEventRow } from '../../platform/events/alert-events.js';
 import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../model/alert-condition.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
+import type { AlertFacts } from '../../platform/events/alert-events.js';
 
 /** One or more events of the same key that match a rule. */
 export interface Hit {
@@ -8,7 +9,7 @@ export interface Hit {
   readonly key: string;
   readonly title: string;
   readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
-  readonly facts: Readonly<Record<string, string | number>>;
+  readonly facts: AlertFacts;
   readonly count: number;
   readonly firstAt: Date;
   readonly lastAt: Date;

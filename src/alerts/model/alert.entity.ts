@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { Severity } from './alert-rule.entity.js';
+import type { AlertFacts } from '../../platform/events/alert-events.js';
 
 export const ALERT_STATUSES = ['OPEN', 'ACKNOWLEDGED', 'RESOLVED', 'REOPENED'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
@@ -50,7 +51,7 @@ export class Alert {
   subjectName: string;
 
   @Column('jsonb', { default: {} })
-  facts: Record<string, string | number>;
+  facts: AlertFacts;
 
   @Column('int', { default: 1 })
   count: number;

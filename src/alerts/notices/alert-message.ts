@@ -3,6 +3,7 @@ import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js'
 import type { Alert, NotificationReason } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
+import { shownFacts } from '../model/alert-facts.js';
 
 export interface AlertMail {
   readonly subject: string;
@@ -46,7 +47,7 @@ export function alertMessage(
       rule: { id: rule.id, name: rule.name, condition: rule.condition },
       title: alert.title,
       subject: { kind: alert.subjectKind, id: alert.subjectId, name: alert.subjectName },
-      facts: alert.facts,
+      facts: shownFacts(alert.facts),
       count: alert.count,
       firstAt: alert.firstAt,
       lastAt: alert.lastAt,
@@ -83,7 +84,8 @@ function headline({ title, count, notifiedCount }: NotifiedAlert, reason: Notifi
 }
 
 function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReason): Fact[] {
-  const { facts, count, firstAt, lastAt } = alert;
+  const { count, firstAt, lastAt } = alert;
+  const facts = shownFacts(alert.facts);
   const others = Object.entries(facts).filter(([name]) => !SHOWN_SEPARATELY.has(name));
   const when =
     count > 1
@@ -96,7 +98,7 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
     { name: 'When', value: when },
     ...others
       .filter(([, value]) => value !== 0)
-      .map(([name, value]) => ({ name: labelOf(name), value: String(value) })),
+      .map(([name, value]) => ({ name: labelOf(name), value: [value].flat().join(', ') })),
     {
       name: 'What to do',
       value: reason === 'resolved' ? 'Nothing: it ended by itself.' : ALERT_CONDITION_RULES[rule.condition].advice,
@@ -104,10 +106,9 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
   ];
 }
 
-/** Label of a fact: `level4` is the number of CRITICAL assets; other names become words. */
+/** Label of a fact: risk levels keep their names, other names become words. */
 function labelOf(name: string): string {
-  const level = RISK_LEVELS[Number(/^level([0-4])$/.exec(name)?.[1] ?? -1)];
-  if (level !== undefined) return level;
+  if (RISK_LEVELS.some((level) => level === name)) return name;
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -64,7 +64,7 @@ export class ApprovalExtension {
       .execute();
     if (affected !== 1) throw new Error(`the approval ${approval.id} is not ${approval.status} under its lock`);
     await putNotice(tx, approval.id, 'requested');
-    await this.audit.append(tx, [extendedEntry({ ...approval, ...rules, stage }, APPROVALS_ACTOR)]);
+    await this.audit.append(tx, [extendedEntry(Object.assign(approval, rules, { stage }), APPROVALS_ACTOR)]);
     return true;
   }
 

@@ -71,7 +71,7 @@ export class PolicyConditionBody {
 export class PolicyExceptionBody extends PolicyConditionBody {
   /** `verified.<claim>`, `trust` or `caller`: what an issuer proved, or whom the service authenticated. @example verified.repository */
   @IsFact()
-  @Matches(/^(?:caller|trust|verified\..+)$/, {
+  @Matches(/^(?:caller|trust|verified\.)/, {
     message: 'must be caller, trust or verified.<claim>: callers choose everything else',
   })
   declare fact: string;

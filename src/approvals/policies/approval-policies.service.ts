@@ -13,6 +13,14 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
 import { PolicyChecks } from './policy-checks.js';
 import { lockPolicySet, storePolicySet } from './policy-set.js';
+import { policyWarningsOf } from './policy-warnings.js';
+
+/** An exception of a policy that never holds. */
+export interface IgnoredException {
+  /** Name of the policy. */
+  readonly policy: string;
+  readonly fact: string;
+}
 
 /** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()
@@ -69,6 +77,16 @@ export class ApprovalPoliciesService {
   /** Newest first. */
   async list(page: PageQuery): Promise<Page<ApprovalPolicy>> {
     return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
+  }
+
+  /** Exceptions that earlier versions stored on facts that callers choose, and that never hold. */
+  async ignoredExceptions(): Promise<IgnoredException[]> {
+    const policies = await this.db.manager.find(ApprovalPolicy, { order: { name: 'ASC' } });
+    return policies.flatMap((policy) =>
+      policyWarningsOf(policy)
+        .filter(({ code }) => code === 'ignored-exception')
+        .map(({ fact }) => ({ policy: policy.name, fact })),
+    );
   }
 
   /** Changes happen one after the other: the row that counts them is locked first. */

@@ -89,6 +89,13 @@ describe('a condition on what a caller chooses for a signature over its own dige
   });
 });
 
+it('a policy covers a key that replaced one that it names', () => {
+  const rules = { subject: 'ssh-rotation' as const, keys: ['SHA256:old'], conditions: [], unless: [] };
+  const rotated = { key: 'SHA256:new', formerKeys: ['SHA256:older', 'SHA256:old'], facts: {} };
+  expect(verdictOf(rules, 'ssh-rotation', rotated)).toMatchObject({ guards: true, applies: true });
+  expect(verdictOf(rules, 'ssh-rotation', { key: 'SHA256:new', facts: {} }).guards).toBe(false);
+});
+
 describe('an exception', () => {
   it.each(['format', 'scheme', 'algorithm', 'metadata.branch'])(
     'on %s never holds, although an earlier version stored it',

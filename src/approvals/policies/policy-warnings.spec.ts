@@ -34,9 +34,9 @@ const ROWS: Row[] = [
 
 it.each(ROWS)('a condition on %s of %s: says how callers avoid it', (_, subject, condition, code, detail = /./) => {
   const warnings = policyWarningsOf({ subject, keys: ['release'], conditions: [condition], unless: [] });
-  expect(warnings).toEqual(
-    code === undefined ? [] : [{ code, fact: condition.fact, detail: expect.stringMatching(detail) }],
-  );
+  const expected = code === undefined ? [] : [{ code, fact: condition.fact }];
+  expect(warnings.map((warning) => ({ code: warning.code, fact: warning.fact }))).toEqual(expected);
+  expect(warnings.filter((warning) => !detail.test(warning.detail))).toEqual([]);
 });
 
 it('an exception on what callers choose is reported as one that never holds', () => {

@@ -7,6 +7,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('audit_entry_actor', ['actorId', 'at'])
 @Index('audit_entry_target', ['targetId', 'at'])
 @Index('audit_entry_not_done', ['at'], { where: `outcome <> 'done'` })
+@Index('audit_entry_correlation', ['correlation', 'at'], { where: `outcome <> 'done'` })
 export class AuditEntry {
   @PrimaryColumn('uuid')
   id: string;

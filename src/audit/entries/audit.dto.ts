@@ -36,6 +36,13 @@ export class AuditQuery extends PageQuery {
   @Matches(PRINTABLE)
   target?: string;
 
+  /** Only entries of the refused or failed call with this X-Request-Id, which is the `requestId` of its problem. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  @Matches(PRINTABLE)
+  correlation?: string;
+
   /** Only entries of this time or later. */
   @IsOptional()
   @IsDateTime()

@@ -50,6 +50,8 @@ export interface AuditFilter extends PageQuery {
   readonly actor?: string;
   readonly outcome?: AuditOutcome;
   readonly target?: string;
+  /** X-Request-Id of a call that was refused or failed. */
+  readonly correlation?: string;
   readonly from?: Date;
   readonly to?: Date;
 }
@@ -110,9 +112,9 @@ export class AuditService {
   /** Newest first, each with its place in the log. */
   async list(filter: AuditFilter): Promise<Page<PlacedEntry>> {
     const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
-    const { action, actor, outcome, target, from, to } = wanted;
+    const { action, actor, outcome, target, correlation, from, to } = wanted;
     if (from !== undefined && to !== undefined && from >= to) throw emptySpan();
-    const list = `audit ${JSON.stringify([action, actor, outcome, target, from, to])}`;
+    const list = `audit ${JSON.stringify([action, actor, outcome, target, correlation, from, to])}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
     const query = this.db
       .createQueryBuilder(AuditEntry, 'entry')
@@ -170,6 +172,8 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
     // Failures and refusals are rare and have a partial index.
     outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
     target: 'entry.targetId = :target',
+    // Entries of refused and failed calls alone are indexed by the call.
+    correlation: `entry.correlation = :correlation AND entry.outcome <> 'done'`,
     from: 'entry.at >= :from',
     to: 'entry.at < :to',
   };

@@ -41,7 +41,10 @@ export class LogHealth {
     const [checkpoint]: { size: string }[] = await this.db.query(
       `SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
     );
-    const detail = `a checkpoint is signed over ${checkpoint?.size ?? 0} leaves`;
+    const detail =
+      checkpoint === undefined
+        ? 'no checkpoint was signed yet'
+        : `a checkpoint is signed over ${checkpoint.size} leaves`;
     const fault = (await this.faultByToken()) ?? this.faultByGaps();
     if (fault !== undefined) return { status: 'DOWN', detail: `${fault} ${detail}` };
     if (oldest === undefined || oldest.ageMs < MAX_WAIT_MS) return { status: 'UP', detail };

@@ -82,6 +82,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The same in the caller's transaction. */
   async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
     this.assertGrantable(caller, order);
+    assertNoVotes(order.permissions);
     const { key, lookup, secretHash } = newApiKeyText();
     const entity = tx.create(ApiKey, {
       id,
@@ -245,6 +246,14 @@ export class ApiKeysService implements OnApplicationShutdown {
       });
     }
   }
+}
+
+/** A key that was made before keeps the scope, which has no effect. @throws Problem 422 */
+function assertNoVotes(permissions: readonly Scope[]): void {
+  if (!permissions.includes('approvals:approve')) return;
+  const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only people can use' }];
+  const detail = 'An API key cannot vote on approvals: leave out approvals:approve, and sign in as a person to vote.';
+  throw new Problem('refused', 'api-key.person-needed', detail, { errors });
 }
 
 function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, unknown> {

@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import type { Config } from '../../platform/config/config.js';
 import { databaseClient, onAnyHost } from '../../platform/database/database-client.js';
+import { sqlState, UNDEFINED_TABLE } from '../../platform/database/database-error.js';
+import { AdminError } from '../command.js';
 import type { Server } from './postgres-programs.js';
 import type { BackedUpLog, BackupManifest } from './manifest.js';
 
@@ -37,8 +39,33 @@ export async function openSnapshot(config: Config): Promise<DatabaseSnapshot> {
     await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`);
     return { ...(await facts(client)), server: { host: client.host, port: client.port }, close: () => client.end() };
   } catch (error) {
+    const explained = sqlState(error) === UNDEFINED_TABLE ? await foreignSchema(config) : error;
     await client.end().catch(() => undefined);
-    throw error;
+    throw explained;
+  }
+}
+
+/** foreignSchema explains why a database without the tables of this version cannot be backed up by it. */
+async function foreignSchema(config: Config): Promise<AdminError> {
+  const client = await connected(config);
+  try {
+    const [found] = await rows<{ instances: boolean; migrations: boolean }>(
+      client,
+      `SELECT to_regclass('service_instance') IS NOT NULL AS instances, to_regclass('migrations') IS NOT NULL AS migrations`,
+    );
+    if (found?.migrations !== true)
+      return new AdminError(
+        `The database ${config.database.database} has no schema, so there is nothing to back up. Check SVC_DATABASE_URL.`,
+      );
+    const running = found.instances
+      ? await rows<{ version: string }>(client, 'SELECT DISTINCT version FROM service_instance')
+      : [];
+    const named = running.length === 0 ? '' : ` (${running.map(({ version }) => version).join(', ')})`;
+    return new AdminError(
+      `The schema of ${config.database.database} is too old for this version to back up. Back up with the version that runs now${named}, then migrate.`,
+    );
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }
 

@@ -1,10 +1,13 @@
 import { createPublicKey } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { tellWitness } from '../../audit/log/witness.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
-import { PRODUCT_VERSION, schemaFault } from '../../platform/instances/product-version.js';
+import { witnessAddressFault } from '../../platform/config/witness-address.js';
+import { epochFault, PRODUCT_BUILD } from '../../platform/instances/product-version.js';
 import { AdminError, ADMIN_EXIT } from '../command.js';
+import { prepareDirectory } from './backup-directory.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';
 import {
   CHECKPOINT_FILE,
@@ -20,7 +23,6 @@ import {
 import { ended, findPrograms, type PostgresPrograms, startProgram } from './postgres-programs.js';
 import { copyToken, isSoftHsm, overlap, TOKEN_DIRECTORY, tokenDirectory } from './token-copy.js';
 import { assertSound } from './verify-backup.js';
-import { assertWitness, tellWitness } from './witness.js';
 
 const BASE_DIRECTORY = 'database';
 const SETTINGS_FILE = 'settings.env';
@@ -61,12 +63,13 @@ export interface MadeBackup {
  */
 export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const { config, says } = order;
-  if (order.witness !== undefined) assertWitness(order.witness);
+  const unusable = order.witness === undefined ? undefined : witnessAddressFault(order.witness);
+  if (unusable !== undefined) throw new AdminError(`--witness ${unusable}`, ADMIN_EXIT.usage);
   const out = resolve(order.out);
   const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
   if (tokens !== undefined && overlap(out, tokens))
     throw new AdminError(`${out} is where the token is (${tokens}): write the backup elsewhere`, ADMIN_EXIT.usage);
-  await mkdir(out, { recursive: true, mode: 0o700 });
+  await prepareDirectory(out);
   await tellUnfinished(out, says);
   const snapshot = await openSnapshot(config);
   try {
@@ -155,7 +158,7 @@ async function manifestOf(
     format: MANIFEST_FORMAT,
     name,
     madeAt: snapshot.takenAt.toISOString(),
-    version: PRODUCT_VERSION,
+    version: PRODUCT_BUILD,
     schema: snapshot.schema,
     database: { way, server: snapshot.serverVersion, program: programs.version },
     ...(snapshot.log && { log: log as BackupManifest['log'] }),
@@ -168,9 +171,12 @@ async function manifestOf(
   };
 }
 
-/** A schema that is not of this version may have what this version does not know, and would be said to be whole. */
+/**
+ * assertSchema refuses a schema that has outgrown this version: its backup could miss what this version does not know. An older schema is
+ * backed up as it is, since a backup comes before a migration; `restore run` names the missing migrations.
+ */
 function assertSchema({ schema }: DatabaseSnapshot): void {
-  const fault = schemaFault({ applied: schema.migrations, epoch: schema });
+  const fault = epochFault(schema);
   if (fault !== undefined) throw new AdminError(fault);
 }
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type BackupManifest, filesOf, MANIFEST_FILE, MANIFEST_FORMAT, readManifest, sha256Of } from './manifest.js';
 import { assertSound, faultsOf, witnessFault } from './verify-backup.js';
-import { tellWitness } from './witness.js';
+import { tellWitness } from '../../audit/log/witness.js';
 
 let directory: string;
 let manifest: BackupManifest;

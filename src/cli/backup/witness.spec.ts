@@ -1,9 +1,14 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { noteText, signedNote } from '../../verifier/signed-note.js';
-import { assertWitness, newestWitnessed, tellWitness } from './witness.js';
+import { tellWitness } from '../../audit/log/witness.js';
+import { witnessAddressFault } from '../../platform/config/witness-address.js';
+import { newestWitnessed, readWitness } from './witness.js';
 
 const SAID = { at: '2026-11-26T03:00:00.000Z', backup: 'one', manifestSha256: 'a'.repeat(64) };
 let server: Server | undefined;
@@ -37,11 +42,31 @@ describe('a witness at an address', () => {
   });
 
   it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('%s is refused', (address) => {
-    expect(() => assertWitness(address)).toThrow('--witness takes a file or an https:// address');
+    expect(witnessAddressFault(address)).toBe(`takes the path of a file or an https:// address, not ${address}`);
   });
 
   it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('%s can be used', (address) => {
-    expect(() => assertWitness(address)).not.toThrow();
+    expect(witnessAddressFault(address)).toBeUndefined();
+  });
+});
+
+describe('the file of a witness', () => {
+  it('has backups and checkpoints, and is read past lines of another form', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'witness-')), 'witness.jsonl');
+    await tellWitness(file, SAID);
+    await tellWitness(file, { at: SAID.at, checkpoint: 'a note' });
+    appendFileSync(file, 'torn {"at":\n{"at":1}\n');
+    expect(await readWitness(file)).toEqual([
+      { ...SAID, checkpoint: undefined },
+      { at: SAID.at, backup: undefined, manifestSha256: undefined, checkpoint: 'a note' },
+    ]);
+  });
+
+  it('is read from its end when it has grown beyond 16 MiB', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'witness-')), 'witness.jsonl');
+    writeFileSync(file, `${JSON.stringify({ at: SAID.at, checkpoint: 'x'.repeat(17 * 1024 * 1024) })}\n`);
+    await tellWitness(file, SAID);
+    expect(await readWitness(file)).toMatchObject([SAID]);
   });
 });
 

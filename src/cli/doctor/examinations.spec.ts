@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ServiceInstance } from '../../platform/instances/instance.repository.js';
-import { examineInstances, examineReplication, examineStreams } from './examinations.js';
+import {
+  examineBackup,
+  examineInstances,
+  examinePolicies,
+  examineReplication,
+  examineStreams,
+  examineWebhooks,
+} from './examinations.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
 const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
@@ -17,6 +24,30 @@ const process = (given: Partial<ServiceInstance>): ServiceInstance => ({
 });
 const states = (...instances: ServiceInstance[]) =>
   Object.fromEntries(examineInstances(instances, NOW).map(({ what, state }) => [what, state]));
+
+describe('the backup', () => {
+  const job = (given: object) => [{ name: 'backup', lastSuccessAt: NOW, ageSeconds: 3600, lastError: null, ...given }];
+
+  it('is well for a day after it succeeded', () => {
+    expect(examineBackup(job({}), 'prod')).toMatchObject({ state: 'ok', detail: 'the last good one is 60 min old' });
+    expect(examineBackup(job({ ageSeconds: 27 * 3600 }), 'prod')).toMatchObject({
+      state: 'warn',
+      next: 'runbook: backup',
+    });
+  });
+
+  it('is bad when the last attempt failed, with the reason', () => {
+    expect(examineBackup(job({ lastError: 'The disk is full' }), 'prod')).toMatchObject({
+      state: 'bad',
+      detail: 'the last good one is 60 min old; the last attempt failed: The disk is full',
+    });
+  });
+
+  it('is missed in production alone', () => {
+    expect(examineBackup([], 'prod')).toMatchObject({ state: 'warn', detail: 'no backup was recorded' });
+    expect(examineBackup([], 'dev').state).toBe('ok');
+  });
+});
 
 describe('the processes', () => {
   it('are well with one that answers and one that works', () => {
@@ -73,5 +104,31 @@ describe('replication', () => {
     expect(state('', 2, 'any')).toBe('warn');
     expect(state('', 2, 'required')).toBe('bad');
     expect(state('', 0, 'required')).toBe('bad');
+  });
+});
+
+describe('webhook endpoints', () => {
+  it('are named with subscriptions that no event matches', () => {
+    const endpoints = [
+      { name: 'desk', events: ['alert.*'] },
+      { name: 'siem', events: ['*', 'rotation.*', 'hosts.rebooted'] },
+    ];
+    expect(examineWebhooks(endpoints)).toMatchObject([
+      {
+        what: 'webhook siem',
+        state: 'warn',
+        detail: 'subscribes to rotation.*, hosts.rebooted, which no event matches',
+      },
+    ]);
+    expect(examineWebhooks(endpoints.slice(0, 1))).toMatchObject([{ what: 'webhooks', state: 'ok' }]);
+  });
+});
+
+describe('approval policies', () => {
+  it('are reported when an exception of an earlier version never holds', () => {
+    expect(examinePolicies([])).toMatchObject([{ state: 'ok' }]);
+    expect(examinePolicies([{ policy: 'Releases', fact: 'format' }])).toMatchObject([
+      { what: 'approval policies', state: 'warn', detail: expect.stringContaining('"Releases" (format)') },
+    ]);
   });
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { IdentityProvidersService } from '../../auth/sso/providers/identity-providers.service.js';
 import { AdministratorWatch } from '../../auth/users/administrator-watch.js';
+import { ApprovalPoliciesService, type IgnoredException } from '../../approvals/policies/approval-policies.service.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -13,6 +14,7 @@ import { missingSearchIndexes } from '../../platform/database/search-indexes.js'
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import { InstanceRepository, type ServiceInstance } from '../../platform/instances/instance.repository.js';
+import { BACKUP_JOB, type JobState } from '../../platform/jobs/job-lease.repository.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
 import {
@@ -83,6 +85,8 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
 };
 /** As long as the alert rule waits for a receiver of the audit log. */
 const LATE_STREAM_SECONDS = 300;
+/** A nightly backup that takes up to two hours. */
+const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
 /** Jobs run at least once a day. */
 const LATE_JOB_SECONDS = 2 * 86_400;
 
@@ -112,6 +116,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   instances: async (app) => examineInstances(await app.get(InstanceRepository).list(), new Date()),
   queues: examineQueues,
   jobs: examineJobs,
+  backup: async (app) => [examineBackup((await app.get(OperationsService).read()).jobs, app.get(Config).profile)],
   streams: async (app) => examineStreams((await app.get(OperationsService).read()).streams),
   secrets: async (app) => {
     const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
@@ -142,6 +147,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   administrators: examineAdministrators,
   'redirect addresses': examineRedirects,
+  policies: async (app) => examinePolicies(await app.get(ApprovalPoliciesService).ignoredExceptions()),
   search: examineSearch,
   webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
   disk: examineDisk,
@@ -258,12 +264,28 @@ async function examineQueues(app: INestApplicationContext): Promise<readonly Fin
 
 async function examineJobs(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { jobs } = await app.get(OperationsService).read();
-  return jobs.map(({ name, ageSeconds, lastError }): Finding => {
-    const what = `job ${name}`;
-    const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
-    if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
-    return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
-  });
+  return jobs
+    .filter(({ name }) => name !== BACKUP_JOB)
+    .map(({ name, ageSeconds, lastError }): Finding => {
+      const what = `job ${name}`;
+      const detail = ageSeconds === null ? 'has not succeeded yet' : `succeeded ${spanOf(ageSeconds)} ago`;
+      if (lastError !== null) return bad(what, `${detail}; the last run failed: ${lastError}`, 'runbook: jobs');
+      return (ageSeconds ?? 0) > LATE_JOB_SECONDS ? warn(what, detail, 'runbook: jobs') : ok(what, detail);
+    });
+}
+
+/** examineBackup reports the age of the last good backup. A trial installation needs none. */
+export function examineBackup(jobs: readonly JobState[], profile: Config['profile']): Finding {
+  const found = jobs.find(({ name }) => name === BACKUP_JOB);
+  const next = 'runbook: backup';
+  const age = found?.ageSeconds ?? null;
+  const detail = age === null ? 'no backup was recorded' : `the last good one is ${spanOf(age)} old`;
+  if (found !== undefined && found.lastError !== null)
+    return bad('backup', `${detail}; the last attempt failed: ${found.lastError}`, next);
+  if (age !== null && age <= MAX_BACKUP_AGE_SECONDS) return ok('backup', detail);
+  return profile === 'prod'
+    ? warn('backup', detail, next)
+    : ok('backup', `${detail} (not expected in the profile dev)`);
 }
 
 export function examineStreams(streams: readonly StreamState[]): readonly Finding[] {
@@ -295,6 +317,14 @@ async function examineRedirects(app: INestApplicationContext): Promise<readonly 
   if (sharing.length === 1) return [warn(what, `${names} uses the address of earlier versions`, next)];
   const detail = `${names} share the address of earlier versions; responses without an issuer (RFC 9207) are refused`;
   return [bad(what, detail, next)];
+}
+
+/** Exceptions that earlier versions stored and that never hold now: a request that such an exception exempted needs approval again. */
+export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
+  const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
+  if (ignored.length === 0) return [ok('approval policies', 'every exception is on a verified fact')];
+  const detail = `exceptions that never hold, because callers choose their fact: ${ignored.join(', ')}`;
+  return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
 
 /** Without these indexes searches are right, and slow once the inventory is large; a small one has none. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment, serviceAddress } from './transport.js';
 import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
+import { workloadToken } from './workload-identity.js';
 import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
@@ -41,6 +42,7 @@ export class ApiClient {
   private constructor(
     private credentials: Omit<StoredCredentials, 'token'> & { readonly token?: string },
     private readonly environment: ClientEnvironment,
+    private readonly isWorkload = false,
   ) {
     this.server = httpServer(credentials.url);
   }
@@ -49,10 +51,14 @@ export class ApiClient {
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
     const safe = addressOf(environment, url ?? environment.url ?? kept?.url);
-    const token = environment.token ?? (kept?.url === safe ? kept.token : undefined);
+    const own = environment.token ?? (kept?.url === safe ? kept.token : undefined);
+    const token = own ?? (await workloadToken(safe, environment.variables));
     if (token === undefined)
-      throw new ClientError(EXIT.authentication, 'Log in first (sealwright login), or set SEALWRIGHT_TOKEN.');
-    return new ApiClient({ ...kept, url: safe, token }, environment);
+      throw new ClientError(
+        EXIT.authentication,
+        `Log in first (sealwright login), or set SEALWRIGHT_TOKEN.${inGitHub(environment)}`,
+      );
+    return new ApiClient({ ...kept, url: safe, token }, environment, own === undefined);
   }
 
   /** For calls that prove by themselves who makes them. ClientError when there is no address. */
@@ -131,6 +137,7 @@ export class ApiClient {
 
   /** A refresh token works once, and using it twice ends the login: of several processes one renews, the others take what it got. */
   private async renewed(): Promise<boolean> {
+    if (this.isWorkload) return this.exchangedAgain();
     const { refreshToken, clientId } = this.credentials;
     if (refreshToken === undefined || clientId === undefined) return false;
     return alone(this.environment.credentialsFile, async () => {
@@ -140,6 +147,14 @@ export class ApiClient {
       this.credentials = kept;
       return true;
     });
+  }
+
+  /** A run of GitHub Actions gets another identity token whenever it asks; of other builds the one that they have was used. */
+  private async exchangedAgain(): Promise<boolean> {
+    if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;
+    const token = await workloadToken(this.credentials.url, this.environment.variables);
+    if (token !== undefined) this.credentials = { ...this.credentials, token };
+    return token !== undefined;
   }
 
   /** Exchanges the refresh token, and keeps the new pair. */
@@ -159,6 +174,13 @@ export class ApiClient {
     await writeCredentials(this.environment.credentialsFile, renewed);
     return true;
   }
+}
+
+/** A job of GitHub Actions without the permission has no address to get a token from. */
+function inGitHub({ variables }: ClientEnvironment): string {
+  return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
+    ? ' The job has no identity token: give it "permissions: id-token: write".'
+    : '';
 }
 
 function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefined): string {

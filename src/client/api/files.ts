@@ -42,25 +42,43 @@ export function assertFormat(format: string): void {
   throw usageError(`--format is one of ${Object.keys(EXTENSION).join(', ')}; Authenticode needs more than a digest.`);
 }
 
+/** A signature of a file, with its format. */
+export interface FoundSignature {
+  readonly format: string;
+  readonly path: string;
+}
+
 /**
- * The signature of a file, with its format: the file that was named, or the one beside it that has the extension of a format. ClientError
- * when there is none, or more than one.
+ * Returns the signatures of a file: the one that was named, or all beside it that have the extension of a format.
+ *
+ * @throws ClientError when there is none
  */
-export function signatureOf(
-  file: string,
-  given: string | undefined,
-  path: string | undefined,
-): { format: string; path: string } {
+export function signaturesOf(file: string, given: string | undefined, path: string | undefined): FoundSignature[] {
   if (given !== undefined) assertFormat(given);
   const formats = given === undefined ? Object.keys(EXTENSION) : [given];
-  const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
   if (path !== undefined) {
     const format = given ?? formats.find((one) => path.endsWith(EXTENSION[one] ?? '/')) ?? 'raw';
-    return { format, path };
+    return [{ format, path }];
   }
+  const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
   const found = beside.filter((one) => existsSync(one.path));
-  const [only, ...others] = found;
-  if (only === undefined) throw new ClientError(EXIT.failed, `There is no signature beside ${file}.`);
-  if (others.length > 0) throw usageError(`There are several signatures beside ${file}: name one by --format.`);
-  return only;
+  if (found.length > 0) return found;
+  throw new ClientError(EXIT.failed, `There is no signature beside ${file}.`);
+}
+
+/** Signatures of other tools that have the extension of ours, by how they begin. */
+const FOREIGN: readonly (readonly [start: string, what: string])[] = [
+  ['-----BEGIN SSH SIGNATURE', 'an SSH signature: verify it with ssh-keygen -Y verify'],
+  ['-----BEGIN PGP SIGNATURE', 'an OpenPGP signature: verify it with gpg --verify'],
+];
+
+/** Returns what a signature is, with the tool for it, if it is none of ours; undefined otherwise. */
+export function foreignSignature(content: Buffer, format: string): string | undefined {
+  const start = content.subarray(0, 64).toString('latin1');
+  const known = FOREIGN.find(([mark]) => start.startsWith(mark))?.[1];
+  if (known !== undefined || format !== 'raw') return known;
+  // A version 4 signature packet in the old or the new framing (RFC 9580 section 4.2): no DER and no RSA signature of ours has its length.
+  const [first = 0, second = 0] = content;
+  const isOld = (first === 0x88 && second === content.length - 2) || (first === 0x89 && content.readUInt16BE(1) === content.length - 3); // prettier-ignore
+  return isOld || (first === 0xc2 && content.length > 2) ? FOREIGN[1]?.[1] : undefined;
 }

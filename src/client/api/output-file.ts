@@ -110,9 +110,14 @@ export async function writing<Result>(path: string, work: () => Promise<Result>)
     return await work();
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    const reason = REASONS[error.code ?? '']?.(dirname(error.path ?? path)) ?? error.message;
+    const reason = REASONS[error.code ?? '']?.(directoryOf(error, path)) ?? error.message;
     throw new ClientError(EXIT.failed, `${path} cannot be written: ${reason}.`);
   }
+}
+
+/** `access` is asked about the directory itself. */
+function directoryOf({ path, syscall }: NodeJS.ErrnoException, output: string): string {
+  return path !== undefined && syscall === 'access' ? path : dirname(path ?? output);
 }
 
 /** Throws if a directory has less space left than `bytes`. */

@@ -13,6 +13,7 @@ export interface ListedKey {
   /** PEM, of the version that signs now. */
   readonly publicKey?: string;
   readonly certificateId?: string;
+  readonly certificateExpiresAt?: string;
 }
 
 const PAGE = 200;

@@ -52,8 +52,8 @@ export function readEnvironment(): ClientEnvironment {
   const directory = home === undefined || home === '' ? join(ownDirectory(), '.config') : home;
   const states = state === undefined || state === '' ? join(ownDirectory(), '.local', 'state') : state;
   return {
-    url,
-    token,
+    url: url === undefined ? undefined : trimmed(url),
+    token: token === undefined ? undefined : trimmed(token),
     run: process.env['SEALWRIGHT_RUN'] || undefined,
     allowsHttp,
     credentialsFile: join(directory, 'sealwright', 'credentials.json'),
@@ -61,6 +61,11 @@ export function readEnvironment(): ClientEnvironment {
     runtimeDirectory: runtimeDirectory(process.env['XDG_RUNTIME_DIR']),
     variables: { ...process.env },
   };
+}
+
+/** Files and shells of Windows add a byte order mark, carriage returns or line breaks, which no header may have. */
+function trimmed(text: string): string {
+  return text.replace(/^\uFEFF/, '').trim();
 }
 
 /** The home of this user. Containers run under users that no file names and that have no HOME: they have nothing stored. */

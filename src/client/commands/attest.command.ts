@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import {
@@ -16,6 +16,7 @@ import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { expandPatterns } from '../api/file-names.js';
 import { FileState } from '../api/file-state.js';
 import { fileHashOf, type HashProgress } from '../api/files.js';
+import { requestName } from '../api/request-name.js';
 import { reportedProgress } from '../api/hash-progress.js';
 import { OutputFile } from '../api/output-file.js';
 import { readJson } from '../../platform/json/strict-json.js';
@@ -25,8 +26,10 @@ const PROVENANCE = 'https://slsa.dev/provenance/v1';
 
 export const attest: ClientCommand = {
   name: 'attest',
-  usage: 'FILE … --predicate JSON-FILE [--type URI] [--key NAME] [--envelope] [--wait SECONDS] [--out FILE]',
-  meaning: 'signs what is said about files as an in-toto statement in a DSSE envelope, in a Sigstore bundle or bare',
+  usage:
+    'FILE … (--predicate JSON-FILE [--type URI] [--envelope] | --provenance) [--key NAME] [--wait SECONDS] [--out FILE]',
+  meaning:
+    'signs what is said about files as an in-toto statement in a DSSE envelope, in a Sigstore bundle or bare; --provenance has the service say how this pipeline run built them',
   options: {
     predicate: { type: 'string' },
     type: { type: 'string' },
@@ -34,9 +37,16 @@ export const attest: ClientCommand = {
     envelope: { type: 'boolean' },
     wait: { type: 'string' },
     out: { type: 'string' },
+    provenance: { type: 'boolean' },
   },
+  forms: {
+    predicate: { uses: ['predicate', 'type', 'key', 'envelope', 'wait', 'out'], when: 'when a predicate is signed' },
+    provenance: { uses: ['provenance', 'key', 'wait', 'out'], when: 'when the service composes the provenance' },
+  },
+  formOf: (options) => (options['provenance'] === true ? 'provenance' : 'predicate'),
   async run(invocation) {
     const { options, positionals, print } = invocation;
+    if (options['provenance'] === true) return provenance(invocation);
     const [first] = positionals;
     const predicateFile = text(options, 'predicate');
     if (first === undefined || predicateFile === undefined) throw usageError('attest takes files and --predicate.');
@@ -51,8 +61,7 @@ export const attest: ClientCommand = {
     const signature = readJson(base64Bytes(request.signature)) as DsseEnvelope['signatures'][number];
     const envelope = inTotoEnvelope(payload, signature);
     const { requestId, status, key } = request;
-    for (const { before, sha256 } of attested)
-      await before.assertCurrent(requestId, async () => (await sha256Of(before.path)) === sha256);
+    await assertUnchanged(attested, requestId);
     await output.write(`${JSON.stringify(bare ? envelope : bundleOf(envelope, key.name))}\n`, { requestId });
     print({ requestId, status, key, files: [path] }, [path]);
     return EXIT.done;
@@ -83,7 +92,7 @@ async function predicateIn(file: string): Promise<unknown> {
   }
 }
 
-async function signed({ options, api }: Invocation, payload: Buffer, filename: string): Promise<Request> {
+async function signed({ options, environment, api }: Invocation, payload: Buffer, filename: string): Promise<Request> {
   const encoding = preAuthEncoding(IN_TOTO_PAYLOAD, payload);
   const body = {
     digest: createHash('sha256').update(encoding).digest('base64'),
@@ -94,9 +103,41 @@ async function signed({ options, api }: Invocation, payload: Buffer, filename: s
   };
   const seconds = secondsOf(text(options, 'wait'));
   const client = await api();
-  const headers = { 'idempotency-key': randomUUID() };
+  const headers = { 'idempotency-key': requestName(environment.run, body) };
   const request: Request = await client.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
   return isFinalRequestStatus(request) ? request : awaited(client, request.requestId, seconds);
+}
+
+/** The service composes the statement from the verified identity of the run, so that no caller can make it up. */
+async function provenance(invocation: Invocation): Promise<number> {
+  const { options, positionals, print } = invocation;
+  const files = await expandPatterns(positionals);
+  const [first] = files;
+  if (first === undefined) throw usageError('attest takes files.');
+  const output = await OutputFile.reserve(text(options, 'out') ?? `${first}.intoto.sigstore.json`);
+  const seconds = secondsOf(text(options, 'wait'));
+  const attested = await attestedFiles(files, reportedProgress(invocation.note));
+  const subjects = attested.map(({ name, sha256 }) => ({
+    name,
+    digest: Buffer.from(sha256, 'hex').toString('base64'),
+  }));
+  const body = { subjects, key: text(options, 'key') };
+  const api = await invocation.api();
+  const headers = { 'idempotency-key': requestName(invocation.environment.run, body) };
+  const made = await api.call('POST', '/api/v1/sign/attestation', { body, headers, repeatable: true });
+  const asked = made.request as Request;
+  const request = isFinalRequestStatus(asked) ? asked : await awaited(api, asked.requestId, seconds);
+  if (request.signature === undefined) return pending(invocation, request);
+  const { requestId, status, key, signature } = request;
+  await assertUnchanged(attested, requestId);
+  await output.write(base64Bytes(signature), { requestId });
+  print({ requestId, status, key, files: [output.path] }, [output.path]);
+  return EXIT.done;
+}
+
+async function assertUnchanged(attested: readonly (AttestedFile & Watched)[], requestId: string): Promise<void> {
+  for (const { before, sha256 } of attested)
+    await before.assertCurrent(requestId, async () => (await sha256Of(before.path)) === sha256);
 }
 
 function pending({ note, print }: Invocation, { requestId, status, failure }: Request): number {

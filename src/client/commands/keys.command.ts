@@ -10,18 +10,25 @@ export const keys: ClientCommand = {
   forms: { list: { uses: [], when: 'when keys are listed', maxArguments: 0 } },
   async run({ api, print }) {
     const all = await listSigningKeys(await api());
-    const rows = all.map(({ name, type, purpose, version, state, id }) => [
+    const rows = all.map(({ name, type, purpose, version, state, id, certificateExpiresAt }) => [
       name,
       type,
       purpose,
       `v${version}`,
       state,
       id,
+      endOf(certificateExpiresAt),
     ]);
     print(all, table(rows));
     return EXIT.done;
   },
 };
+
+/** The end of a certificate, as people read it. */
+function endOf(expiresAt: string | undefined): string {
+  if (expiresAt === undefined) return '';
+  return `certificate ${new Date(expiresAt) <= new Date() ? 'expired on' : 'until'} ${expiresAt.slice(0, 10)}`;
+}
 
 function table(rows: readonly string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -57,7 +57,7 @@ export const sign: ClientCommand = {
     if (id !== undefined && more.length > 0) throw usageError('--request is about one file.');
     if (id !== undefined) return finishEarlier(invocation, file, id);
     const targets = toolsOf(paths, options);
-    const isSingle = targets.length === 1 && options['collect'] !== true;
+    const isSingle = options['collect'] !== true && targets.length === 1;
     if (isSingle && targets[0]?.tool === undefined) return signDetached(invocation, file);
     return signFiles(invocation, targets, isSingle);
   },

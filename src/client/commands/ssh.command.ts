@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { ApiClient } from '../api/api-client.js';
 import { secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
@@ -14,21 +16,30 @@ import {
   publicKeyOf,
   renewed,
 } from '../ssh/host-certificates.js';
+import { applyHostSetup, type HostSetup, planHostSetup, reloadSshd } from '../ssh/host-setup.js';
 
 const PAUSE_MS = 2000;
 const HOST_KEY = '/etc/ssh/ssh_host_ed25519_key';
+const SSHD_CONFIG = '/etc/ssh/sshd_config';
+/** sshd re-executes itself, so it wants an absolute path. */
+const SSHD = '/usr/sbin/sshd';
 
 export const ssh: ClientCommand = {
   name: 'ssh',
-  usage: 'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...]',
+  usage:
+    'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...] | setup-host [--dry-run] [--no-reload] [--config FILE] [ACCOUNT=PRINCIPAL,...]',
   meaning:
-    'login: gets a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it beside it; renew: renews the certificates of this host (/etc/ssh) that are due, by its keys alone',
+    'login: gets a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it beside it; renew: renews the certificates of this host (/etc/ssh) that are due, by its keys alone; setup-host: makes the sshd of this host trust the user certificates of the service and refuse revoked ones (as root)',
   options: {
     key: { type: 'string' },
     rule: { type: 'string' },
     wait: { type: 'string' },
     host: { type: 'boolean' },
     now: { type: 'boolean' },
+    'dry-run': { type: 'boolean' },
+    'no-reload': { type: 'boolean' },
+    config: { type: 'string' },
+    sshd: { type: 'string' },
   },
   forms: {
     login: { uses: ['key', 'rule', 'wait', 'host'], when: 'on ssh login' },
@@ -39,7 +50,8 @@ export const ssh: ClientCommand = {
     const [action, ...keys] = invocation.positionals;
     if (action === 'login' && keys.length === 0) return login(invocation);
     if (action === 'renew') return renew(invocation, keys);
-    throw usageError('ssh takes: login, or renew.');
+    if (action === 'setup-host') return setupHost(invocation, keys);
+    throw usageError('ssh takes: login, renew, or setup-host.');
   },
 };
 
@@ -64,8 +76,65 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
     return EXIT.pending;
   }
   const file = await keepCertificate(key, found);
+  if (kind === 'user') noteTerminal(found, note);
   print({ ...found, file }, [lineOf(file, found)]);
   return EXIT.done;
+}
+
+/** ssh answers "PTY allocation request failed" to a certificate without this extension, which does not say why. */
+function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']): void {
+  const content = readCertificateLine(certificate);
+  if (content === undefined || content.extensions.includes('permit-pty')) return;
+  note('This certificate gives no terminal: ssh runs commands (ssh HOST COMMAND) and no interactive shell.');
+  note('For a terminal, add permit-pty to the extensions of the login rule.');
+}
+
+/** Writes only what differs, so that it can be called as often as one likes. */
+async function setupHost(
+  { options, environment, print, note }: Invocation,
+  named: readonly string[],
+): Promise<ExitCode> {
+  const principals = principalsIn(named);
+  const client = await ApiClient.withoutCredential(environment, text(options, 'url'));
+  const fetched = async (path: string) => buffer((await client.stream(path)) as AsyncIterable<Buffer>);
+  const setup: HostSetup = {
+    config: text(options, 'config') ?? SSHD_CONFIG,
+    sshd: text(options, 'sshd') ?? SSHD,
+    authorities: await fetched('/v1/ssh-ca/trusted-user-ca-keys'),
+    revocations: await fetched('/v1/ssh-ca/revoked-user-keys'),
+    principals,
+  };
+  if (setup.authorities.length === 0)
+    throw new ClientError(
+      EXIT.failed,
+      'The service has no SSH authority for users. Create one first (POST /v1/ssh-ca).',
+    );
+  const files = await planHostSetup(setup);
+  const isTrial = options['dry-run'] === true;
+  const reload = options['no-reload'] === true ? async () => undefined : () => reloadSshd(setup);
+  if (files.length > 0 && !isTrial) await applyHostSetup(setup, files, reload);
+  if (files.length === 0) note('The host is set up already; nothing was changed.');
+  const planned = files.map(({ path, before, after }) => ({
+    path,
+    change: after === undefined ? 'removed' : before === undefined ? 'added' : 'changed',
+  }));
+  print(
+    { dryRun: isTrial, files: planned },
+    planned.map(({ path, change }) => `${path} ${isTrial ? 'would be ' : ''}${change}`),
+  );
+  return EXIT.done;
+}
+
+/** Reads `ACCOUNT=PRINCIPAL,PRINCIPAL` arguments. */
+function principalsIn(words: readonly string[]): Map<string, readonly string[]> {
+  return new Map(
+    words.map((word) => {
+      const [, account, names] = /^([A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?)=([^\s,#"]+(?:,[^\s,#"]+)*)$/.exec(word) ?? [];
+      if (account === undefined || names === undefined)
+        throw usageError(`"${word}" is not ACCOUNT=PRINCIPAL,PRINCIPAL, such as deploy=web-team,ops.`);
+      return [account, names.split(',')];
+    }),
+  );
 }
 
 /** What is not due is left alone, so that it can be called as often as one likes. */

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { ApiClient } from '../api/api-client.js';
 import { type ClientCommand, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
-import { fileHashOf, signatureOf, TOKEN_EXTENSION } from '../api/files.js';
+import { fileHashOf, foreignSignature, type FoundSignature, signaturesOf, TOKEN_EXTENSION } from '../api/files.js';
+import { reportedProgress } from '../api/hash-progress.js';
 
 interface Check {
   readonly check: string;
@@ -13,7 +15,7 @@ interface Check {
 export const verify: ClientCommand = {
   name: 'verify',
   usage: 'FILE [--signature FILE] [--key NAME] [--format raw|cms|jws|sigstore-bundle]',
-  meaning: 'says whether the signature beside the file is one of ours; ends with 1 when it is not',
+  meaning: 'verifies the signatures beside a file, with certificates and timestamps; ends with 1 if one is not valid',
   options: {
     signature: { type: 'string', short: 's' },
     key: { type: 'string', short: 'k' },
@@ -21,33 +23,55 @@ export const verify: ClientCommand = {
     algorithm: { type: 'string', short: 'a' },
     scheme: { type: 'string' },
   },
-  async run({ options, positionals, api, print }) {
+  async run({ options, positionals, api, print, note }) {
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw usageError('verify takes one file.');
-    const { format, path } = signatureOf(file, text(options, 'format'), text(options, 'signature'));
     const algorithm = text(options, 'algorithm') ?? 'sha256';
-    const token = `${path}${TOKEN_EXTENSION}`;
-    const body = {
-      digest: await fileHashOf(file, algorithm),
-      algorithm,
-      format,
-      key: text(options, 'key'),
-      scheme: text(options, 'scheme'),
-      signature: await base64Of(path),
-      timestamp: existsSync(token) ? await base64Of(token) : undefined,
-    };
-    const answer = await (await api()).call('POST', '/api/v1/verify', { body, repeatable: true });
-    const lines = (answer.checks as Check[]).map(
-      ({ check, ok, detail }) => `${ok ? 'ok ' : 'BAD'} ${check}: ${detail}`,
-    );
-    print(answer, [...lines, answer.valid === true ? 'valid' : 'NOT VALID']);
-    return answer.valid === true ? EXIT.done : EXIT.failed;
+    const found = signaturesOf(file, text(options, 'format'), text(options, 'signature'));
+    const scheme = text(options, 'scheme');
+    if (scheme !== undefined && found.every(({ format }) => NAMES_SCHEME.has(format)))
+      throw usageError('--scheme has no effect on signatures that name their scheme. Leave it out.');
+    const digest = await fileHashOf(file, algorithm, reportedProgress(note));
+    const request = { digest, algorithm, key: text(options, 'key'), scheme };
+    const client = await api();
+    const answers = [];
+    for (const one of found) answers.push(await verified(client, one, request));
+    const valid = answers.every((answer) => answer.valid);
+    const [only, ...others] = answers;
+    const lines = answers.flatMap(({ path, checks, valid: isGood }) => [
+      ...checks.map(({ check, ok, detail }) => `${ok ? 'ok ' : 'BAD'} ${check}: ${detail}`),
+      `${isGood ? 'valid' : 'NOT VALID'}${others.length === 0 ? '' : `: ${path}`}`,
+    ]);
+    print(others.length === 0 ? only?.answer : { valid, signatures: answers.map(({ path, answer }) => ({ path, ...answer })) }, lines); // prettier-ignore
+    return valid ? EXIT.done : EXIT.failed;
   },
 };
 
-async function base64Of(path: string): Promise<string> {
+/** Formats whose signatures say by which scheme they were made. */
+const NAMES_SCHEME = new Set(['cms', 'jws']);
+
+interface Verified {
+  readonly path: string;
+  readonly valid: boolean;
+  readonly checks: readonly Check[];
+  /** As the service gave it. */
+  readonly answer: object;
+}
+
+async function verified(api: ApiClient, { format, path }: FoundSignature, request: object): Promise<Verified> {
+  const content = await contentOf(path);
+  const foreign = foreignSignature(content, format);
+  if (foreign !== undefined) throw new ClientError(EXIT.failed, `${path} is ${foreign}.`);
+  const token = `${path}${TOKEN_EXTENSION}`;
+  const timestamp = existsSync(token) ? (await contentOf(token)).toString('base64') : undefined;
+  const body = { ...request, format, signature: content.toString('base64'), timestamp };
+  const answer = await api.call('POST', '/api/v1/verify', { body, repeatable: true });
+  return { path, valid: answer.valid === true, checks: answer.checks as Check[], answer };
+}
+
+async function contentOf(path: string): Promise<Buffer> {
   try {
-    return (await readFile(path)).toString('base64');
+    return await readFile(path);
   } catch {
     throw new ClientError(EXIT.failed, `${path} cannot be read.`);
   }

@@ -50,7 +50,7 @@ describe('a command line of gpg', () => {
     expect([call.task, lastValue(call, 'output'), call.operands]).toEqual(['detach', '/t/a.jar.asc', ['/t/a.jar']]);
   });
 
-  it.each(['--verify a.asc a', '--version', '--import', '--keyid-format=long --list-keys K', '-d a.gpg', '-s a'])(
+  it.each(['--verify a.asc a', '--version', '--import', '--keyid-format=long --list-keys K', '-d a.gpg', '-se a'])(
     '%s is for the real gpg',
     (line) => expect(readGpgCall(line.split(' ')).task).toBe('other'),
   );

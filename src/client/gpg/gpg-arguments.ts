@@ -49,7 +49,7 @@ const ABBREVIATED: readonly (readonly [least: string, name: string])[] = [
 ];
 
 /** What gpg is asked to do. `other`: something that only the real one does, such as verifying and importing. */
-type GpgTask = 'detach' | 'clearsign' | 'list' | 'export' | 'other';
+type GpgTask = 'detach' | 'clearsign' | 'inline' | 'list' | 'export' | 'other';
 
 /** A command line of gpg. */
 export interface GpgCall {
@@ -109,8 +109,12 @@ function taskOf(flags: ReadonlySet<string>): GpgTask {
   if (flags.has('clearsign')) return 'clearsign';
   if (flags.has('detach-sign')) return 'detach';
   if (flags.has('list-secret-keys')) return 'list';
+  if (flags.has('sign') && !WITH_SIGN.some((flag) => flags.has(flag))) return 'inline';
   return flags.has('export') ? 'export' : 'other';
 }
+
+/** What makes another task of `--sign`, with the letters of the short options. */
+const WITH_SIGN = ['encrypt', 'e', 'symmetric', 'c', 'decrypt', 'd', 'verify', 'store'];
 
 /** The last value of an option, as gpg takes it. */
 export function lastValue({ values }: GpgCall, name: string): string | undefined {

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { digestOfDocument, readText } from './gpg-document.js';
+import { digestOfDocument, readWhole } from './gpg-document.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-document-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -45,7 +45,7 @@ describe('a document behind a passphrase on the same descriptor', () => {
 
   it('is all of a file that is named beside it', async () => {
     const named = file('named', 'not a passphrase\ntext\n');
-    const text = await readText({ places: [named], passphraseFd: 0 });
+    const text = await readWhole({ places: [named], passphraseFd: 0 });
     expect(text.toString()).toBe('not a passphrase\ntext\n');
   });
 });

@@ -22,6 +22,8 @@ import { ClientError, EXIT } from '../api/exit-codes.js';
 const STDIN = 0;
 /** A text that is signed in clear is written again behind its hash, so it is held whole. */
 const MAX_CLEARTEXT_BYTES = 64 * 1024 * 1024;
+/** The same for a document that is signed inline. */
+export const MAX_INLINE_BYTES = 512 * 1024 * 1024;
 
 /** Where the bytes of a document come from. */
 export interface DocumentSource {
@@ -70,14 +72,21 @@ export function digestOfCleartext(text: Buffer, facts: GpgSignatureFacts): GpgDi
   return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
 }
 
-/** A whole text. ClientError when it is too large. */
-export async function readText(source: DocumentSource): Promise<Buffer> {
+/** The digest of a document that is at hand, as it is signed: with the line endings of a text. */
+export function digestOfContent(content: Buffer, facts: GpgSignatureFacts, isText: boolean): GpgDigest {
+  const hashedPart = hashedPartOf(facts, signatureTypeOf(isText));
+  const hash = createHash(facts.hash).update(content);
+  return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
+}
+
+/** A whole document that is written again with its signature. ClientError when it is too large. */
+export async function readWhole(source: DocumentSource, maxBytes = MAX_CLEARTEXT_BYTES): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const piece of pieces(source)) {
     length += piece.length;
-    if (length > MAX_CLEARTEXT_BYTES)
-      throw new ClientError(EXIT.failed, 'The text is too large to be signed in clear; make a detached signature.');
+    if (length > maxBytes)
+      throw new ClientError(EXIT.failed, `The document is larger than ${maxBytes >> 20} MB, which is the most that is signed inline. Make a detached signature: --detach-sign.`); // prettier-ignore
     parts.push(piece);
   }
   return Buffer.concat(parts);

@@ -27,7 +27,7 @@ const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, 
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
 /** What gpg calls them where it fails. */
-const NAMES = { detach: 'sign', clearsign: 'sign', list: 'list', export: 'export' } as const;
+const NAMES = { detach: 'sign', clearsign: 'sign', inline: 'sign', list: 'list', export: 'export' } as const;
 
 /** Does what gpg is asked to do with the keys of the service, and has the real gpg do everything else. Answers the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {

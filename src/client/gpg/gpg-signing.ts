@@ -16,10 +16,13 @@ import {
   digestOfDocument,
   type DocumentSource,
   type GpgDigest,
-  readText,
+  digestOfContent,
+  MAX_INLINE_BYTES,
+  readWhole,
   signatureTypeOf,
 } from './gpg-document.js';
 import type { GpgKey } from './gpg-keys.js';
+import { type InlineDocument, inlineMessage, type InlineSigner, signedContent } from './inline-message.js';
 import { gpgAlgorithmOf } from './gpg-listing.js';
 
 /** Signs what was hashed, and answers the packet. `fileName`: where it is known. */
@@ -32,13 +35,14 @@ const HASHES: Readonly<Record<string, readonly PgpHash[]>> = {
 };
 const ALL_HASHES = Object.keys(PGP_HASH) as PgpHash[];
 
-/** Makes a detached or a clear signature. Answers what kept it from being made; nothing is written then. */
+/** Makes a detached signature, a clear one, or a signed message. Answers what kept it from being made; nothing is written then. */
 export async function makeSignature(
   call: GpgCall,
   key: GpgKey,
   publicKey: string,
   { signDigest, console }: { signDigest: SignDigest; console: GpgConsole },
 ): Promise<NotSigned | undefined> {
+  assertMakes(call);
   const isClear = call.task === 'clearsign';
   const isText = isClear || call.flags.has('textmode');
   const hash = hashOf(call, key);
@@ -50,21 +54,71 @@ export async function makeSignature(
   const spki = createPublicKey(publicKey).export({ type: 'spki', format: 'der' });
   const facts = { publicKey: spki, madeAt: key.createdAt, hash, at };
   const source = sourceOf(call);
-  const text = isClear ? await readText(source) : undefined;
-  const digest = text === undefined ? await digestOfDocument(source, facts, isText) : digestOfCleartext(text, facts);
-  const result = await signDigest(hash, digest, fileNameOf(call));
+  const whole = call.task === 'detach' ? undefined : await readWhole(source, isClear ? undefined : MAX_INLINE_BYTES);
+  const name = fileNameOf(call);
+  const digest = await digestFor(call, source, whole, facts, isText);
+  const result = await signDigest(hash, digest, name);
   if (result.kind !== 'signed') return result;
   const { requestId } = result;
   const isSame = async () => (await digestOfDocument(source, facts, isText)).digest.equals(digest.digest);
-  for (const state of before) await state.assertCurrent(requestId, text === undefined ? isSame : undefined);
-  const signature = armored('SIGNATURE', result.signature);
-  const bytes = text === undefined ? (call.flags.has('armor') ? Buffer.from(signature) : result.signature) : Buffer.concat([cleartextMessage(text, hash), Buffer.from(signature)]); // prettier-ignore
+  for (const state of before) await state.assertCurrent(requestId, isClear ? undefined : isSame);
+  const type = signatureTypeOf(isText);
+  const signer = { fingerprint: key.fingerprint, algorithm: gpgAlgorithmOf(key).id, hash, signatureType: type };
+  const bytes = messageOf(call, { content: whole, isText, name: name ?? '', at }, signer, result.signature);
   if (typeof output === 'number') console.out(bytes, output);
   else await output.write(bytes, { requestId });
-  const type = signatureTypeOf(isText).toString(16).padStart(2, '0');
-  const algorithms = `${gpgAlgorithmOf(key).id} ${PGP_HASH[hash]}`;
-  console.status(`SIG_CREATED ${isClear ? 'C' : 'D'} ${algorithms} ${type} ${pgpSeconds(at)} ${key.fingerprint}`);
+  const algorithms = `${signer.algorithm} ${PGP_HASH[hash]}`;
+  const kind = { clearsign: 'C', inline: 'S' }[call.task as string] ?? 'D';
+  console.status(
+    `SIG_CREATED ${kind} ${algorithms} ${type.toString(16).padStart(2, '0')} ${pgpSeconds(at)} ${key.fingerprint}`,
+  );
   return undefined;
+}
+
+/** Options of gpg that put more into a signature than is made here. */
+const UNMADE = [
+  'sig-notation',
+  'set-notation',
+  'sig-policy-url',
+  'set-policy-url',
+  'sig-keyserver-url',
+  'default-sig-expire',
+  'ask-sig-expire',
+  'faked-system-time',
+  'for-your-eyes-only',
+  'N',
+];
+
+function assertMakes({ values, flags }: GpgCall): void {
+  const given = UNMADE.find((option) => values.has(option) || flags.has(option));
+  if (given !== undefined) throw new ClientError(EXIT.usage, `--${given} has no effect on signatures by keys of the service. Leave it out.`); // prettier-ignore
+}
+
+function digestFor(
+  call: GpgCall,
+  source: DocumentSource,
+  whole: Buffer | undefined,
+  facts: Parameters<typeof digestOfCleartext>[1],
+  isText: boolean,
+): GpgDigest | Promise<GpgDigest> {
+  if (whole === undefined) return digestOfDocument(source, facts, isText);
+  if (call.task === 'clearsign') return digestOfCleartext(whole, facts);
+  return digestOfContent(signedContent({ content: whole, isText }), facts, isText);
+}
+
+function messageOf(
+  call: GpgCall,
+  document: Omit<InlineDocument, 'content'> & { readonly content: Buffer | undefined },
+  signer: InlineSigner,
+  signature: Buffer,
+): Buffer {
+  const { content } = document;
+  const isArmored = call.flags.has('armor');
+  if (content === undefined) return isArmored ? Buffer.from(armored('SIGNATURE', signature)) : signature;
+  if (call.task === 'clearsign')
+    return Buffer.concat([cleartextMessage(content, signer.hash), Buffer.from(armored('SIGNATURE', signature))]);
+  const message = inlineMessage({ ...document, content }, signer, signature);
+  return isArmored ? Buffer.from(armored('MESSAGE', message)) : message;
 }
 
 function hashOf(call: GpgCall, { type }: GpgKey): PgpHash {
@@ -96,7 +150,7 @@ function outputOf(call: GpgCall): string | number {
   if (given !== undefined) return descriptorOf(call, given) ?? (given === '-' ? 1 : given);
   const [file] = call.operands;
   if (file === undefined || file === '-' || descriptorOf(call, file) !== undefined) return 1;
-  return `${file}${call.flags.has('armor') || call.task === 'clearsign' ? '.asc' : '.sig'}`;
+  return `${file}${call.flags.has('armor') || call.task === 'clearsign' ? '.asc' : call.task === 'inline' ? '.gpg' : '.sig'}`;
 }
 
 /** The files among the operands, as they are before they are hashed. */

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { CLIENT_VERSION } from '../api/client-version.js';
 import { deliver, type Delivered, type DeliveryOptions, isPassing, patiently } from './delivery.js';
 import { SensorScan, type SensorScanOrder } from './scan.js';
 import type { Spool, SpooledScan } from './spool.js';
@@ -91,7 +91,7 @@ export class SensorAgent {
     const beat = async () => {
       for (;;) {
         await sleep((this.orders?.heartbeatSeconds ?? 60) * 1000, undefined, { signal: over.signal, ref: false });
-        await this.api.call('POST', HEARTBEAT, { body: { version: VERSION } }).catch(() => undefined);
+        await this.api.call('POST', HEARTBEAT, { body: { version: CLIENT_VERSION } }).catch(() => undefined);
       }
     };
     beat().catch(() => undefined);
@@ -118,7 +118,7 @@ export class SensorAgent {
   private async beat(body: object): Promise<Orders> {
     try {
       return (await this.api.call('POST', HEARTBEAT, {
-        body: { version: VERSION, ...body },
+        body: { version: CLIENT_VERSION, ...body },
         repeatable: true,
       })) as Orders;
     } catch (error) {
@@ -174,5 +174,3 @@ function textsOf(value: unknown, name: string): string[] {
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
   throw usageError(`"${name}" is a list of texts.`);
 }
-
-const VERSION = (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }).version; // prettier-ignore

@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { DetachedFile, type DetachedSettings } from '../agent/collect/detached-file.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type Invocation, type OptionValues, shellWord, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode } from '../api/exit-codes.js';
 import { assertFormat } from '../api/files.js';
+import { requestName } from '../api/request-name.js';
 import { reportedProgress } from '../api/hash-progress.js';
 
 /** Signs one file by a signature beside it. */
@@ -38,14 +38,6 @@ export function detachedSettings(options: OptionValues, note: (line: string) => 
     out: text(options, 'out'),
     progress: reportedProgress(note),
   };
-}
-
-/** A repetition of a pipeline finds the request of the run before; every other call is a request of its own. */
-function requestName(run: string | undefined, body: object): string {
-  if (run === undefined) return randomUUID();
-  return `run-${createHash('sha256')
-    .update(JSON.stringify([run, body]))
-    .digest('base64url')}`;
 }
 
 /** Writes the signature of an earlier request about this file. The options that are given must be those of the request. */

@@ -1,3 +1,4 @@
+import { isSshCertificateType } from '../../formats/ssh/certificate-type.js';
 import type { FoundSshKey, SshKeyUse } from '../../platform/inbox/inbox-messages.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
@@ -141,7 +142,7 @@ function described(key: {
   };
 }
 
-/** Reads `256 SHA256:… comment (ED25519)`: `ssh-keygen -l` prints it for a key whose blob it does not show. */
+/** Reads `256 SHA256:… comment (ED25519)`: `ssh-keygen -l` prints it for a key whose blob it does not show. A certificate, `(ED25519-CERT)`, is no key. */
 function listedKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
   const [, bits, fingerprint, name = ''] = /^(\d+) (SHA256:[A-Za-z0-9+/]{43}) .*\(([A-Z0-9-]+)\)\s*$/.exec(text) ?? [];
   const types: Record<string, string> = {
@@ -152,6 +153,7 @@ function listedKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' 
     'ED25519-SK': 'sk-ssh-ed25519@openssh.com',
     'ECDSA-SK': 'sk-ecdsa-sha2-nistp256@openssh.com',
   };
+  if (isSshCertificateType(name)) return { fingerprint: null, publicKey: null, type: 'unknown', bits: null };
   return {
     fingerprint: fingerprint ?? null,
     publicKey: null,

@@ -14,7 +14,7 @@ export function dearmored(block: string): Buffer {
   return bytes;
 }
 
-type ArmorLabel = 'PUBLIC KEY BLOCK' | 'SIGNATURE';
+type ArmorLabel = 'PUBLIC KEY BLOCK' | 'SIGNATURE' | 'MESSAGE';
 
 const LINE = /.{1,64}/g;
 const CRC_START = 0xb704ce;

@@ -10,6 +10,11 @@ export function canonicalCleartext(text: Buffer): Buffer {
   return Buffer.from(linesOf(text).map(withoutTrailingBlanks).join('\r\n'), 'latin1');
 }
 
+/** A whole text with CR LF at the end of each line, as it is hashed for a signature of text (section 5.2.1.2). */
+export function canonicalText(text: Buffer): Buffer {
+  return new TextLines().next(text);
+}
+
 /** The text before its signature: with its header, and lines that begin with a dash escaped (section 7.2). */
 export function cleartextMessage(text: Buffer, hash: string): Buffer {
   const body = linesOf(text).map((line) => (DASH_ESCAPED.test(line) ? `- ${line}` : line));

@@ -7,11 +7,13 @@ export interface PgpPacket {
 /** Packet type IDs (RFC 9580 section 5). */
 export const PGP_TAG = {
   signature: 2,
+  onePassSignature: 4,
   secretKey: 5,
   publicKey: 6,
   secretSubkey: 7,
   userId: 13,
   subkey: 14,
+  literalData: 11,
 } as const;
 
 const MAX_PACKETS = 1_000_000;

@@ -1,3 +1,4 @@
+import { certifiedKeyTypeOf, isSshCertificateType } from './certificate-type.js';
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { sshFingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
@@ -15,12 +16,13 @@ export interface SshCertificateContent {
   readonly validAfter: Date;
   readonly validBefore: Date;
   readonly criticalOptions: readonly string[];
+  /** Names, such as `permit-pty`. */
+  readonly extensions: readonly string[];
   /** `SHA256:…` of the authority's key. */
   readonly authority: string;
   readonly blob: Buffer;
 }
 
-const SUFFIX = '-cert-v01@openssh.com';
 /** Strings of the key itself, by its plain type. */
 const PARTS = new Map([
   ['ssh-ed25519', 1],
@@ -36,7 +38,7 @@ const LAST_SECOND = 8_640_000_000_000n;
 /** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
 export function readCertificateLine(text: string): SshCertificateContent | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const blob = type.endsWith(SUFFIX) ? fromBase64(base64) : undefined;
+  const blob = isSshCertificateType(type) ? fromBase64(base64) : undefined;
   return blob && readSshCertificate(blob);
 }
 
@@ -52,9 +54,9 @@ export function readSshCertificate(blob: Buffer): SshCertificateContent | undefi
 function read(blob: Buffer): SshCertificateContent | undefined {
   const reader = new WireReader(blob);
   const type = reader.text();
-  const plain = type.slice(0, -SUFFIX.length);
-  const parts = PARTS.get(plain);
-  if (!type.endsWith(SUFFIX) || parts === undefined) return undefined;
+  const plain = certifiedKeyTypeOf(type);
+  const parts = plain === undefined ? undefined : PARTS.get(plain);
+  if (plain === undefined || parts === undefined) return undefined;
   reader.string(); // nonce
   const own = Array.from({ length: parts }, () => wireString(reader.string()));
   const key = readBlob(plain, Buffer.concat([wireString(plain), ...own]).toString('base64'));
@@ -63,8 +65,8 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const keyId = reader.text();
   const principals = textsOf(reader.string());
   const [validAfter, validBefore] = [timeOf(reader.uint64()), timeOf(reader.uint64())];
-  const criticalOptions = textsOf(reader.string()).filter((_, index) => index % 2 === 0);
-  reader.string(); // extensions
+  const criticalOptions = namesOf(reader.string());
+  const extensions = namesOf(reader.string());
   reader.string(); // reserved
   const signer = reader.string();
   const signed = blob.subarray(0, blob.length - 4 - lastLength(blob, reader));
@@ -74,7 +76,8 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   const isGood = reader.done && algorithm !== 'ssh-rsa' && isSignedBy(signer, signature, signed);
   if (key === undefined || kind === undefined || !isGood) return undefined;
   const authority = sshFingerprintOf(signer);
-  return { kind, key, serial, keyId, principals, validAfter, validBefore, criticalOptions, authority, blob };
+  const content = { kind, key, serial, keyId, principals, validAfter, validBefore, criticalOptions, extensions };
+  return { ...content, authority, blob };
 }
 
 /** Length of the string that comes next, which is the last one. */
@@ -87,6 +90,11 @@ function textsOf(list: Buffer): string[] {
   const texts: string[] = [];
   while (!reader.done) texts.push(reader.text());
   return texts;
+}
+
+/** Names of a list of names and their data. */
+function namesOf(list: Buffer): string[] {
+  return textsOf(list).filter((_, index) => index % 2 === 0);
 }
 
 function timeOf(seconds: bigint): Date {

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { isSshCertificateType } from './certificate-type.js';
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
@@ -39,21 +40,19 @@ const TYPE_OF_ALGORITHM = new Map([
   ['rsa-sha2-512', 'ssh-rsa'],
   ['webauthn-sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256@openssh.com'],
 ]);
-/** Types of certificates (PROTOCOL.certkeys), which are no keys. */
-const OF_CERTIFICATES = /-cert-v\d\d@openssh\.com$/;
 const ED25519_BYTES = 32;
 /** Node's names of the curves of RFC 5656 section 10.1. */
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
 /**
  * Reads the blob of a line as OpenSSH does: base64 whose inner name is that of `name`, complete if its type is a known one. A key has one blob here,
- * whatever stands in the line: leading zeros of its numbers are left out, as sshd ignores them. Undefined when it is not one.
+ * whatever stands in the line: leading zeros of its numbers are left out, as sshd ignores them. Undefined when it is not one, and for certificates.
  *
  * @param name type of the key, or an algorithm of it
  */
 export function readBlob(name: string, base64: string): SshPublicKey | undefined {
   const type = TYPE_OF_ALGORITHM.get(name) ?? name;
-  const given = base64 === '' ? undefined : fromBase64(base64);
+  const given = base64 === '' || isSshCertificateType(name) ? undefined : fromBase64(base64);
   if (given === undefined) return undefined;
   try {
     const blob = canonical(given, type);
@@ -81,7 +80,7 @@ function canonical(blob: Buffer, type: string): Buffer | undefined {
  */
 export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
   const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
-  const key = OF_CERTIFICATES.test(type) ? undefined : readBlob(type, base64);
+  const key = readBlob(type, base64);
   return key && { ...key, comment: comment.join(' ') };
 }
 
@@ -89,9 +88,11 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
   return `${type} ${blob.toString('base64')}`;
 }
 
-/** The key that a blob is, by the name in it. @throws RangeError when it has none. */
+/** The key that a blob is, by the name in it. @throws RangeError when it has none, and for certificates */
 export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
-  return { type: new WireReader(blob).text(), blob };
+  const type = new WireReader(blob).text();
+  if (isSshCertificateType(type)) throw new RangeError('an SSH certificate is no public key');
+  return { type, blob };
 }
 
 /** How files begin that people send in place of a line with a public key, and what to do about it. */
@@ -116,7 +117,7 @@ export function publicKeyFault(text: string): string {
   const line = oneKeyLine(text);
   if (line === undefined) return 'must be one line without control characters';
   const [type = ''] = line.split(/[ \t]/, 1);
-  return OF_CERTIFICATES.test(type)
+  return isSshCertificateType(type)
     ? 'is a certificate: send the key that it certifies, or name it by its serial'
     : 'is no public key of the form TYPE BASE64';
 }
@@ -128,7 +129,7 @@ export function sshFingerprintOf(blob: Buffer): string {
 
 /** Length of the modulus or order in bits; null for a type that is not known. */
 export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
-  if (type.startsWith('ssh-ed25519') || type.startsWith('sk-')) return 256;
+  if (type === 'ssh-ed25519' || type.startsWith('sk-')) return 256;
   const reader = new WireReader(blob);
   reader.string();
   if (type === 'ssh-rsa') reader.string(); // the exponent comes first

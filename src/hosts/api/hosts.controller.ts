@@ -72,6 +72,7 @@ export class HostsController {
   @Post('change')
   @HttpCode(200)
   @Needs('hosts:write')
+  @Fresh()
   async changeManyHosts(@TheCaller() caller: Caller, @Body() body: ChangeManyHostsBody): Promise<ManyHostsView> {
     const { label, change, dryRun = false } = body;
     return { stored: !dryRun, items: await this.many.change(caller, label, { change, dryRun }) };

@@ -5,6 +5,9 @@ import type { Login } from '../model/ssh-session.port.js';
 /** More than the version and the KEXINIT of any server. */
 const MAX_BYTES = 64 * 1024;
 const MAX_NAMES = 20;
+/** Names in a list of key exchanges that announce extensions (RFC 8308, PROTOCOL of OpenSSH). */
+const MARKER = /^(?:ext-info-|kex-strict-)/;
+const LEGACY = /sha1|^ssh-rsa$|-cbc$/;
 
 /** What a mismatch is about, by the words of the SSH library, and the list of the offer. */
 const SUBJECTS: readonly (readonly [RegExp, string, keyof KexInit])[] = [
@@ -56,19 +59,21 @@ export class HostOffer {
     const lists = kexInitIn(this.received);
     if (subject === undefined || list === undefined || lists === undefined)
       return 'The host offers no algorithm that this service has.';
-    const legacy = /sha1|^ssh-rsa$|-cbc$/;
-    const hint = lists[list].some((name) => legacy.test(name))
+    const offered = lists[list].filter((name) => !MARKER.test(name));
+    const hint = offered.some((name) => LEGACY.test(name))
       ? ' Update the host, or set legacyAlgorithms of its record to allow SHA-1 and CBC for it.'
       : '';
-    return `The host offers only these algorithms for the ${subject}, and this service uses none of them: ${shown(lists[list])}.${hint}`;
+    return `The host offers only these algorithms for the ${subject}, and this service uses none of them: ${shown(offered)}.${hint}`;
   }
 
-  /** A sentence about keys that the host accepts in general, where the key of the login is none of them; else empty. */
+  /** A sentence on why a key may be refused although it is the right one; empty for a password. Newer hosts say which keys they accept. */
   loginLead(): string {
     const type = typeOf(this.login);
     const accepted = this.signatureAlgorithms;
-    if (type === undefined || accepted === undefined || accepted.some((name) => isBy(type, name))) return '';
-    return ` Its login key is of the type ${type}, and the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
+    if (type === undefined) return '';
+    if (accepted !== undefined && !accepted.some((name) => isBy(type, name)))
+      return ` The login key is of the type ${type}, and the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
+    return ` Either it does not have this key for the user, or it accepts no keys of the type ${type} (PubkeyAcceptedAlgorithms). Its log says which.`;
   }
 }
 

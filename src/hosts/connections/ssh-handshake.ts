@@ -89,7 +89,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         sock: stream,
         username: login.user,
         readyTimeout: timeoutMs,
-        keepaliveInterval: 10_000,
+        keepaliveInterval: 5000,
         keepaliveCountMax: 3,
         authHandler: [
           methodOf(login, (problem) => {

@@ -7,7 +7,7 @@ import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { HostAuthority } from '../model/host-key.entity.js';
-import { readHostKeyLine } from './public-key-blob.js';
+import { readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
 /** The authorities whose certificates are believed about hosts. */
 @Injectable()
@@ -24,12 +24,7 @@ export class HostAuthorities {
 
   async add(caller: Caller, name: string, line: string, use?: IdempotentUse): Promise<HostAuthority> {
     const key = readHostKeyLine(line);
-    if (key === undefined || key.type.includes('-cert-')) {
-      const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
-      throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
-        errors,
-      });
-    }
+    if (key === undefined) throw unreadableHostKey(line);
     const { type, fingerprint, blob } = key;
     const id = use?.resource ?? newId();
     const insert = async (tx: EntityManager) => {

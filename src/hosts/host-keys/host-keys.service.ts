@@ -12,7 +12,7 @@ import { HostKey, type HostKeyState, type Possession } from '../model/host-key.e
 import { HostAuthorities } from './host-authorities.service.js';
 import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
-import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';
+import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
@@ -49,12 +49,7 @@ export class HostKeysService {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
     const key = readHostKeyLine(line);
-    if (key === undefined) {
-      const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
-      throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
-        errors,
-      });
-    }
+    if (key === undefined) throw unreadableHostKey(line);
     await this.list(hostId);
     await this.db.transaction((tx) =>
       this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null),

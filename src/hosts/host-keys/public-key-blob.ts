@@ -1,6 +1,8 @@
+import { isSshCertificateType } from '../../formats/ssh/certificate-type.js';
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { WireReader } from '../../formats/ssh/wire.js';
 import { bitLength } from '../../formats/asn1/der-reader.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { sshFingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
@@ -24,11 +26,12 @@ const FIXED_BITS = new Map([
   ['sk-ecdsa-sha2-nistp256@openssh.com', 256],
 ]);
 
-/** Undefined when the bytes are no public key. */
+/** Undefined when the bytes are no public key; certificates are none. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   if (blob.length > MAX_BYTES) return undefined;
   const parts = stringsOf(blob);
   const type = parts?.[0]?.toString('latin1');
+  if (type !== undefined && isSshCertificateType(type)) return undefined;
   if (parts === undefined || type === undefined || parts.length < 2 || !/^[a-z0-9][a-z0-9@.-]{2,63}$/.test(type))
     return undefined;
   return { type, bits: bitsOf(type, parts), fingerprint: sshFingerprintOf(blob), blob };
@@ -39,6 +42,16 @@ export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const key = readBlob(type, base64);
   return key && readPublicKeyBlob(key.blob);
+}
+
+/** The refusal of a line that is no host key: it says what the line is instead. */
+export function unreadableHostKey(line: string): Problem {
+  const pointer = '/publicKey';
+  const [type = ''] = (oneKeyLine(line) ?? '').split(/[ \t]/, 1);
+  const detail = isSshCertificateType(type)
+    ? 'is a certificate of an unknown type or without a valid signature: send the key that it certifies'
+    : 'must be a line like ssh-ed25519 AAAA…';
+  return new Problem('malformed', 'host-key.unreadable', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function bitsOf(type: string, parts: Buffer[]): number | null {

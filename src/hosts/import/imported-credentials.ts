@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { HostCredentials, type NewCredential } from '../credentials/host-credentials.js';
+import { LOGIN_NAME } from '../records/hosts.dto.js';
 import { HostsService } from '../records/hosts.service.js';
 import type { ImportedItem } from './host-import.service.js';
 import type { ImportItem, ItemFault } from './import-result.js';
@@ -69,11 +70,25 @@ export function withKnownCredentials(
 ): readonly ImportItem[] {
   const names = given.map(({ name }) => name);
   return items.map((item) => {
-    const wanted = item.login?.credential;
-    if (wanted === undefined || names.includes(wanted)) return item;
-    const detail = `names the credential "${wanted}", which the import does not have (${names.join(', ') || 'none'})`;
-    return { ...item, faults: [...item.faults, { pointer: `${item.pointer}/credential`, detail }] };
+    const { credential, user } = item.login ?? {};
+    if (user !== undefined && credentialOf(item, given) === undefined && credential === undefined)
+      return { ...item, ignored: [...item.ignored, 'user'] };
+    return { ...item, faults: [...item.faults, ...faultsOfLogin(item, names)] };
   });
+}
+
+function faultsOfLogin({ pointer, login }: ImportItem, names: readonly string[]): ItemFault[] {
+  const { credential, user } = login ?? {};
+  const unknown = credential !== undefined && !names.includes(credential);
+  const known = names.join(', ') || 'none';
+  return [
+    ...(unknown
+      ? [{ pointer: `${pointer}/credential`, detail: `"${credential}" is not a credential of the import (${known})` }]
+      : []),
+    ...(user === undefined || LOGIN_NAME.test(user)
+      ? []
+      : [{ pointer: `${pointer}/user`, detail: 'must be a login name' }]),
+  ];
 }
 
 function credentialOf(item: ImportItem | undefined, given: readonly ImportCredential[]): ImportCredential | undefined {

@@ -33,12 +33,12 @@ import {
 import { IsLabels } from './labels.js';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
-const USER = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
+export const LOGIN_NAME = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
 
 export class CredentialBody {
   /** Login name. @example deploy */
   @IsString()
-  @Matches(USER, { message: 'must be a login name' })
+  @Matches(LOGIN_NAME, { message: 'must be a login name' })
   @MaxLength(33)
   user: string;
 

@@ -2,6 +2,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { hashId } from '../model/asset-identity.js';
 import { type Level, levelNumber } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
+import { anyNameMeets } from './asset-source-name.entity.js';
 import {
   kindColumn,
   locationBeginsWith,
@@ -66,7 +67,7 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
   add(numberOf(filter.level), (parameter) => `${alias}.level = ${parameter}`);
   add(numberOf(filter.minLevel), (parameter) => `${alias}.level >= ${parameter}`);
   add(filter.label, (parameter) => `${alias}.labels <> '{}' AND ${alias}.labels @> ARRAY[${parameter}]::text[]`);
-  add(prefixOf(filter.name), (parameter) => `${alias}.name LIKE ${parameter}`);
+  add(prefixOf(filter.name), (parameter) => anyNameMeets(alias, (column) => `${column} LIKE ${parameter}`));
   add(filter.firstSeenAfter, (parameter) => `${alias}.first_seen > ${parameter}::timestamptz`);
   add(filter.expiresAfter, (parameter) => `${alias}.not_after >= ${parameter}::timestamptz`);
   add(filter.expiresBefore, (parameter) => `${alias}.not_after < ${parameter}::timestamptz`);

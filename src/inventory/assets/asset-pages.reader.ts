@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sqlState } from '../../platform/database/database-error.js';
 import { ReadReplica } from '../../platform/reads/read-replica.js';
 import type { JudgedAsset } from './asset.entity.js';
+import { hashId } from '../model/asset-identity.js';
 import { type Conditions, whereClause } from './asset-filter.js';
+import { nameAtSource } from './asset-source-name.entity.js';
 
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
 const MAX_WALKED = 3000;
@@ -37,6 +39,8 @@ export interface AssetOrder {
 /** The assets that meet a filter, in an order. */
 export interface AssetList extends Conditions {
   readonly order: AssetOrder;
+  /** The source whose names are shown. */
+  readonly namesOf?: string | undefined;
   /** Values of `by` of the last asset before the page. */
   readonly after?: readonly string[] | undefined;
 }
@@ -48,7 +52,7 @@ export interface ListPart {
   readonly stoppedAt?: Position;
 }
 
-export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
+export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version, a.component,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
 /**
@@ -158,8 +162,14 @@ interface Selected {
 }
 
 function selection(list: AssetList, { from, where, count }: Selected): string {
-  const fields = `${ASSET_FIELDS}, ${list.order.key}::text AS position`;
+  const fields = `${fieldsOf(list)}, ${list.order.key}::text AS position`;
   return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
+}
+
+/** The name is that of the source which the list is of. */
+function fieldsOf({ namesOf }: AssetList): string {
+  if (namesOf === undefined) return ASSET_FIELDS;
+  return ASSET_FIELDS.replace('a.name', `${nameAtSource(`'${hashId('source', namesOf)}'::uuid`)} AS name`);
 }
 
 function orderBy({ order: { by, isDescending = false } }: AssetList): string {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ResolvedBy } from '../model/risk-subject.js';
-import type { VerdictFacts } from '../model/risk-verdict.js';
+import type { Deadline, VerdictFacts } from '../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../model/asset-kind.js';
 
 /**
@@ -73,4 +73,7 @@ export class Asset {
 }
 
 /** An asset with what its verdict says, as the view `judged_asset` shows it; null when nothing is known about it. */
-export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null };
+export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null } & {
+  /** Whose `deadline` is. */
+  readonly deadlineBy: Deadline | null;
+};

@@ -4,6 +4,7 @@ import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type RiskFinding, type Level, LEVELS, levelNumber } from '../model/risk-verdict.js';
 import type { ResolvedBy } from '../model/risk-subject.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
+import { DeadlineView } from '../risk-rules/rules.dto.js';
 import type { JudgedAsset } from './asset.entity.js';
 import type { AssetDetail, AssetPage } from './assets.reader.js';
 
@@ -44,8 +45,11 @@ export class AssetView {
   lifecycle: AxisView;
   /** @example Q-SHOR */
   rule: string | null;
-  /** The first date on which something changes. @example 2030-12-31 */
+  /** The date of the first binding deadline, else of the first one; those of plans and acquisitions are none. @example 2030-12-31 */
   deadline: string | null;
+  /** Whose `deadline` is. */
+  @ApiProperty({ type: () => DeadlineView, nullable: true })
+  deadlineBy: DeadlineView | null;
   @ApiProperty({ enum: ASSET_STATES })
   state: AssetState;
   /** @example payments */
@@ -60,14 +64,14 @@ export class AssetView {
   changedAt: Date;
 
   static of(asset: JudgedAsset, at: Date, rules: RuleSet): AssetView {
-    const { id, kind, name, family, bits, quantum, classical, rule, deadline, state } = asset;
+    const { id, kind, name, family, bits, quantum, classical, rule, deadline, deadlineBy, state } = asset;
     const { owner, labels, version, notBefore, notAfter, firstSeen, changedAt } = asset;
     const level = asset.level === null ? null : (LEVELS[asset.level] ?? null);
     const lifecycle = AxisView.of(lifecycleAt(asset, at, rules));
     const overall = level === null || levelNumber(lifecycle.level) > levelNumber(level) ? lifecycle.level : level;
     const worst = level === null && lifecycle.rule === null ? null : overall;
     const what = { id, kind, name, family, bits };
-    const judged = { level, overall: worst, quantum, classical, lifecycle, rule, deadline };
+    const judged = { level, overall: worst, quantum, classical, lifecycle, rule, deadline, deadlineBy };
     return { ...what, ...judged, state, owner, labels, version, notBefore, notAfter, firstSeen, changedAt };
   }
 }
@@ -111,6 +115,10 @@ export class StandingView {
   since: string;
   /** @example "NIST IR 8547" */
   authority: string;
+  /** Section and scope within the document. @example "§4.1" */
+  provision?: string;
+  /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
+  url?: string;
   draft: boolean;
   binding: boolean;
 }
@@ -168,9 +176,9 @@ function standingAt(findings: readonly RiskFinding[], at: Date): StandingView[] 
   const passed = findings
     .flatMap(({ deadlines }) => deadlines)
     .filter(({ date, appliesTo }) => date < day && appliesTo === undefined);
-  for (const { jurisdiction, state, date, authority, draft, binding } of passed.sort((a, b) =>
+  for (const { jurisdiction, state, date, authority, provision, url, draft, binding } of passed.sort((a, b) =>
     a.date < b.date ? -1 : 1,
   ))
-    standing.set(jurisdiction, { jurisdiction, state, since: date, authority, draft, binding });
+    standing.set(jurisdiction, { jurisdiction, state, since: date, authority, provision, url, draft, binding });
   return [...standing.values()];
 }

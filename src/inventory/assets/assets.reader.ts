@@ -5,6 +5,7 @@ import { ReadReplica } from '../../platform/reads/read-replica.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict, FACTS } from '../model/risk-verdict.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
+import { nameAtSource } from './asset-source-name.entity.js';
 import { ASSET_FIELDS, type AssetOrder, AssetPages, type ListedAsset, type ListPart } from './asset-pages.reader.js';
 import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
@@ -38,9 +39,18 @@ export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
+/** A place with the name of its source, and the name that the source has for the asset. */
+export type PlaceAtSource = AssetOccurrence & { readonly source: string; readonly name: string };
+
 export interface AssetDetail {
   readonly asset: JudgedAsset;
   readonly verdict: RiskVerdict | null;
+}
+
+interface NamedVerdicts {
+  readonly verdicts: readonly Verdict[] | undefined;
+  /** The source whose names are shown. */
+  readonly namesOf: string | undefined;
 }
 
 interface Verdict {
@@ -67,8 +77,11 @@ export class AssetsReader {
     const conditions = withVerdicts(found, verdicts);
     const part =
       sort === '-level'
-        ? await this.byLevel({ ...found, verdicts }, limit + 1, position)
-        : await this.pages.read({ ...conditions, order: ORDERS[sort], after: position }, limit + 1);
+        ? await this.byLevel({ ...found, verdicts, namesOf: filter.source }, limit + 1, position)
+        : await this.pages.read(
+            { ...conditions, order: ORDERS[sort], after: position, namesOf: filter.source },
+            limit + 1,
+          );
     const page = this.cursors.page(list, part.rows, limit, (row) =>
       sort === 'id' ? [row.id] : [row.position, row.id],
     );
@@ -93,17 +106,13 @@ export class AssetsReader {
   }
 
   /** Where an asset was seen, by place and source. */
-  async occurrences(
-    assetId: string,
-    limit = DEFAULT_LIMIT,
-    cursor?: string,
-  ): Promise<Page<AssetOccurrence & { source: string }>> {
+  async occurrences(assetId: string, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<PlaceAtSource>> {
     const list = `occurrences ${assetId}`;
     const [id, sourceId] = this.cursors.read(list, cursor) ?? [];
-    const rows: (AssetOccurrence & { source: string })[] = await this.reads.db.query(
+    const rows: PlaceAtSource[] = await this.reads.db.query(
       `SELECT o.asset_id AS "assetId", o.source_id AS "sourceId", o.id, o.location, o.line, o.position, o.symbol, o.context,
-              o.first_seen AS "firstSeen", ${LAST_SEEN} AS "lastSeen", o.missed, i.name AS source
-       FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+              o.first_seen AS "firstSeen", ${LAST_SEEN} AS "lastSeen", o.missed, i.name AS source, ${nameAtSource('o.source_id')} AS name
+       FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id JOIN asset a ON a.id = o.asset_id
        WHERE o.asset_id = $1 AND ($2::uuid IS NULL OR (o.id, o.source_id) > ($2, $3))
        ORDER BY o.id, o.source_id LIMIT ${limit + 1}`,
       [assetId, id ?? null, sourceId ?? null],
@@ -113,7 +122,7 @@ export class AssetsReader {
 
   /** No index has the order of levels: each of them is a list of its own. */
   private async byLevel(
-    { where, values, verdicts }: Conditions & { readonly verdicts: readonly Verdict[] | undefined },
+    { where, values, verdicts, namesOf }: Conditions & NamedVerdicts,
     count: number,
     position?: readonly string[],
   ): Promise<ListPart> {
@@ -124,7 +133,7 @@ export class AssetsReader {
       const ofLevel = withVerdicts({ where: [...where, `a.level = ${level}`], values }, those);
       const after = position === undefined || level < highest ? undefined : position.slice(1);
       const order = { by: ['a.id'], isDescending: true, key: String(level) };
-      const part = await this.pages.read({ ...ofLevel, order, after }, count - rows.length);
+      const part = await this.pages.read({ ...ofLevel, order, after, namesOf }, count - rows.length);
       rows.push(...part.rows);
       if (part.stoppedAt !== undefined) return { rows, stoppedAt: part.stoppedAt };
     }

@@ -1,11 +1,13 @@
 import type { Page } from '../../platform/http/cursors.js';
-import type { AssetOccurrence } from './asset-occurrence.entity.js';
+import type { PlaceAtSource } from './assets.reader.js';
 
 export class OccurrenceView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   sourceId: string;
   /** @example "checkout of keycloak" */
   source: string;
+  /** The name that the source has for the asset. @example SHA256 */
+  name: string;
   /** @example src/main/java/Keys.java */
   location: string;
   /** @example 42 */
@@ -21,11 +23,24 @@ export class OccurrenceView {
   /** Newer documents of the source, one after the other, that did not show it. @example 0 */
   missed: number;
 
-  static of(row: AssetOccurrence & { source: string }): OccurrenceView {
-    const { sourceId, source, location, line, position: offset, symbol, context, firstSeen, lastSeen, missed } = row;
+  static of(row: PlaceAtSource): OccurrenceView {
+    const {
+      sourceId,
+      source,
+      name,
+      location,
+      line,
+      position: offset,
+      symbol,
+      context,
+      firstSeen,
+      lastSeen,
+      missed,
+    } = row;
     return {
       sourceId,
       source,
+      name,
       location,
       line,
       offset,
@@ -43,7 +58,7 @@ export class OccurrencePageView {
   /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
-  static of({ items, nextCursor }: Page<AssetOccurrence & { source: string }>): OccurrencePageView {
+  static of({ items, nextCursor }: Page<PlaceAtSource>): OccurrencePageView {
     return { items: items.map((row) => OccurrenceView.of(row)), nextCursor };
   }
 }

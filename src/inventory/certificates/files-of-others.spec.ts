@@ -48,6 +48,31 @@ describe('PEM as other programs left it', () => {
     expect(changed.flatMap(({ rejected }) => rejected)).toEqual([]);
   });
 
+  it.each([
+    ['a comment', `# my root\n${CERTIFICATE}`],
+    ['attributes of OpenSSL', `Bag Attributes\n    friendlyName: a\nsubject=CN = a\n${CERTIFICATE}`],
+    ['blank lines', `\n\n${CERTIFICATE}\n\n`],
+  ])('needs no warning for %s beside the blocks', (_, text) => {
+    expect(read(text).warnings).toEqual([]);
+  });
+
+  it('warns of text outside of the blocks, with its size', () => {
+    const { names, warnings } = read(`protocol TLSv1\n${CERTIFICATE}\ncipher RC4-SHA\n`);
+    expect(names).toContain('certificate files.example');
+    const detail = '28 bytes outside of the PEM blocks were not read';
+    expect(warnings).toEqual([{ pointer: '', code: 'pem.outside', detail }]);
+  });
+
+  it('says of the result of a scanner that only its certificate was read', () => {
+    const csv = `"id","fqdn/ip","port","severity","finding","cve","cwe"\n"SSLv3","a/10.0.0.1","443","OK","not offered","",""\n"cert","a/10.0.0.1","443","INFO","${CERTIFICATE}","",""`;
+    const [warning] = read(csv).warnings;
+    expect(warning?.detail).toContain('result of testssl.sh, whose protocols, cipher suites and findings are not read');
+    const json = JSON.stringify({ server_scan_results: [{ chain: [{ as_pem: CERTIFICATE }], tls_1_0: 'accepted' }] });
+    expect(read(json)).toMatchObject({ rejected: [], warnings: [{ code: 'pem.outside' }] });
+    expect(read(json).warnings[0]?.detail).toContain('SSLyze');
+    expect(read(json).names).toEqual(read(CERTIFICATE).names);
+  });
+
   it('is read in one line', () => {
     const { names, rejected } = read(PKCS8.replaceAll('\n', ''));
     expect(rejected).toEqual([]);
@@ -91,10 +116,12 @@ it.each([
     'a CRL',
     'MIGyMFoCAQEwCgYIKoZIzj0EAwMwFTETMBEGA1UEAwwKcHkuZXhhbXBsZRcNMjYwMTAxMDAwMDAwWhcNMjYwMjAxMDAwMDAwWjAUMBICAQUXDTI2MDEwMTAwMDAwMFowCgYIKoZIzj0EAwMDSAAwRQIgfi24Bsohpttl5c6zJg/ch8H1EcuWWH/xIN+aQSGKsWUCIQDiZFJhODDxmYP4fsz3R4pt//FREZduF6QQBgdS7ovhsA==',
   ],
-])('DER of %s is passed over, as its PEM is', (_, base64) => {
-  const { rejected, warnings } = read(Buffer.from(base64, 'base64'));
+])('DER of %s is noted, as its PEM is: a request has a key worth listing', (name, base64) => {
+  const { names, rejected, warnings } = read(Buffer.from(base64, 'base64'));
   expect(rejected).toEqual([]);
-  expect(warnings).toMatchObject([{ code: 'der.passed-over' }]);
+  const isRequest = name === 'a certificate request';
+  expect(names).toHaveLength(isRequest ? 1 : 0);
+  expect(warnings).toMatchObject([{ code: isRequest ? 'request.key-listed' : 'der.passed-over' }]);
 });
 
 describe('a public key of SSH', () => {

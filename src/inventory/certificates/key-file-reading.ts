@@ -10,6 +10,7 @@ import { rfc3339, type FoundPrivateKey } from './credential-components.js';
 import { bytesOf, type PemBlock, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
+import { notRead, scannerOf } from '../model/scanner-results.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBrokenBase64, writePem } from '../../formats/encoding/base64.js';
 
@@ -33,7 +34,9 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
     else if (second?.tag === DER.bitString && more.length === 0)
       reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is no public key');
     else if (isBeside(inside(first)))
-      reading.passOver('der.passed-over', 'a certificate request or a CRL is not listed');
+      requestOrCrl(reading, raw, at, () =>
+        reading.passOver('der.passed-over', 'a certificate request or a CRL is not listed'),
+      );
     else reading.certificate(raw, at);
   }
 }
@@ -63,6 +66,7 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   reading.format = blocks.length > 0 ? 'PEM' : 'SSH keys';
   if (blocks.length > 0 && blocks.every(({ label }) => label.startsWith('PGP '))) reading.format = 'OpenPGP';
   for (const block of blocks) readBlock(reading, block, password);
+  warnOfRest(reading, text, blocks);
   if (blocks.length > 0) return;
   text.split('\n').forEach((line, index) => {
     const key = sshKeyLine(line.trim());
@@ -71,6 +75,33 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
     const read = () => reading.found.publicKey(readSshPublicKey(key.blob, clean(key.comment)), at);
     reading.item(read, 'is no SSH public key');
   });
+}
+
+/** Lines that tools write beside PEM blocks about the blocks themselves: nothing is lost with them. */
+const ABOUT_BLOCKS =
+  /^\s*(?:#.*|[=-]*|Bag Attributes.*|Key Attributes.*|(?:friendlyName|localKeyID|Microsoft CSP Name|subject|issuer|depth|verify|s|i|a|v)\s*[:=].*|\d+ s:.*)$/;
+
+/** Says how much of a text was not read, and whose it is: a result of a scanner with one certificate in it is mostly something else. */
+function warnOfRest(reading: CredentialReading, text: string, blocks: readonly PemBlock[]): void {
+  if (blocks.some(({ isCut, label }) => isCut || label.startsWith('PGP '))) return;
+  const rest = outsideOf(text).filter((line) => !ABOUT_BLOCKS.test(line));
+  const bytes = rest.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+  if (bytes === 0) return;
+  const tool = scannerOf(text);
+  const detail = `${bytes} bytes outside of the PEM blocks were not read`;
+  reading.warn('pem.outside', tool === undefined ? detail : `${detail}: this is ${notRead(tool)}`);
+}
+
+/** What stands before, between and behind PEM blocks, by lines. */
+function outsideOf(text: string): string[] {
+  return text
+    .split(/-----BEGIN [^\n]{1,60}?-----|---- BEGIN SSH2 [A-Z ]{1,40} ----/)
+    .flatMap((part, index) => (index === 0 ? part : afterEnd(part)).split(/\r?\n|\\n/));
+}
+
+function afterEnd(part: string): string {
+  const end = /-----END [^\n]{1,60}?-----|---- END SSH2 [A-Z ]{1,40} ----/.exec(part);
+  return end === null ? '' : part.slice(end.index + end[0].length);
 }
 
 /** A binary keyring, as `gpg --export` writes it. */
@@ -125,8 +156,25 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
     reading.item(() => reading.found.privateKey(readPrivateKeyFacts(block, password, reading.budget), at), NO_KEY);
   else if (label.endsWith('PUBLIC KEY'))
     reading.item(() => publicKey(reading, label, bytes, text, at), 'is no public key');
-  else if (BESIDE.test(label)) reading.passOver('pem.passed-over', `${label} in line ${block.line} is not listed`);
+  else if (BESIDE.test(label)) beside(reading, block, bytes, at);
   else reading.reject(`is a PEM block of a kind that is not taken: ${truncate(label, 60)}`);
+}
+
+/** The key of a certificate request is listed, with a note that the request itself is not; parameters and CRLs are passed over. */
+function beside(reading: CredentialReading, { label, line }: PemBlock, bytes: Buffer, at: DraftOccurrence[]): void {
+  const passOver = () => reading.passOver('pem.passed-over', `${label} in line ${line} is not listed`);
+  if (label.endsWith('CERTIFICATE REQUEST')) requestOrCrl(reading, bytes, at, passOver);
+  else passOver();
+}
+
+function requestOrCrl(reading: CredentialReading, der: Buffer, at: DraftOccurrence[], passOver: () => void): void {
+  const [number, , spki] = inside(inside(quietly(der)[0])[0]);
+  if (number?.tag !== DER.integer || inside(spki)[1]?.tag !== DER.bitString || spki === undefined) return passOver();
+  reading.item(
+    () => publicKey(reading, 'PUBLIC KEY', spki.raw, '', at),
+    'is a certificate request whose key cannot be read',
+  );
+  reading.warn('request.key-listed', 'of a certificate request its public key is listed');
 }
 
 function signedInto(reading: CredentialReading, bytes: Buffer, at: DraftOccurrence[]): void {

@@ -1,5 +1,7 @@
-import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
-import { WireReader } from '../../formats/ssh/wire.js';
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { certifiedKeyTypeOf, isSshCertificateType } from '../../formats/ssh/certificate-type.js';
+import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
+import { WireReader, wireString } from '../../formats/ssh/wire.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { bitLength } from '../../formats/asn1/der-reader.js';
@@ -22,7 +24,6 @@ const EDWARDS = new Map([
   ['sk-ssh-ed25519', ED25519],
   ['ssh-ed448', { oid: '1.3.101.113', name: 'Ed448' }],
 ]);
-const CERTIFIED = '-cert-v01@openssh.com';
 
 /**
  * Reads the public key inside an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and
@@ -33,10 +34,15 @@ const CERTIFIED = '-cert-v01@openssh.com';
 export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey {
   const fields = new WireReader(blob);
   const format = fields.string().toString('latin1');
-  const kind = format.replace(CERTIFIED, '').replace('@openssh.com', '');
-  if (format.endsWith(CERTIFIED)) fields.string();
-  const { algorithm, jwk } = keyOf(kind, fields);
-  const sshFingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
+  const certified = certifiedKeyTypeOf(format);
+  if (certified === undefined && isSshCertificateType(format))
+    throw new RangeError('an SSH certificate of an unknown type');
+  if (certified !== undefined) fields.string(); // nonce
+  const start = fields.position;
+  const { algorithm, jwk } = keyOf((certified ?? format).replace('@openssh.com', ''), fields);
+  const sshFingerprint = sshFingerprintOf(
+    certified === undefined ? blob : certifiedBlob(certified, blob, { fields, start }),
+  );
   return {
     name: comment === '' ? sshFingerprint : comment,
     fingerprint: spkiFingerprint(jwk),
@@ -44,6 +50,12 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
     algorithm,
     format,
   };
+}
+
+/** The blob of the key inside a certificate, whose parts begin at `start` and were read as far as the algorithm needs. */
+function certifiedBlob(type: string, blob: Buffer, { fields, start }: { fields: WireReader; start: number }): Buffer {
+  if (type.startsWith('sk-')) fields.string(); // application
+  return Buffer.concat([wireString(type), blob.subarray(start, fields.position)]);
 }
 
 function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorithm; jwk: JsonWebKey | undefined } {

@@ -4,6 +4,7 @@ import type { Remark } from '../model/document.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
 import { type SchemaCheck, schemaNameOf } from './json-schema.js';
+import { leaveOutParts } from './left-out-parts.js';
 import { repairTexts } from './repaired-texts.js';
 import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
@@ -71,7 +72,9 @@ export class BomLists {
     const faults = found.faults.length;
     if (check(item, found)) return true;
     if (this.mode === 'strict') return false;
-    if (repairTexts(item, found.path.length, found.faults.slice(faults), repairs)) {
+    const own = found.faults.slice(faults);
+    const depth = found.path.length;
+    if (repairTexts(item, depth, own, repairs) || leaveOutParts(item, depth, own, repairs)) {
       found.faults.splice(faults);
       found.duplicates.splice(before);
       return this.judge(list, item, found, repairs);

@@ -116,16 +116,19 @@ function repairOf(root: unknown, depth: number, about: Fault): Repair | undefine
   const named = item && repairedLicense(item.holder[item.member], license?.within ?? '');
   if (item !== undefined && named !== undefined) return { ...item, ...named };
   const place = placeOf(root, depth, about.pointer);
-  return place && repairAt(place, about.detail);
+  return place && repairAt(place, about);
 }
 
-function repairAt(place: Place, detail: string): Repair | undefined {
+/** Facts about cryptography are read even where a word of them is new; elsewhere a word decides how the rest is read. */
+const CRYPTO = '/cryptoProperties/';
+
+function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {
   const value = place.holder[place.member];
   if ((value === null || value === '') && !Array.isArray(place.holder)) {
     const said = value === null ? 'was null' : 'was an empty text';
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is read as if it were not there` };
   }
-  const other = repairedValue(value, detail, place.member);
+  const other = repairedValue(value, detail, place.member, pointer.includes(CRYPTO));
   if (other !== undefined) return wasChanged(place) ? undefined : { ...place, ...other };
   if (typeof value !== 'string') return undefined;
   const repair = TEXT_REPAIRS.find(({ fault }) => detail.startsWith(fault));

@@ -1,4 +1,5 @@
 import type { Fault } from '../../platform/errors/problem.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 
 /** What stands in place of a value that does not fit the schema, and what is said of it. */
@@ -9,27 +10,32 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
+/** What the schema has for values that its lists do not know. */
+const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
 /** `1.2`, as YAML and scripts write the version of a protocol. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
  * The value that a generator meant which writes numbers as texts or texts as numbers, one text where a list of them belongs, or a word of the schema
- * in other letters (`GCM`, `privateKey`). Undefined for anything else: nothing is guessed.
+ * in other letters (`GCM`, `privateKey`). A word that the schema does not list is `other` where the schema has that. Undefined for anything else: nothing is guessed.
  *
  * @param detail of the fault
  * @param member that has the value
+ * @param mayBeOther whether a word that the schema does not list is `other`
  */
-export function repairedValue(value: unknown, detail: string, member: string): RepairedValue | undefined {
+export function repairedValue(
+  value: unknown,
+  detail: string,
+  member: string,
+  mayBeOther: boolean,
+): RepairedValue | undefined {
   const [, type] = /^must be of type (string|integer|number|array)$/.exec(detail) ?? [];
   if (type !== undefined) return ofType(value, type, member);
   if (typeof value !== 'string' || !detail.startsWith(LISTED)) return undefined;
-  const fitting = detail
-    .slice(LISTED.length)
-    .split(', ')
-    .filter((word) => bare(word) === bare(value));
-  const [word] = fitting;
-  if (word === undefined || fitting.length > 1) return undefined;
+  const words = detail.slice(LISTED.length).split(', ');
+  const word = only(words.filter((one) => bare(one) === bare(value)));
+  if (word === undefined) return mayBeOther && words.includes(OTHER) ? otherWord(value, words) : undefined;
   return { value: word, code: 'word.repaired', detail: `was in other letters and is read as ${word}` };
 }
 
@@ -45,6 +51,24 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
   if (!NUMBER.test(value)) return undefined;
   const number = Number(value);
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
+}
+
+/** A text with one word of the list in it (`AES/ECB`) is read as that, so that nothing bad is lost. */
+function otherWord(value: string, words: readonly string[]): RepairedValue {
+  const parts = new Set(value.split(/[^A-Za-z0-9]+/).map(bare));
+  const known = only(words.filter((word) => word !== OTHER && word !== 'unknown' && parts.has(bare(word))));
+  const said = JSON.stringify(truncate(value, 100));
+  if (known !== undefined)
+    return { value: known, code: 'word.repaired', detail: `was ${said} and is read as ${known}` };
+  return {
+    value: OTHER,
+    code: 'word.other',
+    detail: `was ${said}, which the schema does not list, and is read as other`,
+  };
+}
+
+function only<Item>(items: readonly Item[]): Item | undefined {
+  return items.length === 1 ? items[0] : undefined;
 }
 
 function bare(word: string): string {

@@ -112,6 +112,7 @@ async function removeAssets(tx: EntityManager): Promise<number> {
   const removed = `SELECT -1 AS step, ${tallied('a')} FROM judged_asset a JOIN demo_asset m ON m.id = a.id`;
   await tx.query(addToTally(removed));
   await tx.query('DELETE FROM asset_occurrence WHERE source_id IN (SELECT id FROM demo_source)');
+  await tx.query('DELETE FROM asset_source_name WHERE source_id IN (SELECT id FROM demo_source)');
   await tx.query('DELETE FROM asset_relationship WHERE source_id IN (SELECT id FROM demo_source)');
   const [, count] = (await tx.query('DELETE FROM asset WHERE id IN (SELECT id FROM demo_asset)')) as [
     unknown[],

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
+import { nameAtSource } from '../assets/asset-source-name.entity.js';
+import { hashId } from '../model/asset-identity.js';
 import { Exports } from './exports.js';
 
 /** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection), in full width too: an apostrophe makes it a text. */
@@ -28,7 +30,17 @@ const COLUMNS = [
   time('a.not_before', 'notBefore'),
   time('a.not_after', 'notAfter'),
   time('a.first_seen', 'firstSeen'),
+  text(`(a.deadline_by ->> 'authority')`, 'deadlineAuthority'),
+  `(a.deadline_by ->> 'binding')::boolean AS "deadlineBinding"`,
+  text(`(a.deadline_by ->> 'url')`, 'deadlineUrl'),
 ];
+
+/** The names are those of the source that is asked for. */
+function columnsOf({ source }: AssetFilter): readonly string[] {
+  if (source === undefined) return COLUMNS;
+  const name = nameAtSource(`'${hashId('source', source)}'::uuid`);
+  return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
+}
 
 /** Excel on Windows reads a file without it in the code page of the machine. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
@@ -45,7 +57,7 @@ export class AssetCsv {
   async open(filter: AssetFilter, { bom }: { bom: boolean }): Promise<Readable> {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const query = {
-      text: `SELECT ${COLUMNS.join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
+      text: `SELECT ${columnsOf(filter).join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
       values,
     };
     const snapshot = await this.exports.open();

@@ -113,7 +113,12 @@ export class BomExporter {
     const shown = conditionsOf(filter, 'a', this.clock.now());
     const lines = own === true ? await this.own.lines(snapshot, shown) : NOTHING_OWN;
     const edition = await editionOf(snapshot, { filter, version }, lines);
-    return { snapshot, edition, own: lines, shown: isEverything(filter) ? undefined : shown };
+    return {
+      snapshot,
+      edition,
+      own: lines,
+      shown: isEverything(filter) ? undefined : { ...shown, sourceId: sourceIdOf(filter) },
+    };
   }
 
   private async write(source: Source, signature?: JsonSignature): Promise<Readable> {
@@ -136,6 +141,10 @@ function serialOf(tag: string): string {
 
 function isEverything({ state, ...rest }: AssetFilter): boolean {
   return state === 'active' && Object.values(rest).every((condition) => condition === undefined);
+}
+
+function sourceIdOf({ source }: AssetFilter): string | undefined {
+  return source === undefined ? undefined : hashId('source', source);
 }
 
 /** The sources of a document. */

@@ -6,6 +6,8 @@ import type { CopyQuery, ReaderShare } from './snapshot.js';
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
+  /** The source whose places, names and edges alone are shown; those of all sources without. */
+  readonly sourceId?: string | undefined;
 }
 
 /** The ranges of ids that one reader reads: every nth of them for n readers. */
@@ -18,7 +20,15 @@ const TEXT_BYTES = 384 * 1024;
 /** Ranges that one query reads: within its timeout also for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
-const COMPONENT = `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || right(a.component::text, -1)`;
+const componentWith = (facts: string) =>
+  `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || ${facts}`;
+const COMPONENT = componentWith('right(a.component::text, -1)');
+/** The name comes first in the text of a component (ingest/asset-rows.ts). */
+const NAME_AT_START = String.raw`^\{"name":"(?:[^"\\]|\\.)*",`;
+const RENAMED = componentWith(
+  `CASE WHEN n.name IS NULL THEN right(a.component::text, -1)
+   ELSE '"name":' || to_json(n.name) || ',' || regexp_replace(a.component::text, '${NAME_AT_START}', '') END`,
+);
 const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
   || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
 /** Each place once, however many sources show it, in the order of the key. */
@@ -40,21 +50,33 @@ const TARGETS = (
  * One component a line, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
  * its first brace (`substr` would count its characters).
  */
-export function componentsQuery({ where, values }: ShownComponent): CopyQuery {
+export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
+  if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
   const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
     ${whereClause(where)} ORDER BY a.id`;
   return { text, values };
+}
+
+/** The same as one source has it: a customer who gets the document of an application learns of no other one. */
+function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
+  const source = `$${values.length + 1}::uuid`;
+  const places = PLACES(`o.asset_id = a.id AND o.source_id = ${source}`);
+  const names = `SELECT min(n.name) AS name FROM asset_source_name n WHERE n.asset_id = a.id AND n.source_id = ${source}`;
+  const text = `SELECT ${RENAMED} FROM judged_asset a LEFT JOIN LATERAL (${places}) e ON true LEFT JOIN LATERAL (${names}) n ON true
+    ${whereClause(where)} ORDER BY a.id`;
+  return { text, values: [...values, sourceId] };
 }
 
 /**
  * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
  * looked up by its id (OFFSET 0): a list of all shown assets that is too long for a hash would be searched for every target.
  */
-export function dependenciesQuery({ where, values }: ShownComponent): CopyQuery {
+export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
+  const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
   const isShown = `EXISTS (SELECT FROM judged_asset a ${whereClause(['a.id = r.to_id', ...where])} OFFSET 0)`;
-  const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`r.from_id = a.id AND ${isShown}`)}) t ON true
+  const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`${own}r.from_id = a.id AND ${isShown}`)}) t ON true
     ${whereClause(where)} ORDER BY a.id`;
-  return { text, values };
+  return { text, values: sourceId === undefined ? values : [...values, sourceId] };
 }
 
 /** Assets that are no longer active but that active ones still use or offer: hardly any, since documents remove their edges. */

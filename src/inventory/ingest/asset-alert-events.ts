@@ -68,7 +68,7 @@ function eventOf(
     count: levels.reduce((sum, { count }) => sum + count, 0),
     facts: {
       ...countsOf(levels),
-      examples: examples.join(', '),
+      examples,
       ...(why === undefined ? {} : { why }),
     },
   };

@@ -49,7 +49,8 @@ const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 /** Buffers of earlier documents of this thread. */
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
-const MAX_NAME = 500;
+/** Characters of a name that are kept. */
+export const MAX_NAME = 500;
 const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
@@ -86,6 +87,8 @@ export interface IdentifiedAsset extends GraphAsset {
   morePlaces: RowBytes[];
   /** The first mention of the same asset; undefined for the first one itself. */
   first: IdentifiedAsset | undefined;
+  /** Hash of subject, issuer and validity of a certificate that says all of them. */
+  readonly stated: string | undefined;
   /** Whether it is identified with what it refers to: what is at a place may then be another asset with every change. */
   isReferring: boolean;
 }

@@ -18,7 +18,7 @@ function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
 }
 
 /** Assets that can be iterated once, as those of a long document. */
-function documentOf(...assets: DraftAsset[]): DocumentAssets {
+function documentOf(assets: readonly DraftAsset[], warnings: Draft['warnings'] = []): DocumentAssets {
   const draft: Draft = {
     format: 'test',
     serialNumber: null,
@@ -31,13 +31,13 @@ function documentOf(...assets: DraftAsset[]): DocumentAssets {
     ignored: 0,
     rejected: [],
     repairs: [],
-    warnings: [],
+    warnings,
   };
   return new DocumentAssets(draft, { id: '00000000-0000-8000-8000-000000000000', name: 'test' });
 }
 
 const sample = () =>
-  documentOf(
+  documentOf([
     algorithm('1', 'AES', 'a.c', 'b.c', 'a.c'),
     algorithm('2', 'RSA'),
     algorithm('3', 'aes', 'b.c', 'c.c'),
@@ -45,7 +45,7 @@ const sample = () =>
     algorithm('5', 'RSA', 'd.c'),
     algorithm('6', 'A-E-S', 'a.c', 'd.c'),
     algorithm('7', 'rsa', 'd.c', 'e.c'),
-  );
+  ]);
 
 /** Each row of a place as the database reads it: the id of the asset and the location. */
 function placesOf(assets: DocumentAssets): string[] {
@@ -70,5 +70,45 @@ describe('the places of an asset that a document mentions more than once', () =>
     expect(placesOf(assets)).toEqual(all.toSorted());
     expect(placesOf(assets)).toEqual(all.toSorted());
     expect(assets.named()).toHaveLength(7);
+  });
+});
+
+describe('two certificates of one fingerprint', () => {
+  const certificate = (ref: string, subjectName: string, more: object = {}): DraftAsset => ({
+    ref,
+    kind: 'certificate',
+    component: {
+      type: 'cryptographic-asset',
+      name: ref,
+      hashes: [{ alg: 'SHA-256', content: 'ab'.repeat(32) }],
+      cryptoProperties: {
+        assetType: 'certificate',
+        certificateProperties: {
+          subjectName,
+          issuerName: 'CN=ca',
+          notValidBefore: '2026-01-01T00:00:00Z',
+          notValidAfter: '2027-01-01T00:00:00Z',
+          ...more,
+        },
+      },
+    },
+    occurrences: [],
+    links: [],
+  });
+  const warningsOf = (...assets: DraftAsset[]) => {
+    const warnings: Draft['warnings'] = [];
+    documentOf(assets, warnings).all();
+    return warnings;
+  };
+
+  it('and different subjects are reported, and are one asset', () => {
+    const warnings = warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=b'));
+    expect(warnings).toMatchObject([{ code: 'certificate.contradictory' }]);
+    expect(warnings[0]?.detail).toContain('"a" and "b" have one fingerprint');
+  });
+
+  it('that say the same, or less, are not', () => {
+    expect(warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=a'))).toEqual([]);
+    expect(warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=a', { issuerName: undefined }))).toEqual([]);
   });
 });

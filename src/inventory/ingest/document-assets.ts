@@ -1,3 +1,4 @@
+import { truncate } from '../../platform/text/truncate.js';
 import type { RowBytes } from '../../platform/database/copy/copy-rows.js';
 import {
   anonymousIdentity,
@@ -7,12 +8,14 @@ import {
   propertyOf,
   SCOPE_PROPERTY,
 } from '../model/asset-identity.js';
+import { namedFacts } from '../model/certificate-identity.js';
 import type { CdxComponent, Draft, DraftAsset } from '../model/document.js';
 import { DraftRefs, type RefLink } from '../model/draft-refs.js';
 import type { GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 import { type IdentifiedAsset, placesIn, renameRows, RowEncoder } from './asset-rows.js';
 import { keyId, type KnownAssets, ProvisionalAssets } from './provisional-assets.js';
+import type { Spelling } from './source-names.js';
 
 /** The assets of a document by their identity: mentions of the same asset are one, and links lead to assets. */
 export class DocumentAssets {
@@ -20,7 +23,10 @@ export class DocumentAssets {
   private readonly encoder: RowEncoder;
   /** Links of assets that the document mentions more than once. */
   private readonly joinedLinks = new Map<IdentifiedAsset, RefLink<IdentifiedAsset>[]>();
+  /** Further names that the document has for an asset. */
+  private readonly moreNames: Spelling[] = [];
   private readonly provisional: ProvisionalAssets;
+  private contradictions = 0;
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
@@ -74,6 +80,13 @@ export class DocumentAssets {
     return named;
   }
 
+  /** Names by which the document knows assets. @param isNew whether the inventory has an asset from this document: it has its name then. */
+  spellings(isNew: (id: string) => boolean): Spelling[] {
+    // The name of a plain component is its identity.
+    const known = this.all().filter(({ id, kind }) => kind !== 'component' && !isNew(id));
+    return [...known.map(({ id: assetId, name }) => ({ assetId, name })), ...this.moreNames];
+  }
+
   /** Rows of all places of an asset, each place once. */
   placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
     if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
@@ -119,6 +132,7 @@ export class DocumentAssets {
       edges: NONE,
       morePlaces: NONE,
       first: undefined,
+      stated: kind === 'certificate' ? statedFacts(component) : undefined,
       isReferring: false,
       rename,
     };
@@ -142,12 +156,23 @@ export class DocumentAssets {
         continue;
       }
       asset.first = last;
+      this.noteContradiction(last, asset);
+      if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);
       for (const link of asset.links) links.push(link);
       known ??= new Set(idsOf(placesIn(ownPlaces(last))));
       this.addPlaces(last, asset, known);
     }
     return distinct;
+  }
+
+  private noteContradiction(first: IdentifiedAsset, second: IdentifiedAsset): void {
+    if (first.stated === undefined || second.stated === undefined || first.stated === second.stated) return;
+    if (this.contradictions === MAX_CONTRADICTIONS) return;
+    this.contradictions += 1;
+    const names = [first, second].map(({ name }) => JSON.stringify(truncate(name, 100))).join(' and ');
+    const detail = `${names} have one fingerprint, and different subjects, issuers or validity periods; they are one certificate here, as the first says it`;
+    this.draft.warnings.push({ pointer: '', code: 'certificate.contradictory', detail });
   }
 
   private joinedLinksOf(asset: IdentifiedAsset): RefLink<IdentifiedAsset>[] {
@@ -189,6 +214,13 @@ export class DocumentAssets {
 }
 
 const NONE: never[] = [];
+const MAX_CONTRADICTIONS = 100;
+
+/** Undefined where one of them is missing: less is no contradiction. */
+function statedFacts(component: CdxComponent): string | undefined {
+  const [, ...facts] = namedFacts(component);
+  return facts.every((fact) => fact !== undefined) ? hashId(...facts) : undefined;
+}
 
 function rename(this: IdentifiedAsset, id: string): void {
   if (id === this.id) return;

@@ -49,6 +49,7 @@ import { Judge } from './judge.js';
 import { merge, scopeOf } from './merge.js';
 import { count } from './merge-counts.js';
 import { type KnownSource, knownSource } from './source-owner.js';
+import { keepSourceNames } from './source-names.js';
 import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
 
@@ -232,6 +233,12 @@ export class DocumentIngest {
     const { whole } = draft;
     const order = { sourceId: source.id, isKnown, whole, scope: scopeOf(draft, before), edition };
     const merged = await merge(tx, order, staged);
+    await keepSourceNames(
+      tx,
+      source.id,
+      isKnown,
+      assets.spellings((id) => staged.created.has(id)),
+    );
     await recordMerge(tx, intake, since);
     return { staged, isKnown, ...merged };
   }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import { stateOf } from '../model/asset-kind.js';
-import { FACTS, verdictFactsIn } from '../model/risk-verdict.js';
+import { deadlineByIn, FACTS, verdictFactsIn } from '../model/risk-verdict.js';
 import { lockVerdictsShared } from '../risk/rule-book.js';
 import type { VerdictRow } from './judge.js';
 import type { NewAssets } from './new-assets.js';
@@ -9,6 +9,7 @@ import type { PlacedAsset, Staged } from './staging.js';
 import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../model/document.js';
 import type { KnownSource } from './source-owner.js';
+import { keepFormerNames } from './source-names.js';
 
 const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
 /** Columns of `stage_changed`: what is counted of an asset. */
@@ -57,8 +58,8 @@ export async function writeVerdicts(
 ): Promise<void> {
   if (verdicts.length === 0) return;
   await tx.query(
-    `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
-     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${verdictFactsIn('s.verdict')}
+    `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, deadline_by, ${FACTS})
+     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${deadlineByIn('s.verdict')}, ${verdictFactsIn('s.verdict')}
      FROM unnest($2::uuid[], $3::jsonb[], $4::jsonb[]) AS s (id, subject, verdict)
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
     [
@@ -104,6 +105,7 @@ async function updateAssets(tx: EntityManager): Promise<number> {
   );
   const updated = await countChanged(tx);
   if (updated === 0) return 0;
+  await keepFormerNames(tx);
   const sets = COLUMNS.split(', ')
     .map((name) => `${name} = s.${name}`)
     .join(', ');

@@ -4,7 +4,8 @@ import { Needs } from '../../access/access.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AsOfQuery } from '../assets/assets-query.dto.js';
-import { ConflictsView, JurisdictionMatrixView } from './jurisdictions.dto.js';
+import { ConflictsView, DeadlineCountsView, JurisdictionMatrixView } from './jurisdictions.dto.js';
+import { DeadlinesReader } from './deadlines.reader.js';
 import { JurisdictionsReader } from './jurisdictions.reader.js';
 
 @ApiTags('Inventory')
@@ -12,6 +13,7 @@ import { JurisdictionsReader } from './jurisdictions.reader.js';
 export class JurisdictionsController {
   constructor(
     private readonly jurisdictions: JurisdictionsReader,
+    private readonly deadlines: DeadlinesReader,
     private readonly clock: Clock,
   ) {}
 
@@ -21,6 +23,13 @@ export class JurisdictionsController {
   async getJurisdictionMatrix(@Query() { asOf }: AsOfQuery): Promise<JurisdictionMatrixView> {
     const day = this.day(asOf);
     return JurisdictionMatrixView.of(day, await this.jurisdictions.matrix(day));
+  }
+
+  /** Counts assets by deadline. */
+  @Get('quantum-risk/deadlines')
+  @Needs('inventory:read')
+  async listDeadlines(): Promise<DeadlineCountsView> {
+    return DeadlineCountsView.of(this.day(), await this.deadlines.counts());
   }
 
   /** Lists the algorithms of the inventory that one authority recommends and another objects to, and what would satisfy all. */

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
+import { DeadlineView } from '../risk-rules/rules.dto.js';
+import type { DeadlineCount } from './deadlines.reader.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
 import type { AlgorithmPurpose } from '../model/risk-subject.js';
 
@@ -119,5 +121,34 @@ export class ConflictsView {
 
   static of(day: string, conflicts: readonly Conflict[]): ConflictsView {
     return { asOf: day, items: conflicts.map((conflict) => ConflictView.of(conflict)) };
+  }
+}
+
+export class DeadlineCountView extends DeadlineView {
+  /** Rules that have it. @example ["Q-RSA-KE-112"] */
+  rules: string[];
+  /**
+   * Active assets that it applies to, each once; an asset counts for every deadline that applies to it, not only for its next one. null: not
+   * counted, because it limits validity periods and so depends on the day.
+   * @example 334
+   */
+  @ApiProperty({ type: 'integer', nullable: true })
+  assets: number | null;
+  /** Whether the date has passed. */
+  passed: boolean;
+
+  static ofCount({ deadline, rules, assets }: DeadlineCount, today: string): DeadlineCountView {
+    return { ...deadline, rules: [...rules], assets, passed: deadline.date < today };
+  }
+}
+
+export class DeadlineCountsView {
+  /** @example 2026-11-28 */
+  asOf: string;
+  /** In the order of the dates. Those with `appliesTo` are of plans, acquisitions or certain organizations, and are the next deadline of no asset. */
+  items: DeadlineCountView[];
+
+  static of(day: string, counts: readonly DeadlineCount[]): DeadlineCountsView {
+    return { asOf: day, items: counts.map((count) => DeadlineCountView.ofCount(count, day)) };
   }
 }

@@ -84,6 +84,11 @@ export interface VerdictFacts {
 
 export const FACTS = 'family, bits, level, quantum, classical, rule, deadline';
 
+/** SQL: the value of the column `deadline_by`, out of a verdict as `jsonb`. */
+export function deadlineByIn(verdict: string): string {
+  return `nullif(${verdict} -> 'deadlineBy', 'null')`;
+}
+
 /** SQL: the values of `FACTS`, out of a verdict as `jsonb`. */
 export function verdictFactsIn(verdict: string): string {
   return `${verdict} ->> 'family', (${verdict} ->> 'bits')::int,

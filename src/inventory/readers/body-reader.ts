@@ -17,6 +17,7 @@ import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import { truncate } from '../../platform/text/truncate.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
+import { notRead, scannerOf } from '../model/scanner-results.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 import { createHash } from 'node:crypto';
 
@@ -40,14 +41,14 @@ const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode } = options;
   const stranger = strangerBy(bytes);
-  if (stranger !== undefined) throw refused(stranger);
+  if (stranger !== undefined) throw refused(strangerIn(bytes, stranger));
   if (kind === 'any' && !looksLikeJson(bytes)) return [whole(readCredentialFile(bytes, options))];
   const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const text = bodyText(bytes);
   if (kind === 'ndjson') return [whole(readSensorScan({ assets: linesOf(text) }, mode))];
   const document = parseJson(text);
-  if (!isMembers(document)) throw refused(unknownJson(text));
+  if (!isMembers(document)) return readUnknown(text, options, undefined);
   if (outline === undefined) refuseRepeated(text);
   if (BOM_FORMATS.includes(document['bomFormat'])) return [readBom(new BomText(bytes, undefined), mode)];
   return readMembers(document, text, options);
@@ -60,10 +61,16 @@ function readMembers(document: JsonMembers, text: string, options: BodyOptions):
     assertExactNumbers(document, text);
     return [whole(readSensorScan(document, mode))];
   }
-  throw refused(OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1] ?? unknownJson(text));
+  return readUnknown(text, options, OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1]);
 }
 
-const unknownJson = (text: string) => (text.includes('-----BEGIN ') ? HOLDS_PEM : NOTHING_KNOWN);
+/** JSON of another format: the certificates and keys in it are read where it holds them as PEM. */
+function readUnknown(text: string, options: BodyOptions, detail: string | undefined): readonly CheckedDocument[] {
+  const tool = scannerOf(text);
+  if (detail === undefined && text.includes('-----BEGIN ') && text.includes('-----END '))
+    return [whole(readCredentialFile(Buffer.from(text), options))];
+  throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
+}
 
 /** Of two lists of components only one would be read. A text whose outline is found has no member twice. */
 function refuseRepeated(text: string): void {
@@ -93,7 +100,6 @@ function utf16Start(bytes: Buffer): string {
   return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
 
-const HOLDS_PEM = 'is JSON with certificates or keys as PEM in it: send the PEM by itself';
 const NOTHING_KNOWN =
   'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
 const COMPRESSED = 'is compressed: send what is in it';
@@ -125,6 +131,12 @@ const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
 function strangerBy(bytes: Buffer): string | undefined {
   const start = bytes.toString('hex', 0, 8);
   return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
+}
+
+/** XML of a scanner is named. */
+function strangerIn(bytes: Buffer, detail: string): string {
+  const tool = detail === XML ? scannerOf(bytes.toString('latin1', 0, 4096)) : undefined;
+  return tool === undefined ? detail : `is ${notRead(tool)}`;
 }
 
 function refused(detail: string, pointer = ''): Problem {

@@ -211,11 +211,11 @@ describe('licenses, which say nothing about cryptography, refuse no document', (
   });
 });
 
-describe('a value of another type, or in other letters', () => {
-  const algorithm = (algorithmProperties: object) => ({
-    cryptoProperties: { assetType: 'algorithm', algorithmProperties },
-  });
+const algorithm = (algorithmProperties: object) => ({
+  cryptoProperties: { assetType: 'algorithm', algorithmProperties },
+});
 
+describe('a value of another type, or in other letters', () => {
   it.each<[object, object, string]>([
     [{ parameterSetIdentifier: 2048 }, { parameterSetIdentifier: '2048' }, 'type.repaired'],
     [{ nistQuantumSecurityLevel: '3' }, { nistQuantumSecurityLevel: 3 }, 'type.repaired'],
@@ -223,6 +223,9 @@ describe('a value of another type, or in other letters', () => {
     [{ padding: 'PKCS1_v15' }, { padding: 'pkcs1v15' }, 'word.repaired'],
     [{ primitive: 'Block_Cipher' }, { primitive: 'block-cipher' }, 'word.repaired'],
     [{ cryptoFunctions: 'encrypt' }, { cryptoFunctions: ['encrypt'] }, 'type.repaired'],
+    [{ mode: 'galois' }, { mode: 'other' }, 'word.other'],
+    [{ padding: 'zero-padding' }, { padding: 'other' }, 'word.other'],
+    [{ mode: 'AES/ECB' }, { mode: 'ecb' }, 'word.repaired'],
     [{ certificationLevel: 'none' }, { certificationLevel: ['none'] }, 'type.repaired'],
   ])('%j is read as %j', (given, expected, code) => {
     const { assets, repairs } = readWith({}, algorithm(given));
@@ -240,7 +243,6 @@ describe('a value of another type, or in other letters', () => {
     ['a number with a unit', { nistQuantumSecurityLevel: '3 bit' }],
     ['a fraction where there are none', { nistQuantumSecurityLevel: '3.5' }],
     ['a number out of bounds', { nistQuantumSecurityLevel: '7' }],
-    ['a word that means something else', { mode: 'galois' }],
     ['a list in place of a text', { parameterSetIdentifier: [2048] }],
     ['a fraction in place of a text', { parameterSetIdentifier: 1.2 }],
   ])('is not guessed: %s', (_, given) => {
@@ -264,6 +266,38 @@ describe('a version that was written as a number', () => {
     ]);
     expect(() => readWith({ specVersion: 1.6 }, {}, 'strict')).toThrow(Problem);
     expect(() => readWith({ specVersion: 1.65 })).toThrow(/This version/);
+  });
+});
+
+describe('a part of a component that does not fit the schema', () => {
+  const found = (evidence: object, more: object = {}) =>
+    readWith({}, { ...algorithm({ mode: 'gcm' }), evidence, ...more });
+
+  it('is left out with a note where nothing is read of it, and the component stays', () => {
+    const { assets, repairs } = found({
+      identity: [{ confidence: 1, methods: [] }],
+      occurrences: [{ location: 'a.c' }],
+    });
+    expect(repairs).toEqual(['part.left-out /components/0/evidence/identity']);
+    expect(assets).toMatchObject([{ occurrences: [{ location: 'a.c' }] }]);
+  });
+
+  it('is left out where a place has no location', () => {
+    const { assets, repairs } = found({ occurrences: [{ line: 3 }, { location: 'b.c' }, { line: 4 }] });
+    expect(repairs?.toSorted()).toEqual([
+      'part.left-out /components/0/evidence/occurrences/0',
+      'part.left-out /components/0/evidence/occurrences/2',
+    ]);
+    expect(assets).toMatchObject([{ occurrences: [{ location: 'b.c' }] }]);
+  });
+
+  it('is mended beside words that are mended, and refused in strict mode', () => {
+    const both = { ...algorithm({ mode: 'xts' }), evidence: { identity: [{ confidence: 1 }] } };
+    expect(readWith({}, both).repairs?.toSorted()).toEqual([
+      'part.left-out /components/0/evidence/identity',
+      'word.other /components/0/cryptoProperties/algorithmProperties/mode',
+    ]);
+    expect(() => readWith({}, both, 'strict')).toThrow(Problem);
   });
 });
 

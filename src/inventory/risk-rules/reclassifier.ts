@@ -9,7 +9,7 @@ import { AlertEvents } from '../../platform/events/alert-events.js';
 import { addToTally, tallied } from '../model/tally.js';
 import { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../model/risk-subject.js';
-import { levelNumber, type RiskVerdict, FACTS, verdictFactsIn } from '../model/risk-verdict.js';
+import { deadlineByIn, levelNumber, type RiskVerdict, FACTS, verdictFactsIn } from '../model/risk-verdict.js';
 import { RuleBook, lockVerdicts } from '../risk/rule-book.js';
 import { differs } from './rule-trial.js';
 
@@ -193,7 +193,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       if (isOther) await lockVerdicts(inner);
       const count = isOther ? await moveCounts(inner, id, next) : 0;
       await inner.query(
-        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${verdictFactsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
+        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, deadline_by = ${deadlineByIn('$2::jsonb')}, (${FACTS}) = ROW(${verdictFactsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
          WHERE id = $1`,
         [id, JSON.stringify(next), by.edition],
       );

@@ -68,7 +68,7 @@ export class DeadlineBody {
   /** @example false */
   @IsBoolean()
   draft: boolean;
-  /** Whom or what alone it is about; such a date is no deadline of an asset. @example 'new acquisitions' */
+  /** The organizations, plans or acquisitions it is limited to; such a date is no deadline of an asset. @example 'new acquisitions' */
   @IsOptional()
   @IsString()
   @Length(1, 300)
@@ -117,7 +117,7 @@ export class RuleBody {
   standards: string[];
 
   @IsArray()
-  @ArrayMaxSize(20)
+  @ArrayMaxSize(50)
   @ValidateNested({ each: true })
   @Type(() => DeadlineBody)
   deadlines: DeadlineBody[];

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AssetKind } from '../model/asset-kind.js';
 import type { RiskSubject } from '../model/risk-subject.js';
-import type { RiskVerdict, VerdictFacts } from '../model/risk-verdict.js';
+import type { Deadline, RiskVerdict, VerdictFacts } from '../model/risk-verdict.js';
 
 /**
  * What the rules say about one set of facts: every asset of the same facts shares the row, and the view `judged_asset` shows it with it.
@@ -48,6 +48,10 @@ export class RiskVerdictRow implements VerdictFacts {
 
   @Column('date', { nullable: true })
   deadline: string | null;
+
+  /** Whose `deadline` is. */
+  @Column('jsonb', { nullable: true })
+  deadlineBy: Deadline | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   changedAt: Date;

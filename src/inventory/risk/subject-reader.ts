@@ -61,6 +61,7 @@ export class SubjectReader {
     const unread = isInherited && !isUnknown ? NOTHING_UNREAD : this.unreadAmong([asset]);
     if (isUnknown) quality.push('unknown-algorithm');
     if (claimConflict(asset.traits.declared, own)) quality.push('claim-contradicts-identity');
+    if (isValidatedByFips1402(asset.traits.declared)) quality.push('fips-140-2-validated');
     return this.subjectOf(asset, resolved, { ...unread, quality: [...quality, ...unread.quality] });
   }
 
@@ -285,6 +286,14 @@ const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
 /** Empty and false facts are left out. */
 function isGiven(value: FurtherFacts[keyof FurtherFacts]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** Whether a module is said to be validated by FIPS 140-2, and not by its successor. */
+function isValidatedByFips1402({ properties }: DeclaredName): boolean {
+  const levels = properties?.certificationLevel;
+  if (!Array.isArray(levels)) return false;
+  const has = (start: string) => levels.some((level) => typeof level === 'string' && level.startsWith(start));
+  return has('fips140-2') && !has('fips140-3');
 }
 
 /** NIST security categories (FIPS 203 to 205; call for proposals 4.A.5). */

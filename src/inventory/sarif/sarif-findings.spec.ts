@@ -224,6 +224,25 @@ describe('the algorithm of a finding', () => {
   });
 });
 
+it('results of cryptographic rules that name no algorithm are counted apart, others are not', () => {
+  const advice =
+    "Using CBC with PKCS5Padding is susceptible to padding oracle attacks. Use 'AES/GCM/NoPadding' instead.";
+  const rules = [{ id: 'cbc-padding-oracle' }, { id: 'unused-import' }];
+  const results = [
+    result({ ruleId: 'cbc-padding-oracle', message: { text: 'Padding is susceptible to oracle attacks.' } }),
+    result({ ruleId: 'cbc-padding-oracle', message: { text: advice } }),
+    result({ ruleId: 'unused-import', message: { text: 'unused import rsa' } }),
+  ];
+  const { draft } = of({ results }, rules);
+  expect(draft.received).toBe(0);
+  expect(draft.warnings).toMatchObject([
+    {
+      code: 'sarif.no-algorithm',
+      detail: expect.stringMatching(/^2 results of cryptographic rules name no algorithm/),
+    },
+  ]);
+});
+
 describe('a rule that names no weakness of the CWE', () => {
   const taken = (rule: Json) => of({ results: [result({ ruleId: rule['id'] })] }, [rule]).names.length === 1;
 

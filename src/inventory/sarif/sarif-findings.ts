@@ -40,14 +40,18 @@ export function isSuppressed(result: JsonMembers): boolean {
   return suppressions.length > 0 && suppressions.every(({ status }) => (status ?? 'accepted') === 'accepted');
 }
 
-/** The algorithm that a result of a cryptographic rule names; undefined for any other result. */
-export function findingIn(result: JsonMembers, tool: SarifTool, places: SarifPlaces): SarifFinding | undefined {
+/** The algorithm that a result of a cryptographic rule names, `no-algorithm` when it names none; undefined for any other result. */
+export function findingIn(
+  result: JsonMembers,
+  tool: SarifTool,
+  places: SarifPlaces,
+): SarifFinding | 'no-algorithm' | undefined {
   const rule = tool.ruleOf(result);
   if (!isCryptographic(result, rule, tool)) return undefined;
   const said = messageText(membersOf(result['message']), rule);
   const snippets = places.snippets(result);
   const algorithm = algorithmIn([said, rule.id, memberTextOf(rule.descriptor['name']), ...snippets]);
-  return algorithm === undefined ? undefined : { algorithm: sizedBy(snippets, algorithm), ruleId: rule.id };
+  return algorithm === undefined ? 'no-algorithm' : { algorithm: sizedBy(snippets, algorithm), ruleId: rule.id };
 }
 
 function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, tool: SarifTool): boolean {

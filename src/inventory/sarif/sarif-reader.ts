@@ -98,16 +98,24 @@ interface RunReading {
 
 function readResults(results: readonly unknown[], reading: RunReading): void {
   const { place, pointer, tool, places } = reading;
-  let suppressed = 0;
+  let [suppressed, unnamed] = [0, 0];
   for (const [index, result] of results.entries()) {
     place.results += 1;
     if (!isMembers(result)) refuse(`${pointer}/results/${index}`, 'must be of type object');
     if (isSuppressed(result)) suppressed += 1;
     const finding = isFound(result) ? findingIn(result, tool, places) : undefined;
-    if (finding !== undefined) addFinding(finding, places.of(result), reading);
+    if (finding === 'no-algorithm') unnamed += 1;
+    else if (finding !== undefined) addFinding(finding, places.of(result), reading);
   }
-  if (suppressed > 0)
-    warn(place, `${pointer}/results`, 'sarif.suppressed', `${suppressed} results are suppressed and do not count`);
+  const about = `${pointer}/results`;
+  if (unnamed > 0)
+    warn(
+      place,
+      about,
+      'sarif.no-algorithm',
+      `${unnamed} results of cryptographic rules name no algorithm and were ignored`,
+    );
+  if (suppressed > 0) warn(place, about, 'sarif.suppressed', `${suppressed} results are suppressed and do not count`);
 }
 
 function addFinding(

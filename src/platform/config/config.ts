@@ -8,6 +8,7 @@ import { settingsCopy } from './settings-copy.js';
 import { SETTINGS } from './settings.js';
 import { readStreamDestinations, type StreamDestination } from './stream-destinations.js';
 import { tracesUrl, TRACE_SAMPLERS, type TracingSettings } from './tracing-settings.js';
+import { witnessAddressFault } from './witness-address.js';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -83,6 +84,8 @@ export class Config extends SettingReader {
   /** Undefined: nothing is traced. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
+  /** File or https address that receives checkpoints of the audit log; undefined for none. */
+  readonly logWitness = this.witness();
   /** PEM files of the authorities that certify the stores; empty takes those of Node.js. */
   readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.certificateFile('SVC_REDIS_CA_FILE');
@@ -238,6 +241,14 @@ export class Config extends SettingReader {
     }
     this.faults.push(`SVC_REDIS_URL ${address}`);
     return readRedisUrl(SETTINGS.SVC_REDIS_URL.default) as RedisAddress;
+  }
+
+  private witness(): string | undefined {
+    const witness = this.text('SVC_LOG_WITNESS');
+    if (witness === '') return undefined;
+    const fault = witnessAddressFault(witness);
+    if (fault !== undefined) this.faults.push(`SVC_LOG_WITNESS ${fault}`);
+    return witness;
   }
 
   private streamDestinations(): StreamDestination[] {

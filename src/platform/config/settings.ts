@@ -87,6 +87,10 @@ export const SETTINGS = {
     '',
     'Receivers of the audit log, one a line: NAME URL [OPTION=VALUE …], as in: siem syslog+tls://siem.example.com:6514 format=cef (docs/siem.md)',
   ),
+  SVC_LOG_WITNESS: setting(
+    '',
+    'File on another machine, or https:// address, that receives the newest checkpoint of the audit log once a minute, so that auditors can follow a restore after a total loss (docs/restore.md)',
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     '',
     'Collector of traces by OTLP over HTTP, such as http://localhost:4318; when empty nothing is traced (docs/operations.md)',

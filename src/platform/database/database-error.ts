@@ -13,6 +13,9 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
+/** UNDEFINED_TABLE is the SQLSTATE of a statement about a table that does not exist. */
+export const UNDEFINED_TABLE = '42P01';
+
 /** True when the statement itself was at fault (class 22 data, class 23 constraint): another row may still succeed. */
 export function isAboutTheRow(error: unknown): boolean {
   if (error instanceof Problem) return true;
@@ -78,19 +81,23 @@ const MEANING: Readonly<Record<string, string>> = {
   '57014': 'a statement took too long',
   '55P03': 'a row stayed locked by somebody else',
   '3D000': 'there is no database of that name (SVC_DATABASE_URL)',
-  '42P01': 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
+  [UNDEFINED_TABLE]: 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
 };
 
 /** Codes of OpenSSL and Node.js for a certificate that does not verify, is over, or is of another name. */
 const CERTIFICATE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/;
 
+/** True for a server whose TLS certificate was not accepted. */
+export function isCertificateFault(error: unknown): boolean {
+  return error instanceof Error && CERTIFICATE.test((error as NodeJS.ErrnoException).code ?? '');
+}
+
 /** One line for the operator about an error of the database: what it means here, and the server's own words. */
 export function operatorsWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const state = sqlState(error) ?? '';
-  const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (CERTIFICATE.test(code))
-    return `its certificate is not accepted (SVC_DATABASE_CA_FILE, SVC_DATABASE_URL); ${said}`;
+  if (isCertificateFault(error))
+    return `its TLS certificate was not accepted. Name the authority that issued it by SVC_DATABASE_CA_FILE, and check the host name in SVC_DATABASE_URL; ${said}`;
   const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
   return meaning === undefined ? said : `${meaning}; it says: ${said}`;
 }

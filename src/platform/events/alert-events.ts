@@ -29,16 +29,19 @@ export class AlertEventRow {
   count: number;
 
   @Column('jsonb', { default: {} })
-  facts: Record<string, string | number>;
+  facts: AlertFacts;
 
   /** True when the condition has ended. */
   @Column('boolean', { default: false })
   over: boolean;
 }
 
+export type AlertFact = string | number | readonly string[];
+export type AlertFacts = Readonly<Record<string, AlertFact>>;
+
 export type AlertEventType =
-  | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level
-  | 'asset.risk-changed' // facts: level0 … level4, the number of assets that have this level now
+  | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level; examples, names of some
+  | 'asset.risk-changed' // facts: level0 … level4, the number of assets that have this level now; examples, names of some
   | 'certificate.ending' // of a signing key; facts: daysLeft
   | 'policy.violated' // facts: violations, the number of assets that violate the requirement
   | 'sensor.silent'
@@ -58,7 +61,7 @@ export interface AlertEvent {
   /** Number of occurrences; 1 by default. */
   readonly count?: number;
   /** Facts for people, `where` and `why` before all others. Never a secret. */
-  readonly facts?: Readonly<Record<string, string | number>>;
+  readonly facts?: AlertFacts;
   /** The condition that was recorded for this subject before has ended: the HSM answers again, the approval was given. */
   readonly over?: boolean;
 }
@@ -103,6 +106,7 @@ function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: Alert
   };
 }
 
-function short(value: string | number): string | number {
+function short(value: AlertFact): AlertFact {
+  if (Array.isArray(value)) return value.map((item: string) => truncate(item, MAX_TEXT));
   return typeof value === 'string' ? truncate(value, MAX_TEXT) : value;
 }

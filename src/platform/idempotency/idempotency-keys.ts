@@ -4,6 +4,7 @@ import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } 
 import { columns, confirmRead } from '../database/statements.js';
 import { OldRows } from '../database/old-rows.js';
 import { Problem } from '../errors/problem.js';
+import { markReplay, rememberCall } from './replays.js';
 
 /** Which resource an Idempotency-Key made; committed together with that resource. */
 @Entity('idempotency_key')
@@ -69,7 +70,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
   if (typeof header !== 'string' || !KEY.test(header)) {
     throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
   }
-  return { ...call, key: header, fingerprint: fingerprintOf(body) };
+  return rememberCall({ ...call, key: header, fingerprint: fingerprintOf(body) });
 }
 
 /**
@@ -108,7 +109,9 @@ export class IdempotencyKeys {
     );
     const claimed = new Map(rows.map((row) => [placeOf(row), row]));
     const resources = uses.map((use) => claimed.get(placeOf(use))?.resource ?? use.resource);
-    if (uses.some(({ resource }, index) => resource !== resources[index])) await confirmRead(tx);
+    const repeated = uses.filter(({ resource }, index) => resource !== resources[index]);
+    for (const use of repeated) markReplay(use);
+    if (repeated.length > 0) await confirmRead(tx);
     return resources;
   }
 
@@ -132,6 +135,7 @@ export class IdempotencyKeys {
     );
     if (row === undefined) return undefined;
     await this.assertSameBody(use);
+    markReplay(use);
     await confirmRead(this.db);
     return row.resource;
   }

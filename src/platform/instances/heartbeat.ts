@@ -8,7 +8,7 @@ import { WORKER_ID } from '../jobs/claim.js';
 import { SingleFlight } from '../jobs/runners.js';
 import { Metrics } from '../metrics/metrics.js';
 import { type DatabaseLook, InstanceRepository, type InstanceRow } from './instance.repository.js';
-import { PRODUCT_VERSION, epochFault, NEWEST_MIGRATION } from './product-version.js';
+import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from './product-version.js';
 
 const BEAT_EVERY_MS = 2000;
 /** A database that could not be written to is tried more often, so that its return is noticed at once. */
@@ -34,6 +34,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   private confirmed: Date | undefined;
   private fault: string | undefined = 'nothing was written yet';
   private schemaFault: string | undefined;
+  private unapplied: string | undefined;
   private known: readonly InstanceRow[] = [];
   private lookedAt = -Infinity;
   private databaseTime = 0;
@@ -50,7 +51,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
       role,
       host: hostname(),
       pid: process.pid,
-      version: PRODUCT_VERSION,
+      version: PRODUCT_BUILD,
       schema: NEWEST_MIGRATION,
       startedAt: new Date(),
       clockOffsetMs: 0,
@@ -87,6 +88,11 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   /** Why the schema is not for this version; undefined when it is. */
   get schemaTrouble(): string | undefined {
     return this.schemaFault;
+  }
+
+  /** Reports migrations of this version that are not recorded as applied; undefined if all are. */
+  get migrationTrouble(): string | undefined {
+    return this.unapplied;
   }
 
   /** How far the clock of this process is ahead of the database's, in milliseconds. */
@@ -171,9 +177,10 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     this.metrics.clockOffset.set(this.row.clockOffsetMs / 1000);
   }
 
-  private compareSchema({ epoch }: DatabaseLook): void {
+  private compareSchema({ epoch, applied }: DatabaseLook): void {
     const fault = epochFault(epoch);
     if (fault !== undefined && this.schemaFault === undefined) this.outOfService(fault);
     this.schemaFault = fault;
+    this.unapplied = unappliedFault(applied);
   }
 }

@@ -21,6 +21,7 @@ export class InstanceIndicators {
   ) {
     indicators.add('workers', async () => workersAmong(this.heartbeat.seen()));
     indicators.add('clock', async () => clocksOf(this.heartbeat.seen()));
+    indicators.add('schema', async () => schemaOf(this.heartbeat.migrationTrouble));
   }
 }
 
@@ -36,6 +37,13 @@ export function workersAmong(seen: readonly Seen[]): Indication {
     status: 'DOWN',
     detail: `no process works in the background (SVC_ROLE worker or all): what is asynchronous or scheduled waits${tail}`,
   };
+}
+
+/** DOWN when the database lost migrations under the running process. The process goes on: the tables may still be there. */
+function schemaOf(trouble: string | undefined): Indication {
+  return trouble === undefined
+    ? { status: 'UP', detail: 'all migrations of this version are applied' }
+    : { status: 'DOWN', detail: trouble };
 }
 
 /** DOWN when the clock of a process differs from the database's by more than two seconds; the detail names the process. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Epoch } from './product-version.js';
+import { type Epoch, MIGRATION_NAMES } from './product-version.js';
 
 /** A process of the service. It writes its own row every two seconds, so `seenAt` is the time of its last commit. */
 @Entity('service_instance')
@@ -49,6 +49,8 @@ export interface DatabaseLook {
   /** True for a standby, which takes no writes. */
   readonly standby: boolean;
   readonly epoch: Epoch | undefined;
+  /** Number of the migrations of this version that are recorded as applied. */
+  readonly applied: number;
 }
 
 @Injectable()
@@ -68,12 +70,19 @@ export class InstanceRepository {
 
   async look(on: EntityManager): Promise<DatabaseLook> {
     const [row] = (await on.query(
-      `SELECT clock_timestamp() AS now, pg_is_in_recovery() AS standby, e.min_reader AS "minReader", e.min_writer AS "minWriter"
+      `SELECT clock_timestamp() AS now, pg_is_in_recovery() AS standby, e.min_reader AS "minReader", e.min_writer AS "minWriter",
+         (SELECT count(*)::int FROM migrations WHERE name = ANY($1)) AS applied
        FROM (VALUES (1)) one (id) LEFT JOIN schema_epoch e ON e.id = one.id`,
+      [MIGRATION_NAMES],
     )) as (Omit<DatabaseLook, 'epoch'> & { readonly minReader: number | null; readonly minWriter: number | null })[];
     if (row === undefined) throw new Error('the database answered nothing');
-    const { now, standby, minReader, minWriter } = row;
-    return { now, standby, epoch: minReader === null || minWriter === null ? undefined : { minReader, minWriter } };
+    const { now, standby, applied, minReader, minWriter } = row;
+    return {
+      now,
+      standby,
+      applied,
+      epoch: minReader === null || minWriter === null ? undefined : { minReader, minWriter },
+    };
   }
 
   /**

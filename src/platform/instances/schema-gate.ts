@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from '../database/database-client.js';
-import { operatorsWords, sqlState } from '../database/database-error.js';
+import { operatorsWords, sqlState, UNDEFINED_TABLE } from '../database/database-error.js';
 import { readReplication, asynchronousFault, type Replication } from '../replication/replication.reader.js';
 import { type Epoch, schemaFault, type SchemaState } from './product-version.js';
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
@@ -28,7 +28,6 @@ export class SchemaEpoch {
 }
 
 const LOOK_EVERY_MS = 1000;
-const UNDEFINED_TABLE = '42P01';
 
 /**
  * Waits until the database answers, its schema is the one that this version works on, and it replicates as SVC_DATABASE_REPLICATION demands.

@@ -25,6 +25,9 @@ export class JobLease {
   lastError: string | null;
 }
 
+/** BACKUP_JOB is the row under which `sealwright-admin backup` records its outcome. No process claims it. */
+export const BACKUP_JOB = 'backup';
+
 const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5000;
 const MAX_ERROR_CHARACTERS = 500;

@@ -31,6 +31,9 @@ export interface OutboundAnswer {
   readonly body: string;
 }
 
+/** How the operator allows an address. */
+const REMEDY = 'SVC_OUTBOUND_ALLOW names the addresses inside that may be called';
+
 /** The target may not be called. The message says why, and never what else the name resolves to. */
 export class OutboundRefused extends Error {}
 
@@ -108,7 +111,8 @@ export class OutboundClient {
 
   private judge(address: string, { protocol }: URL): void {
     const kind = this.guard.refusal(address);
-    if (kind !== undefined) throw new OutboundRefused(`the target has an address that may not be called (${kind})`);
+    if (kind !== undefined)
+      throw new OutboundRefused(`the target has an address that may not be called (${kind}); ${REMEDY}`);
     if (protocol === 'http:' && !this.guard.isNamed(address)) throw new OutboundRefused('the target is not https');
   }
 

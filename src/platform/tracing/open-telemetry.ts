@@ -24,7 +24,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../errors/problem.js';
 import type { TracingSettings } from '../config/tracing-settings.js';
-import { PRODUCT_VERSION } from '../instances/product-version.js';
+import { PRODUCT_BUILD, PRODUCT_VERSION } from '../instances/product-version.js';
 import { oneLine } from '../text/truncate.js';
 
 /** Facts about a step that are safe to show: kinds and names of code, never a digest, an address or a person. */
@@ -79,7 +79,7 @@ export class OpenTelemetry implements Tracer {
       resource: resourceFromAttributes({
         ...settings.resource,
         'service.name': settings.serviceName,
-        'service.version': PRODUCT_VERSION,
+        'service.version': PRODUCT_BUILD,
         'sealwright.role': role,
       }),
       sampler: samplerOf(settings),

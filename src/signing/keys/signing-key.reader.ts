@@ -45,6 +45,8 @@ export interface SigningKeyWithVersion {
   readonly sealed: Buffer | null;
   /** The certificate that was imported last for this version. */
   readonly certificateId: string | null;
+  /** End of that certificate. */
+  readonly certificateExpiresAt: Date | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
@@ -83,11 +85,11 @@ export interface KeyVersion {
   readonly certificateId: string | null;
 }
 
-const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id FROM certificate
+const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id, not_after FROM certificate
   WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true`;
 const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.not_before AS "notBefore",
   k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.created_at AS "madeAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
-  v.evidence, v.sealed, c.id AS "certificateId", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
+  v.evidence, v.sealed, c.id AS "certificateId", c.not_after AS "certificateExpiresAt", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
 /** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state and revision again. */

@@ -143,6 +143,8 @@ export class SigningKeyView {
   evidence?: KeyEvidenceView;
   /** The certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
+  /** When that certificate expires. */
+  certificateExpiresAt?: Date;
   /** When its private keys are due to be destroyed; until then it can be called off. @example 2027-02-01T00:00:00Z */
   destroyAt?: Date;
   /** When the last of its private keys was destroyed. @example 2027-02-01T00:00:01Z */
@@ -168,6 +170,7 @@ export class SigningKeyView {
       protection: (evidence?.local ?? !isMlDsa(type)) ? 'hsm' : 'sealed-software',
       evidence: evidence ?? undefined,
       certificateId: key.certificateId ?? undefined,
+      certificateExpiresAt: key.certificateExpiresAt ?? undefined,
       destroyAt: key.destroyAt ?? undefined,
       destroyedAt: key.destroyedAt ?? undefined,
       createdAt,

@@ -84,6 +84,7 @@ function readSigner(
   signed[0] = SET;
   const messageDigest = attributeOf(attributes, MESSAGE_DIGEST);
   if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
+  const ordered = inOrder(certificates, required(issuerAndSerial));
   if (attributeOf(attributes, CONTENT_TYPE)?.raw.equals(contentType.raw) !== true)
     throw new BadSignature('its content type is not the one that was signed');
   return {
@@ -92,7 +93,7 @@ function readSigner(
     signedDigest: createHash(algorithm).update(signed).digest(),
     message: signed,
     signature: required(value).contents,
-    certificates: inOrder(certificates, required(issuerAndSerial)),
+    certificates: ordered,
     certificateIds: certificateIdsIn(attributes),
     messageDigest: messageDigest.contents,
     timestampToken: unsigned?.tag === CONTEXT_1 ? attributeOf(unsigned, tokenAttribute)?.raw : undefined,

@@ -243,3 +243,25 @@ describe('a line of the new key that something removed is written again', () => 
     expect(restored(text)).toBe(expected);
   });
 });
+
+/** From reports about the authorized_key module of Ansible: ansible.posix#457, ansible.posix#536, ansible#56894. */
+describe('a key that stands on several lines of a file', () => {
+  const file = [
+    '# Added by hand',
+    `from="192.0.2.4" ${old.line} first`,
+    `from="192.0.2.5",command="/usr/bin/backup" ${old.line} second`,
+    other.line,
+    '',
+  ].join('\n');
+
+  it('is replaced on each, with the options of that line, and every other line stays', () => {
+    const expected = file.replaceAll(`${old.line} first`, next.line).replaceAll(`${old.line} second`, next.line);
+    expect(rotated(file).removed).toBe(expected);
+  });
+
+  it('is not changed a second time by the same step', () => {
+    const { plan, bytes } = rotated(file);
+    expect(withNextLimited(bytes.permanent, plan, UNTIL).diff).toBe('');
+    expect(withoutOld(bytes.removed, plan).diff).toBe('');
+  });
+});

@@ -75,6 +75,16 @@ export class SshCaController {
     return this.reader.trusted('host');
   }
 
+  /** Returns the key revocation list (KRL) of all authorities for users: the file of RevokedKeys. */
+  @Get('revoked-user-keys')
+  @Public()
+  @Header('content-type', 'application/octet-stream')
+  @ApiProduces('application/octet-stream')
+  @ApiOkResponse({ schema: { type: 'string', format: 'binary', example: 'SSHKRL' } })
+  async revokedUserKeys(): Promise<StreamableFile> {
+    return new StreamableFile(await this.revocations.listOfKind('user'));
+  }
+
   /** Shows an authority. */
   @Get(':id')
   @Needs('keys:read')

@@ -47,12 +47,17 @@ export class SshRevocationsService {
   async list(authorityId: string): Promise<Buffer> {
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
     if (authority === null) throw missing();
-    const all = await this.db.manager.find(SshAuthority, { where: { kind: authority.kind }, order: { id: 'ASC' } });
+    return this.listOfKind(authority.kind);
+  }
+
+  /** The list of all authorities of a kind. Without an authority it is empty, and sshd accepts it. */
+  async listOfKind(kind: CertificateKind): Promise<Buffer> {
+    const all = await this.db.manager.find(SshAuthority, { where: { kind }, order: { id: 'ASC' } });
     const version = BigInt(all.reduce((sum, { listVersion }) => sum + listVersion, 0));
-    const last = this.lists.get(authority.kind);
+    const last = this.lists.get(kind);
     if (last?.version === version) return last.list;
     const list = await this.listOf(all, version);
-    this.lists.set(authority.kind, { version, list });
+    this.lists.set(kind, { version, list });
     return list;
   }
 

@@ -2,7 +2,16 @@ import { readOptions } from '../../formats/ssh/key-line.js';
 import type { SshKeyLocation } from './ssh-key-location.entity.js';
 import type { SshKey } from './ssh-key.entity.js';
 
-export const FINDING_RULES = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'unrestricted'] as const;
+export const FINDING_RULES = [
+  'weak',
+  'old',
+  'orphan',
+  'shared',
+  'root',
+  'cert-authority',
+  'no-passphrase',
+  'unrestricted',
+] as const;
 export type FindingRule = (typeof FINDING_RULES)[number];
 
 export const FINDING_SEVERITIES = ['HIGH', 'MEDIUM', 'LOW'] as const;
@@ -41,6 +50,7 @@ export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Dat
     ...orphan(key, lines, files),
     ...shared(files),
     ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It lets its holder in as root.')),
+    ...lines.flatMap(certAuthority),
     ...lines
       .filter(isUnrestricted)
       .map((line) => at(line, 'unrestricted', 'LOW', 'Neither from=, command= nor restrict narrows the line.')),
@@ -79,6 +89,22 @@ function shared(files: SshKeyLocation[]): SshKeyFault[] {
   const holders = new Set(files.map(({ hostId, account }) => `${hostId} ${account}`));
   if (holders.size < 2) return [];
   return [about('shared', 'HIGH', `The same private key lies with ${holders.size} accounts.`)];
+}
+
+/** A line that accepts every certificate of a key, of people and jobs whom nobody has listed on this host. */
+function certAuthority(line: SshKeyLocation): SshKeyFault[] {
+  const options = readOptions(line.options ?? '').map(({ name }) => name);
+  if (!options.includes('cert-authority')) return [];
+  return options.includes('principals')
+    ? [
+        at(
+          line,
+          'cert-authority',
+          'MEDIUM',
+          'It accepts certificates that this key has signed for the listed principals.',
+        ),
+      ]
+    : [at(line, 'cert-authority', 'HIGH', 'It accepts every certificate for this account that this key has signed.')];
 }
 
 function letsRootIn({ account, uid }: SshKeyLocation): boolean {

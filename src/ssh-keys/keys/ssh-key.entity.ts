@@ -10,6 +10,7 @@ export type SshKeyState = (typeof SSH_KEY_STATES)[number];
 /** An SSH key pair, known by its fingerprint wherever it turns up. */
 @Entity('ssh_key')
 @Index('ssh_key_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
+@Index('ssh_key_replaced_by', ['replacedBy'], { where: 'replaced_by IS NOT NULL' })
 export class SshKey {
   @PrimaryColumn('uuid')
   id: string;

@@ -91,13 +91,13 @@ export class SshLoginRuleBody {
   @Matches(PRINTABLE, { message: 'must be printable ASCII' })
   forceCommand?: string;
 
-  /** What they may do besides logging in. Absent: nothing. */
+  /** What the certificates permit besides running commands. Absent: a terminal (`permit-pty`) for people, nothing for workloads. */
   @ApiProperty({ enum: EXTENSIONS, isArray: true, required: false, example: ['permit-pty'] })
   @IsOptional()
   @IsArray()
   @ArrayUnique()
   @IsIn(EXTENSIONS, { each: true })
-  extensions?: string[] = [];
+  extensions?: string[];
 
   @IsOptional()
   @IsBoolean()
@@ -105,7 +105,8 @@ export class SshLoginRuleBody {
 
   toOrder(): SshLoginRuleOrder {
     const { name, authorityId, subject, principals, lifeSeconds } = this;
-    const { sourceAddress = null, bindAddress = false, forceCommand = null, extensions = [], enabled = true } = this;
+    const { sourceAddress = null, bindAddress = false, forceCommand = null, enabled = true } = this;
+    const { extensions = subject === 'person' ? ['permit-pty'] : [] } = this;
     const conditions = this.conditions.map(({ claim, values }) => ({ claim, values }));
     const limits = { lifeSeconds, sourceAddress, bindAddress, forceCommand, extensions };
     return { name, authorityId, subject, conditions, principals, ...limits, enabled };

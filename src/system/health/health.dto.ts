@@ -16,6 +16,8 @@ export class HealthComponents {
   hsm?: ComponentHealth;
   /** Clocks of all processes against that of the database; for readiness only when that of this process is wrong. */
   clock?: ComponentHealth;
+  /** UP if all migrations of this version are recorded in the database. DOWN after the database was replaced under a running process. */
+  schema?: ComponentHealth;
   /** Whether any process works in the background. Absent, as all below, while the database is DOWN. */
   workers?: ComponentHealth;
   /** Our own timestamp authority. */

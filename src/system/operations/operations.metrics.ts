@@ -3,7 +3,8 @@ import { Gauge } from 'prom-client';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
-import { PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
+import { PRODUCT_COMMIT, PRODUCT_VERSION, NEWEST_MIGRATION } from '../../platform/instances/product-version.js';
+import { BACKUP_JOB } from '../../platform/jobs/job-lease.repository.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { type OperationsState, OperationsService } from './operations.service.js';
 import type { Pool } from 'pg';
@@ -52,8 +53,8 @@ export class OperationsMetrics {
   }
 
   private ofProcess(vault: KeyVault, pool: DatabasePool): void {
-    this.add('build_info', 'Version of this process', ['version', 'schema'], () => [
-      [1, PRODUCT_VERSION, NEWEST_MIGRATION],
+    this.add('build_info', 'Version and commit of this process', ['version', 'commit', 'schema'], () => [
+      [1, PRODUCT_VERSION, PRODUCT_COMMIT, NEWEST_MIGRATION],
     ]);
     this.add('db_pool', 'Connections of this process to the database, and calls that wait for one', ['state'], () => {
       const { used, idle, waiting } = pool.use();
@@ -105,6 +106,12 @@ export class OperationsMetrics {
     this.fromState('job_failing', '1 when the last run of a job failed', ['job'], ({ jobs }) =>
       jobs.map(({ name, lastError }) => [lastError === null ? 0 : 1, name]),
     );
+    this.fromState(
+      'backup_age_seconds',
+      'Seconds since the last good backup; +Inf if none was recorded',
+      [],
+      ({ jobs }) => [[jobs.find(({ name }) => name === BACKUP_JOB)?.ageSeconds ?? Infinity]],
+    );
     this.fromState('log_checkpoint_age_seconds', 'Age of the newest checkpoint of the log', [], ({ checkpointAge }) =>
       checkpointAge === undefined ? [] : [[checkpointAge]],
     );
@@ -123,6 +130,13 @@ export class OperationsMetrics {
       [],
       ({ oldestTransaction }) => [[oldestTransaction]],
     );
+    this.ofStreams();
+    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
+      (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
+    );
+  }
+
+  private ofStreams(): void {
     this.fromState(
       'stream_waiting',
       'Leaves of the audit log that a receiver has not acknowledged',
@@ -143,9 +157,6 @@ export class OperationsMetrics {
         streams.flatMap(({ name, successSeconds }): Sample[] =>
           successSeconds === null ? [] : [[successSeconds, name]],
         ),
-    );
-    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
-      (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
     );
   }
 

@@ -143,7 +143,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       for (const [name, content] of contents) bench.keep(`modules/${name}`, content);
       bench.keep('modules/README', 'is no module');
       const run = await bench.run('sealwright sign modules --key modules --collect -o json');
-      expect(run).toMatchObject({ code: 0 });
+      expect(run, run.text).toMatchObject({ code: 0 });
       expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
       for (const [name, content] of contents) {
         const signed = readFileSync(bench.at(`modules/${name}`));
@@ -165,7 +165,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       const run = await bench.run(
         `sealwright exec --key modules --collect -- sh -c 'for f in one two; do ${dgst} -out $f.sig $f; done'`,
       );
-      expect(run).toMatchObject({ code: 0 });
+      expect(run, run.text).toMatchObject({ code: 0 });
       expect(voter.voted.length - before).toBe(1);
       for (const name of ['one', 'two'])
         expect(ask('openssl', ['dgst', '-sha256', '-verify', 'modules.pub', '-signature', `${name}.sig`, name], { cwd: bench.directory }).text).toContain('Verified OK'); // prettier-ignore
@@ -182,10 +182,57 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       expect(voter.voted.length - before).toBe(1);
     });
 
-    it('files whose tool writes the time into them are refused before anything runs', async () => {
+    it('files of several kinds, and others beside them: one approval, and every verifier accepts its file', async () => {
       bench.makeFiles();
-      const run = await bench.run('sealwright sign app.jar app.apk --key modules --collect');
-      expect(run).toMatchObject({ code: 2, text: expect.stringContaining('jarsigner writes the time') });
+      bench.keep('notes.txt', `notes ${Math.random()}`);
+      bench.keep('SHA256SUMS', `${'0'.repeat(64)}  notes.txt\n`);
+      bench.keep('d.ko', Buffer.from(`\x7fELF ${Math.random()}`));
+      const before = voter.voted.length;
+      const files = 'app.exe app.jar boot.efi d.ko notes.txt SHA256SUMS';
+      const run = await bench.run(`sealwright sign ${files} --key modules --authorities root.pem -o json`);
+      expect(run).toMatchObject({ code: 0, text: expect.not.stringContaining('ERR_CKR') });
+      expect(voter.voted.slice(before).map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 6 files/)]);
+      const checks: [string, string[], string][] = [
+        ['osslsigncode', ['verify', '-CAfile', 'root.pem', '-in', 'app.exe'], 'Succeeded'],
+        ['jarsigner', ['-verify', 'app.jar'], 'jar verified'],
+        ['sbverify', ['--list', 'boot.efi'], 'CN=modules'],
+        [
+          'openssl',
+          ['dgst', '-sha256', '-verify', 'modules.pub', '-signature', 'notes.txt.sig', 'notes.txt'],
+          'Verified OK',
+        ],
+        [
+          'openssl',
+          ['dgst', '-sha256', '-verify', 'modules.pub', '-signature', 'SHA256SUMS.sig', 'SHA256SUMS'],
+          'Verified OK',
+        ],
+      ];
+      for (const [program, args, expected] of checks)
+        expect(ask(program, args, { cwd: bench.directory }).text).toContain(expected);
+    });
+
+    it('an .apk is signed with the others; its second scheme takes a second approval', async () => {
+      bench.makeFiles();
+      const before = voter.voted.length;
+      const run = await bench.run('sealwright sign app.apk app.bin --key modules --collect');
+      expect(run, run.text).toMatchObject({ code: 0 });
+      expect(voter.voted.length - before).toBe(2);
+      expect(ask('apksigner', ['verify', '--min-sdk-version', '24', '--verbose', 'app.apk'], { cwd: bench.directory }).text).toContain('v3): true'); // prettier-ignore
+    });
+
+    it('none is signed where one cannot be: a list of checksums that would become wrong, a broken program', async () => {
+      bench.makeFiles();
+      bench.keep('SHA256SUMS', `${'0'.repeat(64)}  app.exe\n`);
+      const [exe, jar] = [readFileSync(bench.at('app.exe')), readFileSync(bench.at('app.jar'))];
+      const listed = await bench.run('sealwright sign app.exe SHA256SUMS --key modules');
+      expect(listed).toMatchObject({ code: 2, text: expect.stringContaining('SHA256SUMS lists app.exe') });
+      bench.keep('broken.exe', 'not a program');
+      const before = voter.voted.length;
+      const broken = await bench.run('sealwright sign app.exe app.jar broken.exe --key modules');
+      expect(broken).toMatchObject({ code: 1, text: expect.stringContaining('broken.exe is as it was') });
+      expect(voter.voted.length).toBe(before);
+      expect(readFileSync(bench.at('app.exe')).equals(exe)).toBe(true);
+      expect(readFileSync(bench.at('app.jar')).equals(jar)).toBe(true);
     });
   });
 

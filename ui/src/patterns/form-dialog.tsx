@@ -25,7 +25,8 @@ const WIDE = ['choices', 'rows'];
 /** Maximum number of cells per row in a dialog of medium size. */
 const FEW_CELLS = 4;
 
-const isWide = (columns: readonly RowColumn[]) => columns.length > FEW_CELLS || columns.some(({ kind }) => kind === 'choices');
+const isWide = (columns: readonly RowColumn[]) =>
+  columns.length > FEW_CELLS || columns.some(({ kind }) => kind === 'choices');
 
 function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
   if (fields.some((field) => field.kind === 'rows' && isWide(field.columns))) return 'large';
@@ -51,13 +52,15 @@ interface FormDialogProps {
   readonly isDanger?: boolean;
   readonly onClose: () => void;
   readonly trial?: Trial;
+  /** Content below the fields that depends on what is filled in. */
+  readonly note?: (values: Values) => ReactNode;
   /** Content above the fields. */
   readonly children?: ReactNode;
 }
 
 /** A form dialog: fields, the problem of a failed submission, Enter submits and Escape closes. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, lead, submit, fields, action, isDanger = false, onClose, trial, children } = props;
+  const { title, lead, submit, fields, action, isDanger = false, onClose, trial, note, children } = props;
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
@@ -71,9 +74,10 @@ export function FormDialog(props: FormDialogProps) {
     keep(field, value);
     setTouched((before) => ({ ...before, [field.name]: value }));
   };
+  const filledIn = () => Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
   const send = (event: SyntheticEvent<HTMLFormElement, SubmitEvent>) => {
     event.preventDefault();
-    const filled = Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
+    const filled = filledIn();
     const wrong = shown.find(({ kind, name }) => kind === 'json' && filled[name] === undefined);
     setUnreadable(wrong?.name);
     if (wrong !== undefined) return;
@@ -104,6 +108,7 @@ export function FormDialog(props: FormDialogProps) {
             />
           ))}
         </Form>
+        {note?.(filledIn())}
         {trial !== undefined && <Found trial={trial} />}
       </ModalBody>
       <ModalFooter>

@@ -88,7 +88,8 @@ function Cell(props: CellProps) {
 function CellControl({ id, column, row, onChange }: CellProps) {
   const { name, label, kind, options, placeholder = label, isOptional = false } = column;
   const text = row[name] ?? '';
-  if (kind === 'choices') return <CellChoices id={id} label={label} options={options ?? []} text={text} onChange={onChange} />;
+  if (kind === 'choices')
+    return <CellChoices id={id} label={label} options={options ?? []} text={text} onChange={onChange} />;
   if (options !== undefined) {
     return (
       <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>

@@ -132,7 +132,7 @@ export class OidcService {
     const { claims, signed, idToken } = await this.claimsOf(provider, query, secrets);
     // How the person authenticated is only in the ID token: userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
-    if (typeof sub !== 'string') throw refused(new Error('sub is missing'));
+    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
     return {
       transactionId: row.id,
       provider,

@@ -43,7 +43,7 @@ const MAX_EARLIER = 20;
 
 /**
  * Has orders of one purpose signed: those for one key in batches of up to 1,000, each under one approval where the key needs it. Waits for
- * people. The same orders are the same batch for a day, so that a run that was ended while people were asked goes on with it.
+ * people, and adds how the orders ended to `answered`. The same orders are the same batch for a day, so that a run that was ended while people were asked goes on with it.
  *
  * @throws ClientError (pending) when people did not decide in time
  */
@@ -51,8 +51,8 @@ export async function signNoted(
   api: ApiClient,
   orders: readonly JointOrder[],
   settings: BatchSettings,
+  answered = new AnsweredOrders(),
 ): Promise<AnsweredOrders> {
-  const answered = new AnsweredOrders();
   for (const group of byKey(orders))
     for (let at = 0; at < group.length; at += MAX_ITEMS) {
       const part = group.slice(at, at + MAX_ITEMS);
@@ -73,7 +73,9 @@ async function batchOf(
   const { key } = first;
   let batch = await submitted(api, bodyOf(first, orders, settings), key);
   if (batch.status === 'PENDING' && batch.items.some(({ status }) => status === 'PENDING_APPROVAL'))
-    note(`sealwright: ${orders.length} signatures by the key ${key.name} wait for approval (batch ${batch.batchId})`);
+    note(
+      `sealwright: waiting for approval of ${orders.length} ${orders.length === 1 ? 'signature' : 'signatures'} by the key ${key.name} (batch ${batch.batchId})`,
+    );
   const until = performance.now() + (settings.patience?.seconds ?? Infinity) * 1000;
   while (batch.status === 'PENDING') {
     const left = Math.max(0, until - performance.now()) / 1000;

@@ -61,6 +61,10 @@ export class AnsweredOrders {
     return undefined;
   }
 
+  has(order: JointOrder): boolean {
+    return this.results.has(nameOfOrder(order));
+  }
+
   of(order: JointOrder): JointResult {
     return this.results.get(nameOfOrder(order)) ?? UNKNOWN;
   }

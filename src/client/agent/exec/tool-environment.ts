@@ -12,7 +12,7 @@ interface ToolEnvironment {
 }
 
 /** Credentials of this client: the tool needs none, so it gets none. */
-const OWN = ['SEALWRIGHT_TOKEN'];
+const OWN = ['SEALWRIGHT_TOKEN', 'SEALWRIGHT_ID_TOKEN', 'SEALWRIGHT_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'];
 const OPENSSL_CONFIGURATIONS = ['/etc/ssl/openssl.cnf', '/etc/pki/tls/openssl.cnf', '/usr/lib/ssl/openssl.cnf'];
 
 /**

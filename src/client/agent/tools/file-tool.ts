@@ -63,6 +63,8 @@ export interface FileTool {
   readonly writesInPlace: boolean;
   /** Whether the tool asks for the same digest when it is run again on the same file. Others write the time into what they sign. */
   readonly isRepeatable: boolean;
+  /** How many signatures it asks for, one after the other; one by default. */
+  readonly signatures?: number;
   /** Whether its signatures can have a timestamp. */
   readonly hasTimestamps: boolean;
   /** Values of --algorithm that the tool follows; empty where it chooses the hash itself. */

@@ -113,6 +113,8 @@ const apksigner: FileTool = {
   toInstall: 'apt install apksigner',
   writesInPlace: false,
   isRepeatable: true,
+  // Schemes 2 and 3.
+  signatures: 2,
   hasTimestamps: false,
   algorithms: [],
   sign: ({ file, out, key }) => ({

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
 import { signNoted } from '../collect/batch-signing.js';
 import type { DetachedFile } from '../collect/detached-file.js';
-import { type AnsweredOrders, type JointOrder, NotedOrders } from '../collect/noted-orders.js';
+import { AnsweredOrders, type JointOrder, NotedOrders } from '../collect/noted-orders.js';
 import type { ToolSurroundings } from '../exec/tool-session.js';
 import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
 import type { FileTool } from './file-tool.js';
@@ -44,17 +44,18 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   const timed = work.embedded.filter(({ tool }) => !tool.isRepeatable);
   if (timed.length > MAX_WAITING_TOOLS)
     throw new ClientError(EXIT.usage, `${timed.length} files are signed by tools that sign the time, and at most ${MAX_WAITING_TOOLS} of them together. Sign the others in another call.`); // prettier-ignore
-  const noted = new NotedOrders();
+  const answered = new AnsweredOrders();
   const purpose = work.embedded.length > 0 ? ('code-signing' as const) : undefined;
   const orderOf = ({ facts }: DetachedFile): JointOrder => ({ ...facts, key: work.key, purpose });
-  for (const file of work.detached) noted.add(orderOf(file));
-  for (const { tool, signing } of repeatable)
-    await noteFile(tool, signing, surroundings, (order, fileName) => noted.note(order, fileName));
   const waiting = new WaitingTools(timed, surroundings);
   const stop = endingWith(timed.length > 0);
   try {
-    for (const order of await waiting.asked()) noted.add(order);
-    const answered = await allSigned(noted.all, work, { ...surroundings, signal: stop.signal });
+    const others = [...work.detached.map(orderOf), ...(await waiting.asked())];
+    for (let round = 1; round <= roundsOf(repeatable); round += 1) {
+      const noted = await notedIn(round, repeatable, answered, surroundings);
+      if (round === 1) for (const order of others) noted.add(order);
+      await assertSigned(noted, answered, work, { ...surroundings, signal: stop.signal });
+    }
     const embedded = await waiting.signed(answered);
     for (const { tool, signing } of repeatable)
       embedded.push(await signFile(tool, signing, surroundings, (order) => answered.answer(order, surroundings.note)));
@@ -69,18 +70,39 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   }
 }
 
-async function allSigned(
-  orders: readonly JointOrder[],
+/** Batches that it takes: a tool asks for its second signature when it has the first. */
+function roundsOf(repeatable: readonly FileWork[]): number {
+  return Math.max(1, ...repeatable.map(({ tool }) => tool.signatures ?? 1));
+}
+
+/** Runs the tools to note what they ask for next. */
+async function notedIn(
+  round: number,
+  repeatable: readonly FileWork[],
+  answered: AnsweredOrders,
+  surroundings: ToolSurroundings,
+): Promise<NotedOrders> {
+  const noted = new NotedOrders();
+  const next = (order: SignatureOrder, fileName: string): Promise<SignatureResult> =>
+    answered.has(order) ? Promise.resolve(answered.of(order)) : noted.note(order, fileName);
+  for (const { tool, signing } of repeatable)
+    if ((tool.signatures ?? 1) >= round) await noteFile(tool, signing, surroundings, next);
+  return noted;
+}
+
+async function assertSigned(
+  noted: NotedOrders,
+  answered: AnsweredOrders,
   { embedded, detached, reference, waitSeconds }: JointWork,
   { api, note, signal }: ToolSurroundings & { readonly signal: AbortSignal },
-): Promise<AnsweredOrders> {
+): Promise<void> {
   const count = embedded.length + detached.length;
   const asking = { program: 'sealwright', commandLine: `sealwright sign (${count} files)` };
   const isResumable = embedded.every(({ tool }) => tool.isRepeatable);
   const patience = waitSeconds === undefined ? undefined : { seconds: waitSeconds, isResumable };
-  const answered = await signNoted(api, orders, { asking, reference, patience, note, signal });
+  await signNoted(api, noted.all, { asking, reference, patience, note, signal }, answered);
   const failure = answered.firstFailure;
-  if (failure === undefined) return answered;
+  if (failure === undefined) return;
   throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail} The files are as they were.`);
 }
 

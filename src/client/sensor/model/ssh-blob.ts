@@ -7,7 +7,10 @@ const JWK_CURVES: Readonly<Record<string, readonly [string, string]>> = {
   nistp521: ['P-521', 'secp521r1'],
 };
 
-/** Reads algorithm and size of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709); undefined for unknown types. */
+const ED25519 = ['ssh-ed25519', 'sk-ssh-ed25519@openssh.com'];
+const ECDSA = /^(?:sk-)?ecdsa-sha2-(nistp\d{3})(?:@openssh\.com)?$/;
+
+/** Reads algorithm and size of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709); nothing of unknown types and of certificates. */
 export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   const fields = new WireReader(blob);
   const kind = fields.text();
@@ -20,9 +23,9 @@ export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
     );
   }
   if (kind === 'ssh-dss') return { algorithm: rsa(unsigned(fields.string()).length * 8, 'DSA') };
-  if (kind.includes('ed25519'))
+  if (ED25519.includes(kind))
     return factsOfJwk({ kty: 'OKP', crv: 'Ed25519', x: fields.string().toString('base64url') }) ?? {};
-  const [crv, curve] = JWK_CURVES[/nistp\d+/.exec(kind)?.[0] ?? ''] ?? [];
+  const [crv, curve] = JWK_CURVES[ECDSA.exec(kind)?.[1] ?? ''] ?? [];
   if (crv === undefined || curve === undefined) return {};
   fields.string();
   return (

@@ -1,5 +1,6 @@
 import { LEVELS } from '../../model/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES } from '../../model/asset-kind.js';
+import { anyNameMeets } from '../asset-source-name.entity.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 import { truncate } from '../../../platform/text/truncate.js';
@@ -36,7 +37,7 @@ const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' 
 const FIELDS: Readonly<Record<string, Compare>> = {
   kind: each(kind),
   state: each(choice('state', ASSET_STATES)),
-  name: each(text('name')),
+  name: each(named),
   family: each(text('family')),
   quantum: each(text('quantum')),
   classical: each(text('classical')),
@@ -145,6 +146,16 @@ function text(column: string): CompareOne {
     const found = matches(`${alias}.${column}`, value.text, bind);
     return operator === '=' ? found : `coalesce(NOT ${found}, true)`;
   };
+}
+
+/** The name of an asset, or one that a source has for it. */
+function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Context): string {
+  onlyEquals(operator, value);
+  if (value.text === '') return `${alias}.name IS ${operator === '=' ? '' : 'NOT '}NULL`;
+  let parameter: string | undefined;
+  const once: Bind = (bound) => (parameter ??= bind(bound));
+  const found = anyNameMeets(alias, (column) => matches(column, value.text, once));
+  return operator === '=' ? found : `NOT ${found}`;
 }
 
 /** Values without a pattern are looked up in the index over labels; a pattern is compared with the labels of those assets that have any. */

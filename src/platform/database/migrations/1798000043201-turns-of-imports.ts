@@ -7,7 +7,9 @@ export class TurnsOfImports1798000043201 implements MigrationInterface {
   transaction = false;
 
   public async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`ALTER TABLE "inventory_import" ADD COLUMN IF NOT EXISTS "turn" integer NOT NULL DEFAULT 0`);
+    await queryRunner.query(
+      `ALTER TABLE "inventory_import" ADD COLUMN IF NOT EXISTS "turn" integer NOT NULL DEFAULT 0`,
+    );
     await createIndexConcurrently(
       queryRunner,
       'inventory_import_turn',

@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { AuditEntriesByCall1798000043600 } from './1798000043600-audit-entries-by-call.js';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 import { People1795178678364 } from './1795178678364-people.js';
@@ -77,6 +78,8 @@ import { RowSeals1798000043000 } from './1798000043000-row-seals.js';
 import { FoundByPerson1798000043301 } from './1798000043301-found-by-person.js';
 import { IdentityProviderVersion1798000043300 } from './1798000043300-identity-provider-version.js';
 import { RoomForMarks1798000042800 } from './1798000042800-room-for-marks.js';
+import { NamesBySource1798000043500 } from './1798000043500-names-by-source.js';
+import { DeadlinesByAuthority1798000043501 } from './1798000043501-deadlines-by-authority.js';
 import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.js';
 import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
 import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scans-miss.js';
@@ -88,6 +91,7 @@ import { BoundTokens1798000042201 } from './1798000042201-bound-tokens.js';
 import { CertificateBoundTokens1798000042202 } from './1798000042202-certificate-bound-tokens.js';
 import { RestoredDatabase1798000039400 } from './1798000039400-restored-database.js';
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
+import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
 
 /** Every migration, oldest first. */
@@ -176,6 +180,9 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   BeginningsOfPlacesWhenLarge1798000042700,
   RoomForMarks1798000042800,
   RowSeals1798000043000,
+  NamesBySource1798000043500,
+  DeadlinesByAuthority1798000043501,
+  ReplacedSshKeys1798000043100,
   OpenApprovalsByCaller1798000043200,
   TurnsOfImports1798000043201,
   ChangedHostKeys1798000043700,
@@ -183,4 +190,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   HostsThatScansMiss1798000043702,
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
+  AuditEntriesByCall1798000043600,
 ];

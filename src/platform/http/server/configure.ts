@@ -25,6 +25,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
+import { announceReplays } from '../../idempotency/replays.js';
 import { traceRequests } from '../../tracing/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
@@ -32,7 +33,18 @@ import { validationPipe } from '../validation.js';
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
 /** Headers that a console on another origin may read. */
-const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
+const EXPOSED = [
+  'ETag',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+];
+/** Interval between two polls of what is not done yet, in seconds. */
+const POLL_SECONDS = '2';
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** Where SignServer has its REST interface under its own path, which its clients are set up with (jsign's documentation, `--keystore`). */
@@ -71,6 +83,8 @@ export function configureHttp(app: NestFastifyApplication): void {
   traceRequests(server);
   secure(server, config);
   observe(server, app.get(Metrics));
+  announceReplays(server);
+  hintPolling(server);
   refuseForeignHosts(server, config);
   rememberRoutes(server);
   refuseNulInQuery(server);
@@ -160,6 +174,14 @@ function hangUpWhenClosing(server: FastifyInstance, closing: GracefulShutdown): 
   closing.serves(server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
+  });
+}
+
+/** What was accepted is polled at its Location: a client that is told no interval polls as fast as it can. */
+function hintPolling(server: FastifyInstance): void {
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_SECONDS);
     done(null, payload);
   });
 }

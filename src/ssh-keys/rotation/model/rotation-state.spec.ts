@@ -1,5 +1,12 @@
-import { expect, it } from 'vitest';
-import { isOver, nextStep, ROTATION_STATUSES, rotationStatusesBefore, secondsUntilAllowed } from './rotation-state.js';
+import { describe, expect, it } from 'vitest';
+import {
+  isOver,
+  nextStep,
+  ROTATION_STATUSES,
+  rotationStatusesBefore,
+  secondsUntilAllowed,
+  secondsUntilCheck,
+} from './rotation-state.js';
 
 const at = (time: string) => new Date(`2026-11-20T${time}Z`);
 
@@ -32,9 +39,28 @@ it('a target waits for the others where the new key is permanent, and has no ste
   expect(nextStep('PROVEN', false)).toBeUndefined();
 });
 
-it('a rotation that is over moves nowhere, and resumes only after an approval, a halt or its holder', () => {
+it('a rotation that is over moves nowhere, except that one which locked a host out can be retried', () => {
   const over = ROTATION_STATUSES.filter(isOver);
   expect(over).toEqual(['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL']);
-  expect(ROTATION_STATUSES.flatMap(rotationStatusesBefore).filter(isOver)).toEqual([]);
-  expect(rotationStatusesBefore('RUNNING')).toEqual(['PENDING_APPROVAL', 'HALTED', 'AWAITING_HOLDER']);
+  expect(ROTATION_STATUSES.flatMap(rotationStatusesBefore).filter(isOver)).toEqual(['CRITICAL']);
+  expect(rotationStatusesBefore('RUNNING')).toEqual(['PENDING_APPROVAL', 'HALTED', 'AWAITING_HOLDER', 'CRITICAL']);
+});
+
+describe('while both keys are valid', () => {
+  it('the new key is checked, and the old one is removed when the overlap has ended', () => {
+    expect(nextStep('OVERLAP', false, true)).toBe('check-new');
+    expect(nextStep('OVERLAP', false, false)).toBe('remove-old');
+    expect(nextStep('OVERLAP', true, true)).toBe('roll-back');
+  });
+
+  it.each([
+    [86_400, 86_400, 7200],
+    [86_400, 600, 600],
+    [15, 15, 5],
+    [2, 2, 2],
+    [90 * 86_400, 90 * 86_400, 21_600],
+    [60, 0, 0],
+  ])('of %i seconds, %i of which are left, it is checked in %i seconds', (overlap, left, expected) => {
+    expect(secondsUntilCheck(overlap, left)).toBe(expected);
+  });
 });

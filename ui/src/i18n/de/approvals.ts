@@ -61,6 +61,7 @@ export const approvals: Record<keyof typeof english, string> = {
   'policies.conditions.hint':
     'Ohne Bedingungen erfordert jeder Antrag für diese Schlüssel eine Freigabe, mit Bedingungen nur Anträge, auf die alle zutreffen. Eine Bedingung zu etwas, das ein Antrag nicht angibt, trifft ebenfalls zu: Weglassen umgeht nichts. Werte: einer pro Zeile, einer davon muss passen.',
   'policies.conditions.label': 'Freigabe ist nur nötig, wenn',
+  'policies.covers': 'Umfasst derzeit: {keys}',
   'policies.create': 'Richtlinie anlegen',
   'policies.fact': 'Was',
   'policies.factName': 'Name des Claims oder Felds',
@@ -99,8 +100,18 @@ export const approvals: Record<keyof typeof english, string> = {
   'policies.unless': 'Nicht, wenn all dies zutrifft:',
   'policies.unless.add': 'Ausnahme hinzufügen',
   'policies.unless.hint':
-    'Ein Antrag, auf den all dies zutrifft, erfordert nach dieser Richtlinie keine Freigabe. Angaben des Clients über sich selbst begründen keine Ausnahme.',
+    'Ein Antrag, auf den all dies zutrifft, erfordert nach dieser Richtlinie keine Freigabe. Nur nachgewiesene Angaben und der Aufrufer begründen eine Ausnahme.',
   'policies.unless.label': 'Freigabe ist nicht nötig, wenn',
+  'policies.warning.caller-condition':
+    'Nur die genannten Aufrufer brauchen eine Freigabe. Eine Person umgeht diese Richtlinie mit einem anderen API-Schlüssel, sofern sie nicht selbst genannt ist.',
+  'policies.warning.choice-condition':
+    '{fact} wählt der Aufrufer: Ein Antrag mit einem anderen Wert umgeht diese Richtlinie. Entfernen Sie die Bedingung, oder beschränken Sie den Schlüssel.',
+  'policies.warning.format-condition':
+    'Das Format wählt der Aufrufer: Ein Antrag mit einem Format außerhalb der Bedingung umgeht diese Richtlinie. Entfernen Sie die Bedingung, oder beschränken Sie die Formate des Schlüssels.',
+  'policies.warning.ignored-exception':
+    'Die Ausnahme für {fact} gilt nie, weil der Aufrufer diesen Wert wählt. Entfernen Sie sie.',
+  'policies.warning.metadata-condition':
+    '{fact} wählt der Aufrufer: Ein Antrag mit einem anderen Wert umgeht diese Richtlinie. Verwenden Sie eine nachgewiesene Angabe, oder entfernen Sie die Bedingung.',
 
   'shown.authority': 'SSH-CA',
   'shown.certificate': 'Zertifikats-ID',

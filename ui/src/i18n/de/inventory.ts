@@ -89,7 +89,13 @@ export const inventory: Record<keyof typeof english, string> = {
   'deadlines.binding': 'verbindlich',
   'deadlines.draft': 'Entwurf',
   'deadlines.force': 'Verbindlichkeit',
-  'deadlines.lead': 'Wann Behörden hier eingesetzte Algorithmen zurückziehen, und wie viele Assets sie noch verwenden.',
+  'deadlines.lead':
+    'Wann Behörden hier eingesetzte Algorithmen zurückziehen, und für wie viele Assets jede Frist gilt.',
+  'deadlines.nextNote':
+    'Verbindliche Fristen gehen vor. Fristen für Pläne und Beschaffungen stehen nur unten in der Liste.',
+  'deadlines.notCounted': 'nicht gezählt',
+  'deadlines.note':
+    'Ein Asset zählt bei jeder Frist, die für es gilt. Fristen für Pläne, Beschaffungen oder bestimmte Organisationen sind so bezeichnet; sie sind nie die nächste Frist eines Assets.',
   'deadlines.rules': 'Regeln',
   'deadlines.state': 'Zustand nach der Frist',
 
@@ -239,7 +245,9 @@ export const inventory: Record<keyof typeof english, string> = {
   'rules.deadline.date': 'Letzter Tag',
   'rules.deadline.draft': 'Entwurf',
   'rules.deadline.jurisdiction': 'Jurisdiktion',
+  'rules.deadline.provision': 'Abschnitt und Geltungsbereich',
   'rules.deadline.state': 'Zustand nach der Frist',
+  'rules.deadline.url': 'Link',
   'rules.deadline.verified': 'In der Primärquelle gelesen',
   'rules.deadline.weight': 'Verbindlichkeit',
   'rules.judged': 'Neubewertung abgeschlossen: {count} Assets geändert.',

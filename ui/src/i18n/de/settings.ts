@@ -144,7 +144,6 @@ export const settings: Record<keyof typeof english, string> = {
   'settings.lead':
     'Einstellungen, mit denen der Dienst gestartet wurde. Der Betreiber ändert sie über Umgebungsvariablen.',
 
-
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'Der Claim aud der Token. Leer: die Adresse dieses Dienstes.',
   'trusts.create': 'Vertrauensregel anlegen',
@@ -181,7 +180,8 @@ export const settings: Record<keyof typeof english, string> = {
   'webhooks.deliveries': 'Zustellungen',
   'webhooks.event': 'Ereignis',
   'webhooks.events': 'Ereignisse',
-  'webhooks.events.hint': 'Eines pro Zeile, etwa approval.requested oder approval.*',
+  'webhooks.events.hint': 'Alle Ereignisse eines Bereichs (alert.*) oder einzelne Ereignisse.',
+  'webhooks.eventsWithoutEffect': 'Ohne Wirkung: {names}',
   'webhooks.lead': 'Ereignisse an andere Systeme senden. Jede Nachricht ist signiert.',
   'webhooks.nextTry': 'Nächster Versuch',
   'webhooks.noDeliveries': 'Noch keine Zustellungen',

@@ -92,6 +92,9 @@ export const ssh: Record<keyof typeof english, string> = {
   'hosts.privilege': 'Root-Zugriff',
   'hosts.reachability': 'Erreichbarkeit',
   'hosts.reject': 'Ablehnen',
+  'hosts.legacy': 'Veraltete Algorithmen (SHA-1, CBC)',
+  'hosts.legacy.hint': 'Nur für Hosts, die nichts anderes anbieten: SHA-1-Signaturen lassen sich fälschen.',
+  'hosts.privilegeDetail': 'Grund',
   'hosts.root': 'Root',
   'hosts.search': 'Name oder Adresse',
   'hosts.software': 'Software',
@@ -121,7 +124,8 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotation.confirm': 'Verwendung des neuen Schlüssels bestätigen',
   'rotation.confirm.lead': 'Der Inhaber verwendet jetzt den neuen Schlüssel. Der alte wird entfernt.',
   'rotation.retry': 'Fortsetzen',
-  'rotation.retry.lead': 'Die Rotation wird dort fortgesetzt, wo sie angehalten hat.',
+  'rotation.retry.lead':
+    'Die Rotation wird dort fortgesetzt, wo sie angehalten hat. Nach der Übergabe wird eine fehlende Zeile des neuen Schlüssels erneut geschrieben.',
   'rotation.rollback': 'Zurückrollen',
   'rotation.rollback.lead': 'Der alte Schlüssel bleibt. Der neue wird von jedem Host entfernt.',
 
@@ -159,6 +163,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotationPolicies.window.to.hint': 'Eine frühere Stunde als der Beginn bedeutet den Folgetag.',
 
   'rotationStep.add': 'Neuen Schlüssel neben dem alten eintragen',
+  'rotationStep.check-new': 'Neuen Schlüssel prüfen, solange beide gelten',
   'rotationStep.limit-old': 'Gültigkeit des alten Schlüssels begrenzen',
   'rotationStep.make-permanent': 'Neuen Schlüssel dauerhaft eintragen',
   'rotationStep.precheck': 'Voraussetzungen prüfen',
@@ -185,8 +190,12 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotations.state': 'Schritt',
   'rotations.steps': 'Schritte auf {account}',
   'rotations.targets': 'Konten',
+  'rotations.unread': 'Der letzte Scan konnte nicht jeden Host lesen',
+  'rotations.unread.lead':
+    'Der Schlüssel kann auch dort akzeptiert werden. Stellen Sie den Zugriff her und scannen Sie erneut.',
   'rotations.wave': 'Welle',
 
+  'sshFinding.cert-authority': 'Zertifizierungsstelle',
   'sshFinding.no-passphrase': 'Ohne Passphrase',
   'sshFinding.old': 'Alt',
   'sshFinding.orphan': 'Keine verantwortliche Stelle',

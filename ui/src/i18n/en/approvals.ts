@@ -59,6 +59,7 @@ export const approvals = {
   'policies.conditions.hint':
     'Without conditions every request of these keys needs approval. With conditions, only requests for which all of them hold. A condition about something that a request does not state also holds, so leaving it out avoids nothing. Values: one per line, one of them must match.',
   'policies.conditions.label': 'Approval is needed only when',
+  'policies.covers': 'Covers now: {keys}',
   'policies.create': 'Create a policy',
   'policies.fact': 'What',
   'policies.factName': 'Claim or field name',
@@ -94,8 +95,17 @@ export const approvals = {
   'policies.unless': 'Not when all of these hold:',
   'policies.unless.add': 'Add an exception',
   'policies.unless.hint':
-    'A request for which all of these hold needs no approval by this policy. What a client says of itself cannot except it.',
+    'A request for which all of these hold needs no approval by this policy. Only verified facts and the caller can exempt a request.',
   'policies.unless.label': 'Approval is not needed when',
+  'policies.warning.caller-condition':
+    'Only the listed callers need approval. A person avoids this policy with another API key unless that person is listed.',
+  'policies.warning.choice-condition':
+    'Callers choose {fact}: a request with another value avoids this policy. Remove the condition, or restrict what the key may do.',
+  'policies.warning.format-condition':
+    'Callers choose the format: a request for a format outside the condition avoids this policy. Remove the condition, or restrict the formats of the key.',
+  'policies.warning.ignored-exception': 'The exception on {fact} never holds because callers choose it. Remove it.',
+  'policies.warning.metadata-condition':
+    'Callers choose {fact}: a request with another value avoids this policy. Use a verified fact, or remove the condition.',
 
   'shown.authority': 'SSH CA',
   'shown.certificate': 'Certificate ID',

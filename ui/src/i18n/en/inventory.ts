@@ -88,7 +88,12 @@ export const inventory = {
   'deadlines.binding': 'binding',
   'deadlines.draft': 'draft',
   'deadlines.force': 'Legal force',
-  'deadlines.lead': 'When authorities retire algorithms that are in use here, and how many assets still use them.',
+  'deadlines.lead':
+    'When authorities retire algorithms that are in use here, and how many assets each deadline applies to.',
+  'deadlines.nextNote': 'Binding deadlines come first. Deadlines for plans and acquisitions are listed below only.',
+  'deadlines.notCounted': 'not counted',
+  'deadlines.note':
+    'An asset counts for every deadline that applies to it. Deadlines for plans, acquisitions or certain organizations say so; they are never the next deadline of an asset.',
   'deadlines.rules': 'Rules',
   'deadlines.state': 'State after the deadline',
 
@@ -237,7 +242,9 @@ export const inventory = {
   'rules.deadline.date': 'Last day',
   'rules.deadline.draft': 'Draft',
   'rules.deadline.jurisdiction': 'Jurisdiction',
+  'rules.deadline.provision': 'Section and scope',
   'rules.deadline.state': 'State after the deadline',
+  'rules.deadline.url': 'Link',
   'rules.deadline.verified': 'Read in the primary source',
   'rules.deadline.weight': 'Legal force',
   'rules.judged': 'Reassessment finished: {count} assets changed.',

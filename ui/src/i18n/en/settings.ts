@@ -138,7 +138,6 @@ export const settings = {
 
   'settings.lead': 'Settings the service was started with. The operator changes them through environment variables.',
 
-
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'The claim aud of the tokens. Leave empty for the address of this service.',
   'trusts.certificateBound': 'Bind tokens to a client certificate (mTLS)',
@@ -174,7 +173,8 @@ export const settings = {
   'webhooks.deliveries': 'Deliveries',
   'webhooks.event': 'Event',
   'webhooks.events': 'Events',
-  'webhooks.events.hint': 'One per line, such as approval.requested or approval.*',
+  'webhooks.events.hint': 'All events of an area (alert.*), or single events.',
+  'webhooks.eventsWithoutEffect': 'Without effect: {names}',
   'webhooks.lead': 'Send events to other systems. Every message is signed.',
   'webhooks.nextTry': 'Next attempt',
   'webhooks.noDeliveries': 'No deliveries yet',

@@ -86,6 +86,9 @@ export const ssh = {
   'hosts.privilege': 'Root access',
   'hosts.reachability': 'Reachability',
   'hosts.reject': 'Reject',
+  'hosts.legacy': 'Legacy algorithms (SHA-1, CBC)',
+  'hosts.legacy.hint': 'Only for hosts that offer nothing else: SHA-1 signatures can be forged.',
+  'hosts.privilegeDetail': 'Why not',
   'hosts.root': 'Root',
   'hosts.search': 'Name or address',
   'hosts.software': 'Software',
@@ -115,7 +118,8 @@ export const ssh = {
   'rotation.confirm': 'Confirm that the new key is in use',
   'rotation.confirm.lead': 'The holder of the key now uses the new one. The old key is removed.',
   'rotation.retry': 'Resume',
-  'rotation.retry.lead': 'The rotation continues where it stopped.',
+  'rotation.retry.lead':
+    'The rotation continues where it stopped. After the hand-over, a missing line of the new key is written again.',
   'rotation.rollback': 'Roll back',
   'rotation.rollback.lead': 'The old key stays. The new key is removed from every host.',
 
@@ -152,6 +156,7 @@ export const ssh = {
   'rotationPolicies.window.to.hint': 'An earlier hour than the start means the following day.',
 
   'rotationStep.add': 'Add the new key beside the old one',
+  'rotationStep.check-new': 'Check the new key while both are valid',
   'rotationStep.limit-old': 'Limit the validity of the old key',
   'rotationStep.make-permanent': 'Make the new key permanent',
   'rotationStep.precheck': 'Check preconditions',
@@ -178,8 +183,11 @@ export const ssh = {
   'rotations.state': 'Step',
   'rotations.steps': 'Steps on {account}',
   'rotations.targets': 'Accounts',
+  'rotations.unread': 'The last scan could not read every host',
+  'rotations.unread.lead': 'The key may be accepted there too. Repair access and scan again.',
   'rotations.wave': 'Wave',
 
+  'sshFinding.cert-authority': 'Certificate authority',
   'sshFinding.no-passphrase': 'No passphrase',
   'sshFinding.old': 'Old',
   'sshFinding.orphan': 'No owner',

@@ -23,6 +23,7 @@ const CONDITIONS: readonly Condition[] = [
   'sensor-silent',
   'drift',
   'rotation-critical',
+  'host-key-changed',
   'approvals-waiting',
   'hsm-down',
 ];

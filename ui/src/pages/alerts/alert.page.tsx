@@ -166,8 +166,7 @@ function Details({ alert }: { alert: AlertView }) {
                 [t('alerts.resolvedBy'), alert.resolvedBy],
                 [t('alerts.muted'), alert.mutedUntil && <Moment key="m" at={alert.mutedUntil} exact />],
                 ...Object.entries(alert.facts).map(
-                  ([name, value]) =>
-                    [named('alertFact', name), typeof value === 'string' ? value : JSON.stringify(value)] as const,
+                  ([name, value]) => [named('alertFact', name), [value].flat().join(', ')] as const,
                 ),
               ]}
             />

@@ -8,6 +8,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { secondsOf, wholeHours } from '../../patterns/whole-hours.js';
 import { conditionsFrom, useConditionFields } from './policy-conditions.js';
 import { TriedRequests, tryOnPast } from './policy-trial.js';
+import { DraftWarnings } from './policy-warnings.js';
 
 const DAY = 24 * 3600;
 const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation', 'ssh-certificate'];
@@ -41,6 +42,7 @@ export function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
       action={action}
       onClose={onClose}
       fields={fields}
+      note={(values) => <DraftWarnings draft={policyFrom(values, of)} />}
       trial={{
         name: t('policies.trial'),
         action: trial,

@@ -22,6 +22,7 @@ import { hoursOf } from '../../patterns/whole-hours.js';
 import { EditGroup } from './edit-group.js';
 import { EditPolicy } from './edit-policy.js';
 import { PolicyConditions } from './policy-conditions.js';
+import { PolicyWarnings } from './policy-warnings.js';
 
 type Dialog =
   | { readonly kind: 'policy'; readonly of?: ApprovalPolicyView }
@@ -95,7 +96,6 @@ type Menu = (name: string, edit: Dialog, remove: Dialog) => ReactNode;
 function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu: Menu }) {
   const { t, named, language } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
-  const keyName = (key: string) => (key === '*' ? t('policies.keys.all') : key);
   return (
     <ResourceList<ApprovalPolicyView>
       name={t('nav.policies')}
@@ -107,14 +107,14 @@ function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu
       columns={[
         { name: t('name'), width: 15, cell: ({ name }) => <strong>{name}</strong> },
         { name: t('policies.subject'), cell: ({ subject }) => named('subject', subject) },
-        { name: t('policies.keys'), cell: ({ keys }) => keys.map(keyName).join(', ') },
+        { name: t('policies.keys'), cell: (row) => <Keys policy={row} /> },
         {
           name: t('policies.stages'),
           width: 20,
           cell: ({ stages }) =>
             stages.map(({ threshold, group }) => t('policies.stage', { threshold, group: nameOf(group) })).join(' → '),
         },
-        { name: t('policies.applies'), width: 30, cell: (row) => <PolicyConditions policy={row} /> },
+        { name: t('policies.applies'), width: 30, cell: (row) => <Applies policy={row} /> },
         { name: t('policies.hours'), cell: ({ expiresInSeconds }) => hoursOf(expiresInSeconds, language) },
         {
           name: t('actions'),
@@ -123,6 +123,28 @@ function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu
         },
       ]}
     />
+  );
+}
+
+/** When a policy applies, and how callers can avoid it. */
+function Applies({ policy }: { policy: ApprovalPolicyView }) {
+  return (
+    <>
+      <PolicyConditions policy={policy} />
+      <PolicyWarnings warnings={policy.warnings} />
+    </>
+  );
+}
+
+/** The keys that a policy names, and those that it covers now where they were replaced. */
+function Keys({ policy: { keys, coveredKeys } }: { policy: ApprovalPolicyView }) {
+  const { t } = useI18n();
+  const isSame = coveredKeys.length === keys.length && coveredKeys.every((key) => keys.includes(key));
+  return (
+    <>
+      <div>{keys.map((key) => (key === '*' ? t('policies.keys.all') : key)).join(', ')}</div>
+      {!isSame && <div className="sw-muted">{t('policies.covers', { keys: coveredKeys.join(', ') || '—' })}</div>}
+    </>
   );
 }
 

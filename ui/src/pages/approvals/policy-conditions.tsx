@@ -80,6 +80,7 @@ export function Judged({ conditions }: { conditions: readonly JudgedConditionVie
 /** The fields of a form for the conditions and the exceptions of a policy. */
 export function useConditionFields(of: Policy | undefined): Field[] {
   const { t } = useI18n();
+  const nameOf = useFactName();
   const verified = useVerifiedOptions();
   const others = useRequestOptions();
   const said = { value: METADATA, label: t('fact.metadata'), group: t('fact.group.said') };
@@ -112,7 +113,13 @@ export function useConditionFields(of: Policy | undefined): Field[] {
     ],
     value: (of?.[name] ?? []).map((condition) => rowOf(condition, options)),
   });
-  return [field('conditions', [...verified, ...others, said]), field('unless', [...verified, ...others])];
+  // An exception must be verified. Others that an earlier version stored are shown as they are, so that they can be removed.
+  const caller = others.filter(({ value }) => value === 'caller');
+  const stored = (of?.unless ?? [])
+    .map(({ fact }) => fact)
+    .filter((fact) => fact !== 'caller' && fact !== 'trust' && !fact.startsWith(VERIFIED))
+    .map((value) => ({ value, label: nameOf(value) }));
+  return [field('conditions', [...verified, ...others, said]), field('unless', [...verified, ...caller, ...stored])];
 }
 
 function useVerifiedOptions(): Option[] {
@@ -144,9 +151,11 @@ interface ConditionRow {
 
 /** The conditions of the rows of a form. A row without values is sent as it is, so that the service says what is missing. */
 export const conditionsFrom = (value: FieldValue): Condition[] =>
-  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(({ fact = '', name = '', op = 'in', values = [], ...others }) => ({
-    ...others,
-    fact: fact === VERIFIED || fact === METADATA ? fact + name : fact,
-    op,
-    values: [...values],
-  }));
+  (Array.isArray(value) ? (value as ConditionRow[]) : []).map(
+    ({ fact = '', name = '', op = 'in', values = [], ...others }) => ({
+      ...others,
+      fact: fact === VERIFIED || fact === METADATA ? fact + name : fact,
+      op,
+      values: [...values],
+    }),
+  );

@@ -13,7 +13,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getAssetOptions, listAssetOccurrencesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import type { AssetDetailView, OccurrenceView } from '../../api/generated/types.gen.js';
+import type { AssetDetailView, AssetView, OccurrenceView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
@@ -27,6 +27,7 @@ import { AnnotateDialog } from './annotate-dialog.js';
 import { AssetLinks } from './asset-links.js';
 import { Findings } from './findings.js';
 import { Relations } from './relations.js';
+import { SourceLink } from './source-link.js';
 
 const TABS = ['why', 'where', 'relations', 'links', 'component'] as const;
 
@@ -93,6 +94,23 @@ export function AssetPage() {
   );
 }
 
+/** The next deadline, with whose it is. */
+function NextDeadline({ asset: { deadline, deadlineBy } }: { asset: Pick<AssetView, 'deadline' | 'deadlineBy'> }) {
+  const { t } = useI18n();
+  return (
+    <>
+      <Day at={deadline} />{' '}
+      {deadlineBy && (
+        <>
+          <SourceLink {...deadlineBy} />{' '}
+          <span className="sw-muted">{t(deadlineBy.binding ? 'deadlines.binding' : 'deadlines.advice')}</span>
+        </>
+      )}
+      <p className="sw-muted">{t('deadlines.nextNote')}</p>
+    </>
+  );
+}
+
 function AssetFacts({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
   return (
@@ -103,7 +121,7 @@ function AssetFacts({ asset }: { asset: AssetDetailView }) {
           facts={[
             [t('kind'), named('kind', asset.kind)],
             [t('family'), [asset.family, asset.bits].filter(Boolean).join(' ')],
-            [t('assets.deadline'), asset.deadline && <Day key="d" at={asset.deadline} />],
+            [t('assets.deadline'), asset.deadline && <NextDeadline key="d" asset={asset} />],
             [t('assets.ends'), asset.notAfter && <Day key="e" at={asset.notAfter} />],
             [t('asset.owner'), asset.owner],
             [t('asset.labels'), asset.labels.length > 0 ? <Labels key="l" labels={asset.labels} /> : null],

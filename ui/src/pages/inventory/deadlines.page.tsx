@@ -1,7 +1,8 @@
-import { EmptyState, Label, Stack, StackItem } from '@patternfly/react-core';
+import { Content, EmptyState, Label, Stack, StackItem } from '@patternfly/react-core';
 import CalendarAltIcon from '@patternfly/react-icons/dist/esm/icons/calendar-alt-icon';
 import { useQuery } from '@tanstack/react-query';
-import { countByDeadlineOptions, listRiskRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { listDeadlinesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { DeadlineCountView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
@@ -9,41 +10,15 @@ import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { DeadlinePlot } from '../dashboard/inventory-plots.js';
 import { readable } from './readable.js';
+import { SourceLink } from './source-link.js';
 
-interface Deadline {
-  readonly date: string;
-  readonly state: string;
-  readonly authority: string;
-  readonly jurisdiction: string;
-  readonly binding: boolean;
-  readonly draft: boolean;
-  readonly rules: readonly string[];
-  readonly due: number;
-}
+const keyOf = ({ date, authority, state, provision, appliesTo }: DeadlineCountView) =>
+  [date, authority, state, provision, appliesTo].join(' ');
 
-/** Deadlines of all rules, with the rules and the number of affected assets. */
-function useDeadlines() {
-  const rules = useQuery(listRiskRulesOptions());
-  const counts = useQuery(countByDeadlineOptions());
-  const merged = new Map<string, Deadline>();
-  for (const rule of rules.data?.items ?? []) {
-    for (const deadline of rule.deadlines) {
-      const key = [deadline.date, deadline.authority, deadline.state, deadline.jurisdiction].join(' ');
-      const known = merged.get(key);
-      merged.set(key, {
-        ...deadline,
-        rules: [...(known?.rules ?? []), rule.id],
-        due: counts.data?.items.find(({ value }) => value === deadline.date)?.count ?? 0,
-      });
-    }
-  }
-  const items = [...merged.values()].sort((a, b) => a.date.localeCompare(b.date));
-  return { ...rules, data: rules.data && { items } };
-}
-
+/** Deadlines of all rules, each with its own number of assets. */
 export function DeadlinesPage() {
   const { t } = useI18n();
-  const query = useDeadlines();
+  const query = useQuery(listDeadlinesOptions());
   return (
     <PageFrame title={t('nav.deadlines')} lead={t('deadlines.lead')}>
       <Stack hasGutter>
@@ -51,18 +26,18 @@ export function DeadlinesPage() {
           <DeadlinePlot />
         </StackItem>
         <StackItem>
-          <DataTable<Deadline>
+          <Content component="p">{t('deadlines.note')}</Content>
+        </StackItem>
+        <StackItem>
+          <DataTable<DeadlineCountView>
             name={t('nav.deadlines')}
             query={query}
-            rowKey={({ date, authority, state, jurisdiction }) => `${date} ${authority} ${state} ${jurisdiction}`}
+            rowKey={keyOf}
             empty={<EmptyState headingLevel="h2" titleText={t('chart.nothing')} icon={CalendarAltIcon} />}
             columns={[
               { name: t('plot.deadlines.date'), cell: ({ date }) => <Day at={date} /> },
               { name: t('deadlines.state'), cell: ({ state }) => readable(state) },
-              {
-                name: t('deadlines.authority'),
-                cell: ({ authority, jurisdiction }) => `${authority} (${jurisdiction})`,
-              },
+              { name: t('deadlines.authority'), cell: (deadline) => <SourceLink {...deadline} /> },
               {
                 name: t('deadlines.force'),
                 cell: ({ binding, draft }) => (
@@ -71,11 +46,7 @@ export function DeadlinesPage() {
                   </Label>
                 ),
               },
-              {
-                name: t('deadlines.assets'),
-                cell: ({ due, date }) =>
-                  due === 0 ? due : <Go to={`/assets?q=${encodeURIComponent(`deadline=${date}`)}`}>{due}</Go>,
-              },
+              { name: t('deadlines.assets'), cell: ({ assets }) => assets ?? t('deadlines.notCounted') },
               {
                 name: t('deadlines.rules'),
                 width: 25,

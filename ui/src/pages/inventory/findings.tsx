@@ -9,6 +9,7 @@ import { type Level, LevelLabel } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 import { Sources } from './sources.js';
 import { inOrder, readable } from './readable.js';
+import { SourceLink } from './source-link.js';
 import { TeachNameDialog } from './teach-name-dialog.js';
 
 /** A matching rule, as reported by the risk engine. */
@@ -28,6 +29,9 @@ interface Finding {
     readonly state: string;
     readonly authority: string;
     readonly jurisdiction: string;
+    readonly provision?: string;
+    readonly appliesTo?: string;
+    readonly url?: string;
   }[];
 }
 
@@ -105,12 +109,12 @@ function FindingCard({ finding, asset }: { finding: Finding; asset: AssetDetailV
               t('finding.deadlines'),
               deadlines.length > 0 && (
                 <List key="d" isPlain>
-                  {inOrder(deadlines).map(({ date, state, authority, jurisdiction }) => (
-                    <ListItem key={`${date} ${authority} ${state}`}>
+                  {inOrder(deadlines).map((deadline) => (
+                    <ListItem key={`${deadline.date} ${deadline.authority} ${deadline.state} ${deadline.provision}`}>
                       <strong>
-                        <Day at={date} />
+                        <Day at={deadline.date} />
                       </strong>{' '}
-                      {readable(state)} <span className="sw-muted">{`${authority} (${jurisdiction})`}</span>
+                      {readable(deadline.state)} <SourceLink {...deadline} />
                     </ListItem>
                   ))}
                 </List>

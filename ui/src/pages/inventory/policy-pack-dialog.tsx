@@ -69,7 +69,11 @@ export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
           hint: t('policyPacks.requirements.hint'),
           isRequired: true,
           add: t('policyPacks.requirements.add'),
-          value: pack?.requirements.map(({ q = '', among = '', ...others }) => ({ ...others, q, among })),
+          value: pack?.requirements.map(({ check: _derived, q = '', among = '', ...others }) => ({
+            ...others,
+            q,
+            among,
+          })),
           columns: [
             { name: 'identifier', label: t('id'), placeholder: 'CRYPTO-1' },
             { name: 'text', label: t('attestations.requirement') },

@@ -98,11 +98,13 @@ function draftOf({ id, deadlines, standards = [], target, ...rest }: Values, kno
   return { id: known ?? textOf(id), rule: rule as unknown as RuleBody };
 }
 
-function deadlineOf({ weight, verified, appliesTo, ...row }: Row) {
+function deadlineOf({ weight, verified, appliesTo, provision, url, ...row }: Row) {
   return {
     ...row,
     ...weightOf(weight),
     ...(appliesTo === undefined || appliesTo === '' ? {} : { appliesTo }),
+    ...(provision === undefined || provision === '' ? {} : { provision }),
+    ...(url === undefined || url === '' ? {} : { url }),
     ...(verified === undefined || verified === '' ? {} : { verified: verified === 'yes' }),
   };
 }
@@ -125,9 +127,11 @@ const NEW: RuleBody = {
 
 function useFields(rule: RuleView | RuleBody): Field[] {
   const { t, named } = useI18n();
-  const rows = rule.deadlines.map(({ binding, draft, appliesTo = '', verified, ...row }) => ({
+  const rows = rule.deadlines.map(({ binding, draft, appliesTo = '', provision = '', url = '', verified, ...row }) => ({
     ...row,
     appliesTo,
+    provision,
+    url,
     verified: verified === undefined ? '' : verified ? 'yes' : 'no',
     weight: `${binding ? 'binding' : 'advice'}${draft ? '-draft' : ''}`,
   }));
@@ -189,6 +193,8 @@ function useFields(rule: RuleView | RuleBody): Field[] {
           options: WEIGHTS.map((value) => ({ value, label: named('weight', value) })),
         },
         { name: 'appliesTo', label: t('rules.deadline.appliesTo'), isOptional: true },
+        { name: 'provision', label: t('rules.deadline.provision'), isOptional: true },
+        { name: 'url', label: t('rules.deadline.url'), isOptional: true },
         {
           name: 'verified',
           label: t('rules.deadline.verified'),

@@ -17,6 +17,7 @@ import { Reassessment } from './reassessment.js';
 import { RuleChange } from './rule-change.js';
 import { Sources } from './sources.js';
 import { inOrder, readable } from './readable.js';
+import { SourceLink } from './source-link.js';
 
 /** One rule: conditions, verdict, sources, deadlines. */
 export function RulePage() {
@@ -145,13 +146,15 @@ function Deadlines({ deadlines }: Pick<RuleView, 'deadlines'>) {
         </Tr>
       </Thead>
       <Tbody>
-        {inOrder(deadlines).map(({ date, state, authority, jurisdiction, binding, draft }) => (
-          <Tr key={`${date} ${state} ${authority}`}>
+        {inOrder(deadlines).map(({ date, state, jurisdiction, binding, draft, ...source }) => (
+          <Tr key={`${date} ${state} ${source.authority} ${source.provision}`}>
             <Td dataLabel={t('rules.deadline.date')}>
               <Day at={date} />
             </Td>
             <Td dataLabel={t('rules.deadline.state')}>{readable(state)}</Td>
-            <Td dataLabel={t('rules.deadline.authority')}>{authority}</Td>
+            <Td dataLabel={t('rules.deadline.authority')}>
+              <SourceLink {...source} />
+            </Td>
             <Td dataLabel={t('rules.deadline.jurisdiction')}>{jurisdiction}</Td>
             <Td dataLabel={t('rules.deadline.binding')}>{t(binding ? 'yes' : 'no')}</Td>
             <Td dataLabel={t('rules.deadline.draft')}>{t(draft ? 'yes' : 'no')}</Td>

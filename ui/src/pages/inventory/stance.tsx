@@ -4,6 +4,7 @@ import type { OpinionView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Day } from '../../patterns/moment.js';
+import { SourceLink } from './source-link.js';
 
 const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
   FAVOURS: 'green',
@@ -43,7 +44,7 @@ export function useOpinion(): { readonly look: (opinion: OpinionView) => void; r
 
 function Opinion({ opinion, onClose }: { opinion: OpinionView; onClose: () => void }) {
   const { t, named } = useI18n();
-  const { jurisdiction, stance, reason, date, authority, binding, draft } = opinion;
+  const { jurisdiction, stance, reason, date, authority, provision, url, binding, draft } = opinion;
   return (
     <Modal isOpen variant="small" onClose={onClose} aria-labelledby="opinion-title">
       <ModalHeader title={`${jurisdiction} ${named('stance', stance)}`} labelId="opinion-title" />
@@ -52,7 +53,7 @@ function Opinion({ opinion, onClose }: { opinion: OpinionView; onClose: () => vo
           facts={[
             [t('rules.reason'), reason],
             [t('plot.deadlines.date'), date && <Day key="d" at={date} />],
-            [t('finding.standards'), authority],
+            [t('finding.standards'), authority && <SourceLink key="s" {...{ authority, provision, url }} />],
             [t('deadlines.force'), t(draft ? 'deadlines.draft' : binding ? 'deadlines.binding' : 'deadlines.advice')],
           ]}
         />

@@ -68,6 +68,18 @@ export function RotationPage() {
               </Alert>
             </StackItem>
           )}
+          {rotation.warnings.length > 0 && (
+            <StackItem>
+              <Alert component="h2" isInline variant="warning" title={t('rotations.unread')}>
+                <p>{t('rotations.unread.lead')}</p>
+                <ul>
+                  {rotation.warnings.map((warning) => (
+                    <li key={warning}>{warning}</li>
+                  ))}
+                </ul>
+              </Alert>
+            </StackItem>
+          )}
           <StackItem>
             <Progress rotation={rotation} />
           </StackItem>
@@ -128,7 +140,7 @@ function Actions({ rotation: { id, status } }: { rotation: RotationView }) {
   if (!may('keys:rotate')) return null;
   const usable: readonly Act[] = [
     ...(status === 'AWAITING_HOLDER' ? (['confirm'] as const) : []),
-    ...(status === 'HALTED' ? (['retry'] as const) : []),
+    ...(['HALTED', 'CRITICAL'].includes(status) ? (['retry'] as const) : []),
     ...(['RUNNING', 'HALTED', 'AWAITING_HOLDER'].includes(status) ? (['rollback'] as const) : []),
   ];
   return (

@@ -121,7 +121,8 @@ interface DialogProps {
 
 function Create({ onClose, onMade }: DialogProps) {
   const { t } = useI18n();
-  const scopes = useScopeOptions();
+  // Only people vote: the service refuses this scope for a key.
+  const scopes = useScopeOptions().filter(({ value }) => value !== 'approvals:approve');
   const action = useAction((values: Values, once) => createApiKey({ body: values as never, headers: once }), {
     ...CHANGES,
     onDone: onMade,

@@ -85,7 +85,12 @@ export function RemoveProvider({ of: { name, label, enabled }, onClose }: Remove
       removeIdentityProvider({ path: { name }, query: confirmOwn === true ? { confirm: name } : {} }),
     { ...CHANGES, done: t('removed') },
   );
-  const confirm = { name: 'confirmOwn', kind: 'yes', label: t('sso.confirmOwn'), hint: t('sso.confirmOwn.hint') } as const;
+  const confirm = {
+    name: 'confirmOwn',
+    kind: 'yes',
+    label: t('sso.confirmOwn'),
+    hint: t('sso.confirmOwn.hint'),
+  } as const;
   return (
     <FormDialog
       title={t('remove')}

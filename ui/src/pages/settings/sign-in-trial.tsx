@@ -65,7 +65,10 @@ function Trial({ of }: { of: SignInTrialView }) {
           <Facts
             facts={[
               [t('sso.trial.subject'), subject],
-              [t('sso.trial.account'), account && t(account.isNew ? 'sso.trial.new' : 'sso.trial.known', { email: account.email })],
+              [
+                t('sso.trial.account'),
+                account && t(account.isNew ? 'sso.trial.new' : 'sso.trial.known', { email: account.email }),
+              ],
               [t('sso.trial.rules'), list(rules)],
               [t('roles'), list(roles.map((role) => named('role', role)))],
               [t('sso.trial.groups'), list(groups)],

@@ -1,4 +1,4 @@
-import { Button } from '@patternfly/react-core';
+import { Button, Label } from '@patternfly/react-core';
 import GlobeIcon from '@patternfly/react-icons/dist/esm/icons/globe-icon';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
@@ -10,7 +10,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
 } from '../../api/generated/sdk.gen.js';
-import type { NewWebhookView, WebhookView } from '../../api/generated/types.gen.js';
+import type { CreateWebhookBody, NewWebhookView, WebhookView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
@@ -26,6 +26,29 @@ import { SecretOnce } from '../../patterns/secret-once.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const FORMATS = ['standard', 'slack', 'teams'];
+
+type Subscription = NonNullable<CreateWebhookBody['events']>[number];
+
+/** Every name that the API accepts, in display order. The type makes it complete. */
+const SUBSCRIPTIONS: Readonly<Record<Subscription, true>> = {
+  '*': true,
+  'alert.*': true,
+  'alert.opened': true,
+  'alert.again': true,
+  'alert.reopened': true,
+  'alert.resolved': true,
+  'alert.asked': true,
+  'approval.*': true,
+  'approval.requested': true,
+  'approval.reminder': true,
+  'approval.approved': true,
+  'approval.rejected': true,
+  'approval.expired': true,
+  'approval.withdrawn': true,
+  'approval.superseded': true,
+  'hosts.*': true,
+  'hosts.key-changed': true,
+};
 type Act = 'secret' | 'remove';
 
 export function WebhooksPage() {
@@ -70,7 +93,7 @@ export function WebhooksPage() {
           { name: t('status'), cell: ({ enabled }) => <StatusLabel status={enabled ? 'ACTIVE' : 'DISABLED'} /> },
           { name: t('requests.format'), cell: ({ format }) => named('webhook', format) },
           { name: t('webhooks.url'), width: 30, cell: ({ url }) => <span className="sw-mono">{url}</span> },
-          { name: t('webhooks.events'), cell: ({ events }) => events.join(', ') || '–' },
+          { name: t('webhooks.events'), cell: (row) => <Subscriptions of={row} /> },
           { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
           {
             name: t('actions'),
@@ -110,7 +133,13 @@ export function WebhooksPage() {
               isRequired: true,
               options: FORMATS.map((value) => ({ value, label: named('webhook', value) })),
             },
-            { name: 'events', kind: 'lines', label: t('webhooks.events'), hint: t('webhooks.events.hint') },
+            {
+              name: 'events',
+              kind: 'choices',
+              label: t('webhooks.events'),
+              hint: t('webhooks.events.hint'),
+              options: Object.keys(SUBSCRIPTIONS).map((value) => ({ value, label: value })),
+            },
           ]}
         />
       )}
@@ -123,6 +152,22 @@ export function WebhooksPage() {
         />
       )}
     </PageFrame>
+  );
+}
+
+/** Subscriptions, and those of an earlier version that no event matches. */
+function Subscriptions({ of: { events, eventsWithoutEffect } }: { readonly of: WebhookView }) {
+  const { t } = useI18n();
+  const names = eventsWithoutEffect.join(', ');
+  return (
+    <>
+      {events.join(', ') || '–'}
+      {names !== '' && (
+        <Label color="orange" isCompact>
+          {t('webhooks.eventsWithoutEffect', { names })}
+        </Label>
+      )}
+    </>
   );
 }
 

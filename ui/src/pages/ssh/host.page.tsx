@@ -73,15 +73,18 @@ function Actions({ host }: { host: HostView }) {
   const fields = useHostFields(host);
   const path = { id: host.id };
   const headers = ifMatch(host.version);
-  const edit = useAction((values: Values) => updateHost({ path, headers, body: hostBody(changedValues(fields, values)) }), {
-    changes: ['getHost', 'listHost'],
-    done: t('saved'),
-    onDone: ({ dropped }) => {
-      if (dropped?.credential) notify(t('hosts.dropped'), 'info');
-      if ((dropped?.credentialsBehind ?? 0) > 0)
-        notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+  const edit = useAction(
+    (values: Values) => updateHost({ path, headers, body: hostBody(changedValues(fields, values)) }),
+    {
+      changes: ['getHost', 'listHost'],
+      done: t('saved'),
+      onDone: ({ dropped }) => {
+        if (dropped?.credential) notify(t('hosts.dropped'), 'info');
+        if ((dropped?.credentialsBehind ?? 0) > 0)
+          notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+      },
     },
-  });
+  );
   const remove = useAction((_values: Values) => deleteHost({ path, headers }), {
     changes: ['listHosts'],
     done: t('removed'),
@@ -162,6 +165,7 @@ function ConnectionTest({ host }: { host: HostView }) {
                 [t('hosts.software'), result.software],
                 [t('hosts.hostKey'), result.hostKeyFingerprint],
                 [t('hosts.root'), result.becomesRoot === undefined ? undefined : t(result.becomesRoot ? 'yes' : 'no')],
+                [t('hosts.privilegeDetail'), result.privilegeDetail],
               ]}
             />
           </Alert>
@@ -187,6 +191,7 @@ function Details({ host }: { host: HostView }) {
             [t('hosts.mode'), named('managementMode', host.managementMode)],
             [t('hosts.policy'), named('hostKeyPolicy', host.hostKeyPolicy)],
             [t('hosts.privilege'), named('privilege', host.privilege)],
+            [t('hosts.legacy'), host.legacyAlgorithms ? t('yes') : undefined],
             [
               t('hosts.login'),
               host.credential && `${host.credential.user} (${named('credential', host.credential.kind)})`,

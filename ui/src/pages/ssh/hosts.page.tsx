@@ -38,6 +38,13 @@ export function useHostFields(of?: HostView): Field[] {
     choice('managementMode', t('hosts.mode'), ['inventory-only', 'managed'], of?.managementMode),
     choice('hostKeyPolicy', t('hosts.policy'), ['pinned', 'tofu'], of?.hostKeyPolicy),
     choice('privilege', t('hosts.privilege'), ['none', 'sudo', 'root'], of?.privilege),
+    {
+      name: 'legacyAlgorithms',
+      kind: 'yes',
+      label: t('hosts.legacy'),
+      hint: t('hosts.legacy.hint'),
+      value: of?.legacyAlgorithms ?? false,
+    },
     { name: 'user', label: t('hosts.user'), ...(of === undefined ? {} : { hint: t('hosts.user.keep') }) },
     { name: 'privateKey', kind: 'area', label: t('hosts.privateKey'), hint: t('hosts.privateKey.hint') },
     { name: 'passphrase', kind: 'password', label: t('hosts.passphrase'), hint: t('hosts.passphrase.hint') },

@@ -16,7 +16,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 import { HostLink } from './host-link.js';
 
-const FINDINGS = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'unrestricted'];
+const FINDINGS = ['weak', 'old', 'orphan', 'shared', 'root', 'cert-authority', 'no-passphrase', 'unrestricted'];
 const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'];
 const COLOURS = { HIGH: 'orange', MEDIUM: 'yellow', LOW: 'teal' } as const;
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { ImposterAuthority } from '../../../test/support/swapped-certificates.js';
-import { COMPOSED_FORMATS } from '../../approvals/subjects/key-use.port.js';
-import { nullValue, sequence } from '../../formats/asn1/der-writer.js';
-import { FORMAT_WRITERS, type WrappedFormat } from './format-writers.js';
+import { ImposterAuthority } from '../support/swapped-certificates.js';
+import { COMPOSED_FORMATS } from '../../src/approvals/subjects/key-use.port.js';
+import { nullValue, sequence } from '../../src/formats/asn1/der-writer.js';
+import { FORMAT_WRITERS, type WrappedFormat } from '../../src/signing/formats/format-writers.js';
 
 const publicKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' });
 const ORDER = {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { ImposterAuthority } from '../../../test/support/swapped-certificates.js';
-import { certificateCheckOf } from './certificate-check.js';
+import { ImposterAuthority } from '../support/swapped-certificates.js';
+import { certificateCheckOf } from '../../src/signing/verification/certificate-check.js';
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const spki = publicKey.export({ type: 'spki', format: 'der' });

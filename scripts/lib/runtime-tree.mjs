@@ -1,0 +1,101 @@
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { Failure } from './failure.mjs';
+import { inRoot } from './project.mjs';
+
+const DIST = inRoot('dist');
+const MODULES = inRoot('node_modules');
+/** Programs that the service starts by their own path; the bundle has everything else. */
+const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
+/** Files of dist that no import names. */
+const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
+/** Files of packages that no program reads. Licences stay. */
+const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
+const SPECIFIER =
+  /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;
+
+/**
+ * writeRuntimeTree copies what a production installation runs to `out`: the programs, the files that they read, and the packages that they
+ * import with the dependencies of those. Types, source maps of packages and packages that only the build needs stay out.
+ * @param {string} out directory that is created; must not exist
+ * @returns {{ packages: number }} number of packages in the tree
+ */
+export function writeRuntimeTree(out) {
+  if (existsSync(out)) throw new Failure(`${out} already exists`, 'Name a new directory.');
+  if (!existsSync(path.join(DIST, 'bundled'))) throw new Failure('dist/ is not built', 'Run: npm run build');
+  mkdirSync(out, { recursive: true });
+  const files = reachableFiles();
+  for (const file of [...ASSETS, ...globSync('**/public', { cwd: DIST }), ...files]) {
+    if (existsSync(path.join(DIST, file)))
+      cpSync(path.join(DIST, file), path.join(out, 'dist', file), { recursive: true });
+  }
+  for (const file of ['package.json', 'LICENSE']) cpSync(inRoot(file), path.join(out, file));
+  const sources = [...globSync('bundled/*.js', { cwd: DIST }), ...files.filter((file) => file.endsWith('.js'))];
+  const packages = packagesOf(sources.flatMap((file) => specifiersIn(path.join(DIST, file))));
+  for (const folder of packages) copyPackage(folder, path.join(out, 'node_modules', path.relative(MODULES, folder)));
+  return { packages: packages.size };
+}
+
+/** The programs that are started by path, and the modules of dist that they import. */
+function reachableFiles() {
+  const found = new Set(STARTED_BY_PATH.flatMap((pattern) => globSync(pattern, { cwd: DIST })));
+  for (const file of found) {
+    if (!file.endsWith('.js')) continue;
+    for (const specifier of specifiersIn(path.join(DIST, file)).filter((one) => one.startsWith('.'))) {
+      const target = path.join(path.dirname(file), specifier);
+      if (existsSync(path.join(DIST, target))) found.add(target);
+    }
+  }
+  return [...found];
+}
+
+function specifiersIn(file) {
+  return [...readFileSync(file, 'utf8').matchAll(SPECIFIER)].map(([, , specifier]) => specifier);
+}
+
+/** The folders of the packages that the specifiers name, and of all that those depend on. */
+function packagesOf(specifiers) {
+  const found = new Set();
+  const visit = (name, from) => {
+    const folder = folderOf(name, from);
+    if (folder === undefined || found.has(folder)) return;
+    found.add(folder);
+    const { dependencies, optionalDependencies, peerDependencies } = manifestOf(folder);
+    const needed = { ...dependencies, ...optionalDependencies, ...requiredPeers(folder, peerDependencies) };
+    for (const dependency of Object.keys(needed)) visit(dependency, folder);
+  };
+  for (const specifier of specifiers) {
+    const [scope, name] = specifier.split('/');
+    const wanted = scope.startsWith('@') ? `${scope}/${name}` : scope;
+    if (!specifier.startsWith('.') && !builtinModules.includes(wanted)) visit(wanted, MODULES);
+  }
+  return found;
+}
+
+/** As Node.js resolves a package: in the node_modules of the importing package, then of those around it. */
+function folderOf(name, from) {
+  for (let folder = from; folder.startsWith(MODULES); folder = path.dirname(folder)) {
+    const candidate =
+      path.basename(folder) === 'node_modules' ? path.join(folder, name) : path.join(folder, 'node_modules', name);
+    if (existsSync(path.join(candidate, 'package.json'))) return candidate;
+  }
+  return undefined;
+}
+
+const manifestOf = (folder) => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+
+function requiredPeers(folder, peers = {}) {
+  const { peerDependenciesMeta: meta = {} } = manifestOf(folder);
+  return Object.fromEntries(Object.entries(peers).filter(([name]) => meta[name]?.optional !== true));
+}
+
+/** Without nested packages: those are packages of their own here. */
+function copyPackage(from, to) {
+  const skipped = path.join(from, 'node_modules');
+  cpSync(from, to, {
+    recursive: true,
+    filter: (file) => file !== skipped && !UNREAD.test(path.relative(from, file)),
+  });
+  if (readdirSync(to).length === 0) rmSync(to, { recursive: true });
+}

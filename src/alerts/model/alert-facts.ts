@@ -1,0 +1,22 @@
+import type { AlertFacts, AlertFact } from '../../platform/events/alert-events.js';
+import { RISK_LEVELS } from './alert-condition.js';
+
+const LEVEL = /^level([0-4])$/;
+
+/**
+ * shownFacts returns the facts of an alert as people and receivers of webhooks see them: numbers of assets are named by their risk level
+ * (`HIGH`), which rows name by its index (`level3`), and `examples` is a list.
+ */
+export function shownFacts(facts: AlertFacts): Record<string, AlertFact> {
+  return Object.fromEntries(Object.entries(facts).map(([name, value]) => [nameOf(name), shown(name, value)]));
+}
+
+function nameOf(name: string): string {
+  return RISK_LEVELS[Number(LEVEL.exec(name)?.[1] ?? -1)] ?? name;
+}
+
+/** Rows that earlier versions wrote have their examples as one text. */
+function shown(name: string, value: AlertFact): AlertFact {
+  if (name !== 'examples' || typeof value !== 'string') return value;
+  return value === '' ? [] : value.split(', ');
+}

@@ -1,0 +1,138 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
+import { type Account, Installation, newPin, newSecret } from './setup/installation.js';
+import { createLocalDatabase, createSoftHsmToken } from './setup/local-stores.js';
+
+const ETC = '/etc/sealwright';
+const HOME = '/var/lib/sealwright';
+const ACCOUNT = 'sealwright';
+const LOCAL_REDIS = 'redis://127.0.0.1:6379';
+
+/** Prepares an installation of the Debian package. */
+export const setup: AdminCommand = {
+  name: 'setup',
+  usage: ['[--public-url URL] [--admin EMAIL] [--database-url URL|local] [--redis-url URL] [--token softhsm|existing]'],
+  summary:
+    'Prepares a new installation: asks for or generates what is missing, migrates, creates the first administrator',
+  details: [
+    'Run it as root after the package was installed. What exists is kept, so it can be repeated; what is missing and is',
+    'not named by an option is asked for on a terminal.',
+    '',
+    '  --public-url URL      address that people and pipelines use, such as https://sign.example.com',
+    '  --admin EMAIL         first administrator. A link to set the password is printed once',
+    '  --database-url URL    PostgreSQL 15 or later; `local` creates role and database in the PostgreSQL of this machine',
+    '  --redis-url URL       default redis://127.0.0.1:6379',
+    '  --token softhsm       creates a SoftHSM token, for trials; `existing` uses the HSM that sealwright.env names',
+    '',
+    'Settings go to /etc/sealwright/sealwright.env, secrets to /etc/sealwright/secrets. Then start the units:',
+    'systemctl enable --now sealwright-api sealwright-worker',
+  ],
+  run: prepare,
+};
+
+const OPTIONS = {
+  'public-url': { type: 'string' },
+  admin: { type: 'string' },
+  'database-url': { type: 'string' },
+  'redis-url': { type: 'string' },
+  token: { type: 'string' },
+} as const;
+
+type Options = { readonly [name in keyof typeof OPTIONS]?: string | undefined };
+
+async function prepare(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  if (process.getuid?.() !== 0) throw new AdminError('Run it as root: sudo sealwright-admin setup', ADMIN_EXIT.usage);
+  const account = accountOf(ACCOUNT);
+  const installation = new Installation(ETC, account);
+  await configure(installation, values);
+  await prepareDatabase(installation, values);
+  await prepareToken(installation, account, values);
+  note('Migrating the database …');
+  runAsService(['migrate']);
+  await createAdministrator(values);
+  print('Ready. Start the service: systemctl enable --now sealwright-api sealwright-worker');
+  print('Back up /etc/sealwright/secrets and /etc/sealwright/pkcs11-pin now: without them no backup can be opened.');
+}
+
+async function configure(installation: Installation, values: Options): Promise<void> {
+  const present = await installation.settings();
+  const url =
+    present['SVC_PUBLIC_URL'] ??
+    values['public-url'] ??
+    (await ask('Public address, such as https://sign.example.com', '--public-url'));
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new AdminError(`--public-url takes an http(s) address, not "${url}"`, ADMIN_EXIT.usage);
+  const added = await installation.addSettings({
+    SVC_PUBLIC_URL: url,
+    SVC_HOST: '127.0.0.1',
+    SVC_TRUST_PROXY: '127.0.0.1',
+    SVC_MANAGEMENT_HOST: '127.0.0.1',
+  });
+  if (added.length > 0) note(`sealwright.env: added ${added.join(', ')}`);
+  await installation.ensureSecret('jwt-secret', newSecret);
+  await installation.ensureSecret('redis-url', () => values['redis-url'] ?? LOCAL_REDIS);
+}
+
+async function prepareDatabase(installation: Installation, values: Options): Promise<void> {
+  if ((await installation.secret('database-url')) !== undefined) return;
+  const wanted =
+    values['database-url'] ??
+    (await ask('PostgreSQL: an address, or "local" for the one of this machine', '--database-url'));
+  const url = wanted === 'local' ? createLocalDatabase(newSecret()) : wanted;
+  await installation.ensureSecret('database-url', () => url);
+}
+
+async function prepareToken(installation: Installation, account: Account, values: Options): Promise<void> {
+  const present = await installation.settings();
+  const wanted = values.token ?? (present['SVC_PKCS11_LIBRARY'] === undefined ? 'softhsm' : 'existing');
+  if (wanted !== 'softhsm' && wanted !== 'existing')
+    throw new AdminError(`--token takes softhsm or existing, not "${wanted}"`, ADMIN_EXIT.usage);
+  if (wanted === 'existing') return;
+  const pins = {
+    user: await installation.ensurePin(),
+    securityOfficer: await installation.ensureSecret('pkcs11-so-pin', newPin),
+  };
+  await installation.addSettings(await createSoftHsmToken(HOME, account, pins));
+}
+
+async function createAdministrator(values: Options): Promise<void> {
+  const email =
+    values.admin ?? (process.stdin.isTTY ? await ask('E-mail address of the first administrator', '--admin') : '');
+  if (email === '') {
+    note('No administrator was created. Create one: sealwright-admin user create EMAIL --role admin');
+    return;
+  }
+  runAsService(['user', 'create', email, '--role', 'admin', '--link']);
+}
+
+/** Runs another command of this program as the account of the units, with their settings. */
+function runAsService(args: readonly string[]): void {
+  const { status } = spawnSync('sealwright-admin', args, { stdio: 'inherit' });
+  if (status !== 0)
+    throw new AdminError(`sealwright-admin ${args[0]} failed. Correct the cause, then run setup again.`);
+}
+
+function accountOf(name: string): Account {
+  try {
+    const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    throw new AdminError(
+      `There is no account "${name}". The Debian package creates it: apt-get install ./sealwright_*.deb`,
+    );
+  }
+}
+
+async function ask(question: string, option: string): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw new AdminError(`${option} is missing. See: sealwright-admin help setup`, ADMIN_EXIT.usage);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(`${question}: `)).trim();
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,20 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** CLIENT_VERSION is the version of the program, from the package.json of the checkout or of the client's own package. */
+export const CLIENT_VERSION = manifest().version;
+
+/** CLIENT_BUILD is the version with the commit that the program was built from: `1.4.0+1f2e3d4c5b6a`. */
+export const CLIENT_BUILD = `${CLIENT_VERSION}+${manifest().gitHead ?? builtCommit() ?? 'unknown'}`;
+
+/** The client's own package names its commit as npm does, in `gitHead`. */
+function manifest(): { version: string; gitHead?: string } {
+  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+    gitHead?: string;
+  };
+}
+
+function builtCommit(): string | undefined {
+  const file = new URL('../../build.json', import.meta.url);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { commit: string }).commit : undefined;
+}

@@ -1,0 +1,52 @@
+import type { Fault } from '../../platform/errors/problem.js';
+import { stepsOf } from '../../platform/json/json-pointer.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { isMembers } from '../model/json.js';
+import type { Remark } from '../model/document.js';
+
+/** Parts of the evidence of a component of which nothing is read. */
+const UNREAD_EVIDENCE = new Set('callstack copyright identity licenses'.split(' '));
+const MISSING = / is missing$/;
+
+interface Part {
+  readonly holder: Record<string, unknown> | unknown[];
+  readonly member: string | number;
+  readonly pointer: string;
+}
+
+/**
+ * Takes the parts of a component's evidence out that do not fit the schema and are not read, and places without a location. Answers whether there were any.
+ *
+ * @param depth steps of the pointers that lead to the component itself.
+ */
+export function leaveOutParts(item: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
+  const before = repairs.length;
+  const parts = new Map<string, { readonly part: Part; readonly fault: Fault }>();
+  for (const fault of faults) {
+    const part = partOf(item, depth, fault);
+    if (part !== undefined && !parts.has(part.pointer)) parts.set(part.pointer, { part, fault });
+  }
+  // From behind, so that the places before keep their number.
+  for (const { part, fault } of [...parts.values()].reverse()) {
+    const { holder, member, pointer } = part;
+    if (Array.isArray(holder)) holder.splice(Number(member), 1);
+    else Reflect.deleteProperty(holder, member);
+    const detail = `is not read and was left out: ${truncate(fault.pointer, 200)} ${fault.detail}`;
+    repairs.push({ pointer, code: 'part.left-out', detail });
+  }
+  return repairs.length > before;
+}
+
+function partOf(item: unknown, depth: number, { pointer, detail }: Fault): Part | undefined {
+  const all = stepsOf(pointer);
+  const [first = '', second = '', third = ''] = all.slice(depth);
+  if (!isMembers(item)) return undefined;
+  const upTo = (steps: number) => `/${all.slice(0, depth + steps).join('/')}`;
+  const { evidence } = item;
+  if (first !== 'evidence' || !isMembers(evidence)) return undefined;
+  if (UNREAD_EVIDENCE.has(second) && evidence[second] !== undefined)
+    return { holder: evidence, member: second, pointer: upTo(2) };
+  const { occurrences } = evidence;
+  if (second !== 'occurrences' || !Array.isArray(occurrences) || !MISSING.test(detail)) return undefined;
+  return { holder: occurrences, member: Number(third), pointer: upTo(3) };
+}

@@ -1,0 +1,22 @@
+/** Scanners of TLS whose results people have, by what only they write. */
+const SCANNERS: readonly (readonly [tool: string, mark: RegExp])[] = [
+  [
+    'testssl.sh',
+    /"id","fqdn\/ip","port","severity"|"severity"\s*:\s*"[A-Z]+"\s*,\s*"finding"\s*:|"clientProblem1"\s*:|"scanResult"\s*:/,
+  ],
+  ['SSLyze', /"server_scan_results"\s*:|"sslyze_version"\s*:/],
+  ['sslscan', /<document title="SSLScan Results"/],
+];
+/** Their marks stand near the beginning, or in each finding. */
+const MAX_SEARCHED = 64 * 1024;
+
+/** scannerOf returns the name of the TLS scanner that wrote a text; undefined for any other text. */
+export function scannerOf(text: string): string | undefined {
+  const start = text.slice(0, MAX_SEARCHED);
+  return SCANNERS.find(([, mark]) => mark.test(start))?.[0];
+}
+
+/** What is said of a result whose protocols and cipher suites are lost. */
+export function notRead(tool: string): string {
+  return `the result of ${tool}, whose protocols, cipher suites and findings are not read: scan the host with a TLS scan, or send CycloneDX`;
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { readPublicKeyBlob, readHostKeyLine } from '../../src/hosts/host-keys/public-key-blob.js';
+import { readKnownHosts } from '../../src/hosts/import/known-hosts.js';
+import { ImportBudget } from '../../src/hosts/import/import-result.js';
+import { readSshPublicKey, sshKeyLine } from '../../src/inventory/certificates/ssh-public-key.js';
+import { readLines } from '../../src/platform/ssh/authorized-keys-file.js';
+import { factsOfBlob } from '../../src/client/sensor/model/ssh-blob.js';
+import { certifiedKeyTypeOf, isSshCertificateType } from '../../src/formats/ssh/certificate-type.js';
+import { readCertificateLine } from '../../src/formats/ssh/certificate-reader.js';
+import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
+import {
+  publicKeyFault,
+  publicKeyOfBlob,
+  readPublicKeyLine,
+  sshFingerprintOf,
+} from '../../src/formats/ssh/public-key.js';
+import { wireString } from '../../src/formats/ssh/wire.js';
+
+/** Types of certificates that this version cannot read. */
+const UNKNOWN = [
+  'ssh-mldsa44-ed25519-cert-v01@openssh.com',
+  'ssh-ed25519-cert-v02@openssh.com',
+  'ssh-slhdsa-cert-v01@example.org',
+  'rsa-sha2-512-cert-v01@openssh.com',
+  'x509v3-ecdsa-sha2-nistp256',
+  'pgp-sign-rsa',
+];
+const KNOWN = ['ssh-ed25519-cert-v01@openssh.com', 'sk-ssh-ed25519-cert-v01@openssh.com'];
+const PLAIN = [
+  'ssh-ed25519',
+  'ssh-rsa',
+  'ecdsa-sha2-nistp521',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
+  'ssh-mldsa44-ed25519@openssh.com',
+];
+/** Bytes that are strings from end to end, as those of a plain key are: nothing but the name tells that it is a certificate. */
+const blobOf = (type: string) => Buffer.concat([type, 'nonce'.repeat(8), 'k'.repeat(32)].map(wireString));
+const lineOf = (type: string) => `${type} ${blobOf(type).toString('base64')}`;
+
+it.each([...UNKNOWN, ...KNOWN])('%s is a type of certificates', (type) => {
+  expect(isSshCertificateType(type)).toBe(true);
+});
+
+it.each(PLAIN)('%s is a type of keys', (type) => {
+  expect(isSshCertificateType(type)).toBe(false);
+  expect(certifiedKeyTypeOf(type)).toBeUndefined();
+});
+
+describe.each(UNKNOWN)('a certificate of the unknown type %s is taken for a public key by no reader', (type) => {
+  it('of .pub files, which says what it is', () => {
+    expect(readPublicKeyLine(lineOf(type))).toBeUndefined();
+    expect(publicKeyFault(lineOf(type))).toMatch(/^is a certificate/);
+    expect(readCertificateLine(lineOf(type))).toBeUndefined();
+  });
+
+  it('of authorized_keys, with options or without', () => {
+    const file = `no-pty ${lineOf(type)}\n${lineOf(type)} ann\ncert-authority ${lineOf(type)}\n`;
+    expect(readLines(Buffer.from(file)).flatMap(({ key }) => key ?? [])).toEqual([]);
+  });
+
+  it('of known_hosts and host keys', () => {
+    expect(readHostKeyLine(lineOf(type))).toBeUndefined();
+    expect(readPublicKeyBlob(blobOf(type))).toBeUndefined();
+    const items = readKnownHosts(`host.example ${lineOf(type)}`, new ImportBudget());
+    expect(items).toMatchObject([{ keys: [], faults: [{ detail: expect.any(String) }] }]);
+  });
+
+  it('of what a server shows, an inventory holds, and a sensor finds', () => {
+    expect(() => publicKeyOfBlob(blobOf(type))).toThrow(RangeError);
+    expect(() => readSshPublicKey(blobOf(type), '')).toThrow(RangeError);
+    expect(factsOfBlob(blobOf(type))).toEqual({});
+    expect(sshKeyLine(lineOf(type))?.comment ?? '').toBe('');
+  });
+});
+
+it('the inventory names a certified key by its own fingerprint, not by that of the certificate', () => {
+  const { publicKey } = newEd25519Pair('');
+  const own = publicKey.blob.subarray(wireString('ssh-ed25519').length);
+  const certificate = Buffer.concat([wireString('ssh-ed25519-cert-v01@openssh.com'), wireString('nonce'), own]);
+  expect(readSshPublicKey(certificate, '').sshFingerprint).toBe(sshFingerprintOf(publicKey.blob));
+});
