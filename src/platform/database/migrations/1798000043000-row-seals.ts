@@ -44,7 +44,7 @@ export class RowSeals1798000043000 implements MigrationInterface {
             ADD "rows_sealed_from" TIMESTAMP WITH TIME ZONE DEFAULT ${from},
             ADD "rows_seal" bytea
         `);
-    await queryRunner.query(`ALTER TABLE "seal_format" ALTER COLUMN "rows_sealed_from" DROP DEFAULT`);
+    await queryRunner.query(`ALTER TABLE "seal_format" ALTER COLUMN "rows_sealed_from" SET DEFAULT NULL`);
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
