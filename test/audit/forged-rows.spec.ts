@@ -256,8 +256,11 @@ describe('programs', () => {
     const answer = await service.call('POST', '/api/settings/api-keys', { key: apiKey, body });
     return answer.body as { id: string; key: string };
   };
-  const keyIs = (key: string, code: string) =>
-    expect.poll(async () => (await me(service, key)).body.code as string | undefined, { timeout: 10_000 }).toBe(code);
+  const keyIs = async (key: string, code: string): Promise<void> => {
+    await expect
+      .poll(async () => (await me(service, key)).body.code as string | undefined, { timeout: 10_000 })
+      .toBe(code);
+  };
 
   it('get no API key that was inserted, widened, given to somebody else, or revived', async () => {
     const { id, key } = await newKey();

@@ -152,7 +152,9 @@ function changeOf({ name, type, isList }: SealedTableColumn): string {
 describe('in every sealed table', () => {
   const found = async (table: string) => (await sealer.forged()).some((forged) => forged.table === table);
   const insert = async (table: string) => {
-    if (table === 'approval_policy_revision') return;
+    // The migrations insert its one row, without a seal.
+    if (table === 'approval_policy_revision')
+      return void (await stage.sql('UPDATE approval_policy_revision SET seal = NULL'));
     const columns = sealer.tables.get(table) ?? [];
     const names = columns.map(({ name }) => `"${name}"`).join(', ');
     await stage.sql(
@@ -168,7 +170,7 @@ describe('in every sealed table', () => {
         await stage.sql(
           `INSERT INTO auth_session (id, user_id, way, address, agent, expires_at) SELECT id, id, 'workload', '', '', now() + interval '1 day' FROM workload_identity`,
         );
-      if (table !== 'approval_policy_revision') expect(await found(table)).toBe(true);
+      expect(await found(table)).toBe(true);
       await sealer.seal();
       expect(await sealer.forged()).toEqual([]);
       await stage.sql(`CREATE TABLE before_${table} AS SELECT * FROM ${table}`);

@@ -63,7 +63,7 @@ describe('a sign-in that yields no role', () => {
     await browser.request(`${service.url}${cookie.location}`);
     const own = await newApiKey(service, token, ['sign:digest']);
     const id = await idOf(stage, 'leaver@rights.example');
-    await stage.sql(
+    await stage.change(
       `INSERT INTO device_authorization (id, client_id, device_code_hash, user_code, scopes, status, user_id, poll_seconds, expires_at)
        VALUES (gen_random_uuid(), gen_random_uuid(), '\\x00', 'LEAVERXX', '{sign:read}', 'APPROVED', $1, 5, now() + interval '5 minutes')`,
       [id],
@@ -122,7 +122,7 @@ describe('a sign-in that yields no role', () => {
 describe('administrators who can sign in', () => {
   /** Makes `sub` the only other administrator, who comes by the provider alone. */
   async function onlyBySso(sub: string): Promise<{ token: string; id: string }> {
-    await stage.sql(`UPDATE user_account SET roles = '{}' WHERE id <> $1`, [localAdmin]);
+    await stage.change(`UPDATE user_account SET roles = '{}' WHERE id <> $1`, [localAdmin]);
     const token = await signedIn(sub, ['chiefs']);
     return { token, id: await idOf(stage, `${sub}@rights.example`) };
   }
@@ -130,7 +130,7 @@ describe('administrators who can sign in', () => {
     service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { disabled } });
   /** Changes which accounts exist behind the key of the seed, which belongs to the local administrator. */
   const setDisabled = (id: string, disabled: boolean) =>
-    stage.sql(`UPDATE user_account SET disabled = $2 WHERE id = $1`, [id, disabled]);
+    stage.change(`UPDATE user_account SET disabled = $2 WHERE id = $1`, [id, disabled]);
 
   it('must remain when a user is disabled: a provider that gives no administrator does not count', async () => {
     await onlyBySso('chief');
@@ -177,12 +177,12 @@ describe('administrators who can sign in', () => {
     const roles = async () =>
       (await stage.sql<{ roles: string[] }>(`SELECT roles FROM user_account WHERE id = $1`, [id]))[0];
     expect(await roles()).toEqual({ roles: [] });
-    await stage.sql(`UPDATE user_account SET password_hash = 'x' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET password_hash = 'x' WHERE id = $1`, [id]);
     await signedIn('last', ['chiefs']);
     person('last', []);
     await arrive(service, 'main');
     expect(await roles()).toEqual({ roles: ['admin'] });
-    await stage.sql(`UPDATE user_account SET password_hash = NULL, roles = '{}' WHERE id = $1`, [id]);
+    await stage.change(`UPDATE user_account SET password_hash = NULL, roles = '{}' WHERE id = $1`, [id]);
     await setDisabled(localAdmin, false);
   });
 });
@@ -313,7 +313,7 @@ describe('a test sign-in', () => {
 
   async function administrator(): Promise<Browser> {
     const { email, password } = await register(service, 'tester');
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [email]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [email]);
     const browser = new Browser();
     await post(browser, '/api/auth/session', { email, password });
     return browser;

@@ -113,7 +113,7 @@ describe('a password with accents is one password, however a keyboard writes it'
     const address = `${randomBytes(4).toString('hex')}@example.org`;
     await service.call('POST', '/api/auth/register', { body: { email: address, password } });
     const stored = await argon2(password.normalize(form));
-    await stage.sql(`UPDATE user_account SET password_hash = $1 WHERE email = $2`, [stored, address]);
+    await stage.change(`UPDATE user_account SET password_hash = $1 WHERE email = $2`, [stored, address]);
     for (const how of FORMS)
       expect((await login({ email: address, password: password.normalize(how) })).status).toBe(200);
     const [row] = await stage.sql<{ hash: string }>(`SELECT password_hash AS hash FROM user_account WHERE email = $1`, [

@@ -55,7 +55,7 @@ async function started(browser: Browser, name: string): Promise<URLSearchParams>
 
 /** Makes a provider one of an earlier version, which knew the shared redirect address only. */
 const asEarlier = (name: string) =>
-  stage.sql(`UPDATE identity_provider SET settings = settings - 'redirect' WHERE name = $1`, [name]);
+  stage.change(`UPDATE identity_provider SET settings = settings - 'redirect' WHERE name = $1`, [name]);
 
 describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   /** An access token of a fresh administrator. */
   async function signedInAdmin(): Promise<string> {
     const person = await register(service, 'chief');
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
     return (await login(service, person.email, person.password)).body.access_token as string;
   }
 });

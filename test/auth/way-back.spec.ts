@@ -68,7 +68,7 @@ describe('an installation to which nobody can sign in', () => {
 
   it('gets its administrator back by `user grant` and a one-time link of `user reset-password`', async () => {
     const id = await idOf(stage, ADDRESS);
-    await stage.sql(`UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`, [
+    await stage.change(`UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`, [
       id,
     ]);
     expect((await health()).components.administrators.status).toBe('DOWN');
@@ -95,7 +95,7 @@ describe('an installation to which nobody can sign in', () => {
       body: { name: 'x' },
     });
     expect(factor.status).toBe(201);
-    await stage.sql(`UPDATE second_factor SET confirmed_at = now() WHERE user_id = $1`, [id]);
+    await stage.change(`UPDATE second_factor SET confirmed_at = now() WHERE user_id = $1`, [id]);
     const password = newPassword();
     expect(await admin(['user', 'reset-password', email], password)).toMatchObject({ code: 0 });
     await expect

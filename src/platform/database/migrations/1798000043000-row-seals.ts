@@ -36,14 +36,15 @@ export class RowSeals1798000043000 implements MigrationInterface {
     for (const table of TABLES) await queryRunner.query(`ALTER TABLE "${table}" ADD "seal" bytea`);
     await queryRunner.query(`ALTER TABLE "user_account" ADD "factors" text array`);
     await queryRunner.query(`ALTER TABLE "approval_policy_revision" ADD "policies" text array`);
+    const users: unknown[] = await queryRunner.query(`SELECT 1 FROM "user_account" LIMIT 1`);
+    // The default fills in the row that there is.
+    const from = users.length === 0 ? 'NULL' : `now() + interval '1 day'`;
     await queryRunner.query(`
             ALTER TABLE "seal_format"
-            ADD "rows_sealed_from" TIMESTAMP WITH TIME ZONE,
+            ADD "rows_sealed_from" TIMESTAMP WITH TIME ZONE DEFAULT ${from},
             ADD "rows_seal" bytea
         `);
-    await queryRunner.query(`
-            UPDATE "seal_format" SET "rows_sealed_from" = now() + interval '1 day' WHERE EXISTS (SELECT 1 FROM "user_account")
-        `);
+    await queryRunner.query(`ALTER TABLE "seal_format" ALTER COLUMN "rows_sealed_from" SET DEFAULT NULL`);
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
