@@ -115,8 +115,8 @@ export const PROMISES: readonly Mutation[] = [
   {
     finding: 21,
     defence: 'a provider does not lower the last administrator',
-    file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
-    text: 'const isLast = administrators.length === 1 && administrators[0] === user.id;',
+    file: 'src/auth/sso/sign-in/provided-rights.service.ts',
+    text: 'const isLast = await isLastAdministrator(tx, user, roles);',
     instead: 'const isLast = false;',
     spec: 'test/auth/sso-roles.spec.ts',
   },

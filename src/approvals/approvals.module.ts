@@ -4,7 +4,7 @@ import { RightsModule } from '../auth/rights/rights.module.js';
 import { ApprovalsSchedule } from './approvals.schedule.js';
 import { ApprovalSubjectsService } from './subjects/approval-subject.port.js';
 import { ApprovalsService } from './approvals.service.js';
-import { ApprovalEndings } from './decisions/approval-endings.js';
+import { ApprovalEndings } from './decisions/approval-endings.service.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';

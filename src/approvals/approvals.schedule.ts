@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { SingleFlight } from '../platform/jobs/runners.js';
-import { ApprovalEndings } from './decisions/approval-endings.js';
+import { ApprovalEndings } from './decisions/approval-endings.service.js';
 import { ApprovalNotices } from './notices/approval-notices.js';
 
 /** What happens to approvals when nobody does anything: they end, people are reminded, and notices go out. */

@@ -78,7 +78,5 @@ export function signInsIn({ log }: EvidenceFile): LoggedFact[] {
 }
 
 function factsIn(leaves: readonly EvidenceLeaf[]): LoggedFact[] {
-  return leaves
-    .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => readJson(base64Bytes(data)) as LoggedFact);
+  return leaves.filter(({ kind }) => kind === 'entry').map(({ data }) => readJson(base64Bytes(data)) as LoggedFact);
 }

@@ -95,31 +95,31 @@ describe('a password with accents is one password, however a keyboard writes it'
 
   it.each(FORMS)('when it is set as %s: sign-in, step-up and change', async (set) => {
     const other = set === 'NFC' ? 'NFD' : 'NFC';
-    const [password, next] = [typed(), typed()];
+    const [chosen, next] = [typed(), typed()];
     const address = `${randomBytes(4).toString('hex')}@example.org`;
-    const body = { email: address, password: password.normalize(set) };
+    const body = { email: address, password: chosen.normalize(set) };
     expect((await service.call('POST', '/api/auth/register', { body })).status).toBe(201);
-    const { status, body: tokens } = await login({ email: address, password: password.normalize(other) });
+    const { status, body: tokens } = await login({ email: address, password: chosen.normalize(other) });
     expect(status).toBe(200);
     const as = (path: string, what: object) => service.call('POST', path, { key: tokens.access_token, body: what });
-    expect((await as('/api/auth/step-up', { password: password.normalize(other) })).status).toBe(204);
-    const change = { currentPassword: password.normalize(other), password: next.normalize(set) };
+    expect((await as('/api/auth/step-up', { password: chosen.normalize(other) })).status).toBe(204);
+    const change = { currentPassword: chosen.normalize(other), password: next.normalize(set) };
     expect((await as('/api/auth/password', change)).status).toBe(204);
     expect((await login({ email: address, password: next.normalize(other) })).status).toBe(200);
   });
 
   it.each(FORMS)('when an earlier version hashed it as %s, and is hashed as NFC from then on', async (form) => {
-    const password = typed();
+    const chosen = typed();
     const address = `${randomBytes(4).toString('hex')}@example.org`;
-    await service.call('POST', '/api/auth/register', { body: { email: address, password } });
-    const stored = await argon2(password.normalize(form));
+    await service.call('POST', '/api/auth/register', { body: { email: address, password: chosen } });
+    const stored = await argon2(chosen.normalize(form));
     await stage.change(`UPDATE user_account SET password_hash = $1 WHERE email = $2`, [stored, address]);
     for (const how of FORMS)
-      expect((await login({ email: address, password: password.normalize(how) })).status).toBe(200);
+      expect((await login({ email: address, password: chosen.normalize(how) })).status).toBe(200);
     const [row] = await stage.sql<{ hash: string }>(`SELECT password_hash AS hash FROM user_account WHERE email = $1`, [
       address,
     ]);
-    expect(await verify(row?.hash ?? '', password.normalize('NFC'))).toBe(true);
+    expect(await verify(row?.hash ?? '', chosen.normalize('NFC'))).toBe(true);
     expect((await login({ email: address, password: `${password}x` })).status).toBe(401);
   });
 });

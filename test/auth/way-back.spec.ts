@@ -68,9 +68,10 @@ describe('an installation to which nobody can sign in', () => {
 
   it('gets its administrator back by `user grant` and a one-time link of `user reset-password`', async () => {
     const id = await idOf(stage, ADDRESS);
-    await stage.change(`UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`, [
-      id,
-    ]);
+    await stage.change(
+      `UPDATE user_account SET disabled = true, roles = '{viewer}', password_hash = NULL WHERE id = $1`,
+      [id],
+    );
     expect((await health()).components.administrators.status).toBe('DOWN');
     expect(await admin(['user', 'grant', ADDRESS, 'admin'])).toMatchObject({ code: 0 });
     expect((await auditOf('user.changed'))[0]).toMatchObject({

@@ -87,12 +87,16 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     const opened = await place.run(GPG, ['--status-fd', '2', '--decrypt', `${file}.gpg`]);
     expect(opened).toMatchObject({ code: 0, err: expect.stringContaining('VALIDSIG') });
     expect(opened.out.toString()).toBe(TEXT);
+  });
+
+  it('--sign: gpg refuses the message when what was signed is changed in it', async () => {
+    const file = at(`changed ${type}`);
+    writeFileSync(file, TEXT);
+    await place.run('gpg', ['-u', keyOf(type).name, '--sign', '-o', `${file}.gpg`, file]);
     const message = readFileSync(`${file}.gpg`);
-    if (how === 'a file') {
-      message[message.indexOf('released')] = 'R'.charCodeAt(0);
-      writeFileSync(`${file}.gpg`, message);
-      expect((await place.run(GPG, ['--verify', `${file}.gpg`])).code).not.toBe(0);
-    }
+    message[message.indexOf('released')] = 'R'.charCodeAt(0);
+    writeFileSync(`${file}.gpg`, message);
+    expect((await place.run(GPG, ['--verify', `${file}.gpg`])).code).not.toBe(0);
   });
 
   it('--sign reads standard input and writes standard output, as skopeo and podman use it', async () => {

@@ -5,6 +5,7 @@ import { LONG_TEXT, longBodies } from '../support/long-texts.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
 import { about, algorithm, bom, material } from './documents.js';
+import { RICH_BOM, RICH_SARIF, RICH_SCAN } from './rich-documents.js';
 
 const CYCLONEDX = { 'content-type': 'application/vnd.cyclonedx+json' };
 const NOTHING_STORED = { created: 0, updated: 0 };
@@ -293,98 +294,12 @@ describe.skipIf(!hasCorpus)('public documents', () => {
 });
 
 describe('a document with 10,000 characters in one of its texts', () => {
-  const SARIF = {
-    version: '2.1.0',
-    runs: [
-      {
-        tool: {
-          driver: {
-            name: 'scanner',
-            rules: [{ id: 'weak', properties: { tags: ['CWE-327'] }, shortDescription: { text: 'DES' } }],
-          },
-        },
-        automationDetails: { id: 'nightly/1' },
-        versionControlProvenance: [{ repositoryUri: 'https://git.example.com/shop' }],
-        results: [
-          {
-            ruleId: 'weak',
-            message: { text: 'DES is used' },
-            locations: [
-              {
-                physicalLocation: {
-                  artifactLocation: { uri: 'src/a.c' },
-                  region: { startLine: 1, snippet: { text: 'DES()' } },
-                },
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  };
-  const component = (name: string, cryptoProperties: object) => ({
-    type: 'cryptographic-asset',
-    'bom-ref': name,
-    name,
-    cryptoProperties: { ...cryptoProperties, oid: '1.2.840.113549.1.1.1' },
-    evidence: { occurrences: [{ location: 'src/a.c', symbol: 'RSA_new', additionalContext: 'RSA_new()' }] },
-  });
-  const RICH = {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    serialNumber: 'urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79',
-    version: 1,
-    metadata: {
-      timestamp: '2026-01-01T00:00:00Z',
-      component: { type: 'application', group: 'org.example', name: 'shop', purl: 'pkg:maven/org.example/shop@1' },
-      properties: [{ name: 'gitUrl', value: 'https://git.example.com/shop.git' }],
-    },
-    components: [
-      component('RSA-2048', {
-        assetType: 'algorithm',
-        algorithmProperties: { primitive: 'pke', parameterSetIdentifier: '2048', curve: 'x', padding: 'oaep' },
-      }),
-      component('cert', {
-        assetType: 'certificate',
-        certificateProperties: {
-          subjectName: 'CN=a',
-          issuerName: 'CN=b',
-          notValidBefore: '2026-01-01T00:00:00Z',
-          certificateFormat: 'X.509',
-        },
-      }),
-      component('tls', {
-        assetType: 'protocol',
-        protocolProperties: {
-          type: 'tls',
-          version: '1.3',
-          cipherSuites: [{ name: 'TLS_AES_128_GCM_SHA256', identifiers: ['0x13', '0x01'] }],
-        },
-      }),
-      component('key', {
-        assetType: 'related-crypto-material',
-        relatedCryptoMaterialProperties: { type: 'private-key', id: 'k', format: 'PEM' },
-      }),
-    ],
-    dependencies: [{ ref: 'tls', dependsOn: ['RSA-2048'] }],
-  };
-  const SENSOR = {
-    scanId: '1',
-    source: 'host a',
-    assets: [
-      {
-        component: component('AES-128', { assetType: 'algorithm', algorithmProperties: { primitive: 'ae' } }),
-        occurrence: { location: '/x', symbol: 'y', context: 'z' },
-      },
-    ],
-  };
-
   it.each([
-    ['CycloneDX', RICH],
-    ['CycloneDX without a repository', { ...RICH, metadata: { component: { type: 'application', name: 'shop' } } }],
-    ['SARIF', SARIF],
-    ['SARIF without a category', { ...SARIF, runs: [{ ...SARIF.runs[0], automationDetails: undefined }] }],
-    ['a scan of a sensor', SENSOR],
+    ['CycloneDX', RICH_BOM],
+    ['CycloneDX without a repository', { ...RICH_BOM, metadata: { component: { type: 'application', name: 'shop' } } }],
+    ['SARIF', RICH_SARIF],
+    ['SARIF without a category', { ...RICH_SARIF, runs: [{ ...RICH_SARIF.runs[0], automationDetails: undefined }] }],
+    ['a scan of a sensor', RICH_SCAN],
   ])(
     'is stored, or refused with a pointer: %s',
     async (_, document) => {
@@ -401,7 +316,7 @@ describe('a document with 10,000 characters in one of its texts', () => {
 
   it('keeps two sources apart whose long names begin alike, and says that they are cut', async () => {
     const named = (end: string) => ({
-      ...RICH,
+      ...RICH_BOM,
       metadata: { component: { type: 'application', name: `${LONG_TEXT}${end}` } },
     });
     const [first, second] = [await ingest(named('a')), await ingest(named('b'))];

@@ -12,10 +12,10 @@ const password = newPassword();
 
 beforeAll(async () => {
   stage = await openStage();
-  await stage.sql(`INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`, [
-    randomUUID(),
-    await hash(password),
-  ]);
+  await stage.sql(
+    `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`,
+    [randomUUID(), await hash(password)],
+  );
   // What the migration does in a database that is in use.
   await stage.sql(`UPDATE seal_format SET rows_sealed_from = now() + interval '1 day'`);
   service = await stage.start();

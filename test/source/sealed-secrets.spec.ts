@@ -39,7 +39,7 @@ const SEALED: readonly Sealed[] = [
     shown: ['src/platform/mail/mailbox.spec.ts', 'and for nobody else'],
   },
   {
-    by: 'auth/sso/providers/identity-providers.service.ts',
+    by: 'auth/sso/providers/identity-provider-changes.service.ts',
     calls: 1,
     columns: ['auth/sso/providers/identity-provider.entity.ts: secret'],
     rule: 'fixed',
@@ -49,7 +49,7 @@ const SEALED: readonly Sealed[] = [
   },
   {
     by: 'auth/sso/sign-in/sso-transactions.ts',
-    calls: 2,
+    calls: 3,
     columns: ['auth/sso/sign-in/sso.entity.ts: secrets'],
     rule: 'fixed',
     because:

@@ -38,17 +38,23 @@ describe('what was built starts and stops', () => {
 });
 
 describe('what the build has compiled', () => {
-  it.each(['main', 'worker', 'cli'])('is not compiled again by %s, which prints its version and commit', async (program) => {
-    const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
-    const asked = [join(import.meta.dirname, `../../dist/${program}.js`), '--version'];
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, asked, { env, maxBuffer: 64 * 1024 * 1024 });
-    expect(stdout).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}(\.modified)?|src\.[0-9a-f]{12})$/m);
-    const bundled = `${stdout}${stderr}`
-      .split('\n')
-      .filter((line) => /V8 code cache for .*\/dist\/bundled\//.test(line));
-    expect(bundled.length).toBeGreaterThan(1);
-    expect(bundled.filter((line) => !line.includes(' was accepted'))).toEqual([]);
-  });
+  it.each(['main', 'worker', 'cli'])(
+    'is not compiled again by %s, which prints its version and commit',
+    async (program) => {
+      const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+      const asked = [join(import.meta.dirname, `../../dist/${program}.js`), '--version'];
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, asked, {
+        env,
+        maxBuffer: 64 * 1024 * 1024,
+      });
+      expect(stdout).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}(\.modified)?|src\.[0-9a-f]{12})$/m);
+      const bundled = `${stdout}${stderr}`
+        .split('\n')
+        .filter((line) => /V8 code cache for .*\/dist\/bundled\//.test(line));
+      expect(bundled.length).toBeGreaterThan(1);
+      expect(bundled.filter((line) => !line.includes(' was accepted'))).toEqual([]);
+    },
+  );
 });
 
 describe('settings that cannot be used', () => {

@@ -8,7 +8,7 @@ import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalWatch } from './approval-watch.js';
-import { ApprovalEndings } from './approval-endings.js';
+import { ApprovalEndings } from './approval-endings.service.js';
 import { ApprovalPage, ApprovalsQuery, ApprovalView, VoteBody, ApprovalWaitQuery } from './approvals.dto.js';
 import { ApprovalsReader } from './approvals.reader.js';
 import { VotingService } from './voting.service.js';

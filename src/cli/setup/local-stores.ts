@@ -78,7 +78,7 @@ export async function createSoftHsmToken(
     uid: account.uid,
     gid: account.gid,
     cwd: home,
-    env: { PATH: process.env['PATH'], SOFTHSM2_CONF: configuration },
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', SOFTHSM2_CONF: configuration },
   };
   const run = promisify(execFile);
   const { stdout } = await run('softhsm2-util', ['--show-slots'], asAccount);

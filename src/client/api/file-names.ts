@@ -46,7 +46,7 @@ async function below(folder: string, [part, ...rest]: readonly string[]): Promis
 function matches(part: string, name: string): boolean {
   if (part === '.' || part === '..') return false;
   if (name.startsWith('.') && !part.startsWith('.')) return false;
-  const source = part.replaceAll(/\[!?[^\]]+\]|[*?]|[\\^$.|+(){}[\]]/g, (token) => {
+  const source = part.replaceAll(/\[!?(?:\[[^\][]*|[^\][]+)\]|[*?]|[\\^$.|+(){}[\]]/g, (token) => {
     if (token === '*') return '[^/]*';
     if (token === '?') return '[^/]';
     if (token.length > 1) return token.replace('[!', '[^').replaceAll('\\', '\\\\');

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { trimOf } from '../../formats/encoding/trim-end.js';
 import { jsonFault } from './json-fault.js';
 import { truncate } from '../text/truncate.js';
 import { pointerStep } from './json-pointer.js';
@@ -91,39 +92,74 @@ interface Around {
  * accepts; undefined when there is none. It does not recurse.
  */
 export function findAmbiguity(text: string, { roundsNumbers = false }: ReadOptions = {}): Ambiguity | undefined {
-  const around: Around[] = [];
-  let current: Around | undefined;
-  let isName = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text.charCodeAt(at);
-    if (character === QUOTE) {
-      const end = endOfString(text, at);
-      if (isName && current?.names !== undefined) {
-        current.name = nameIn(text, at, end);
-        const { size } = current.names.add(current.name);
-        if (size === current.index) return twice(around, current.name);
-        current.index = size;
-      }
-      isName = false;
-      at = end - 1;
-    } else if (character === OPEN_OBJECT || character === OPEN_LIST) {
-      isName = character === OPEN_OBJECT;
-      current = { names: isName ? new Set() : undefined, name: '', index: 0 };
-      around.push(current);
-    } else if (character === CLOSE_OBJECT || character === CLOSE_LIST) {
-      around.pop();
-      current = around.at(-1);
-    } else if (character === COMMA) {
-      isName = current?.names !== undefined;
-      if (current !== undefined && !isName) current.index += 1;
-    } else if (character === MINUS || (character >= ZERO && character <= NINE)) {
-      const end = endOfNumber(text, at);
-      if (!roundsNumbers && end - at > MAX_EXACT_LENGTH && !isExact(text.slice(at, end)))
-        return rounded(around, text.slice(at, end));
-      at = end - 1;
+  return new AmbiguityScan(text, roundsNumbers).run();
+}
+
+/** AmbiguityScan walks the tokens of one text. */
+class AmbiguityScan {
+  private readonly around: Around[] = [];
+  private current: Around | undefined;
+  private isName = false;
+  private found: Ambiguity | undefined;
+
+  constructor(
+    private readonly text: string,
+    private readonly roundsNumbers: boolean,
+  ) {}
+
+  run(): Ambiguity | undefined {
+    for (let at = 0; at < this.text.length && this.found === undefined; at += 1) {
+      const character = this.text.charCodeAt(at);
+      if (character === QUOTE) at = this.string(at) - 1;
+      else if (character === MINUS || (character >= ZERO && character <= NINE)) at = this.number(at) - 1;
+      else this.punctuation(character);
     }
+    return this.found;
   }
-  return undefined;
+
+  private string(at: number): number {
+    const end = endOfString(this.text, at);
+    const { current } = this;
+    if (this.isName && current?.names !== undefined) {
+      current.name = nameIn(this.text, at, end);
+      const { size } = current.names.add(current.name);
+      if (size === current.index) this.found = twice(this.around, current.name);
+      current.index = size;
+    }
+    this.isName = false;
+    return end;
+  }
+
+  private number(at: number): number {
+    const end = endOfNumber(this.text, at);
+    const number = this.text.slice(at, end);
+    if (!this.roundsNumbers && number.length > MAX_EXACT_LENGTH && !isExact(number))
+      this.found = rounded(this.around, number);
+    return end;
+  }
+
+  private punctuation(character: number): void {
+    if (character === OPEN_OBJECT || character === OPEN_LIST) this.open(character === OPEN_OBJECT);
+    else if (character === CLOSE_OBJECT || character === CLOSE_LIST) this.close();
+    else if (character === COMMA) this.comma();
+  }
+
+  private open(isObject: boolean): void {
+    this.isName = isObject;
+    this.current = { names: isObject ? new Set() : undefined, name: '', index: 0 };
+    this.around.push(this.current);
+  }
+
+  private close(): void {
+    this.around.pop();
+    this.current = this.around.at(-1);
+  }
+
+  private comma(): void {
+    const { current } = this;
+    this.isName = current?.names !== undefined;
+    if (current !== undefined && !this.isName) current.index += 1;
+  }
 }
 
 function twice(around: readonly Around[], name: string): Ambiguity {
@@ -171,5 +207,5 @@ function isExact(number: string): boolean {
 
 function digitsOf(number: string): string {
   const [mantissa = ''] = number.split(/[eE]/);
-  return mantissa.replaceAll(/[-.]/g, '').replaceAll(/^0+|0+$/g, '');
+  return trimOf(mantissa.replaceAll(/[-.]/g, ''), '0');
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
-import { ApprovalEndings } from '../../approvals/decisions/approval-endings.js';
+import { ApprovalEndings } from '../../approvals/decisions/approval-endings.service.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isStopped, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { HeldRequests } from './held-requests.js';

@@ -12,12 +12,7 @@ import {
   tagged,
   utf8String,
 } from '../../formats/asn1/der-writer.js';
-import {
-  contentType,
-  messageDigest,
-  signedAttributes,
-  signedData,
-} from '../formats/signed-data.js';
+import { contentType, messageDigest, signedAttributes, signedData } from '../formats/signed-data.js';
 import { signingCertificate } from '../formats/signing-certificate.js';
 import { FAILURE_BITS, type TimestampRefusal, type TimestampQuery } from './timestamp-query.js';
 

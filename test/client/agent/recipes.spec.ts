@@ -93,7 +93,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     await service.call('POST', `/api/v1/signing-keys/${packages.id}/openpgp`, { key: apiKey, body: { userIds } });
     await bench.run('sealwright wrappers wrappers; mkdir -m 700 -p .gnupg');
     const exported = await bench.run('gpg --export --armor packages | /usr/bin/gpg --batch --import', wrapped());
-    expect(exported, exported.text).toMatchObject({ code: 0 });
+    expect(exported).toMatchObject({ code: 0 });
     furnish();
   });
   afterAll(async () => {
@@ -145,6 +145,6 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     const lines = linesHere(recipe);
     expect(isHere(name) || OURS.test(lines) || lines === '').toBe(true);
     const run = await bench.run(lines, wrapped());
-    expect(run, run.text).toMatchObject({ code: 0 });
+    expect(run).toMatchObject({ code: 0 });
   });
 });

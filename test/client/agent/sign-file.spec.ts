@@ -143,7 +143,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       for (const [name, content] of contents) bench.keep(`modules/${name}`, content);
       bench.keep('modules/README', 'is no module');
       const run = await bench.run('sealwright sign modules --key modules --collect -o json');
-      expect(run, run.text).toMatchObject({ code: 0 });
+      expect(run).toMatchObject({ code: 0 });
       expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
       for (const [name, content] of contents) {
         const signed = readFileSync(bench.at(`modules/${name}`));
@@ -165,7 +165,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       const run = await bench.run(
         `sealwright exec --key modules --collect -- sh -c 'for f in one two; do ${dgst} -out $f.sig $f; done'`,
       );
-      expect(run, run.text).toMatchObject({ code: 0 });
+      expect(run).toMatchObject({ code: 0 });
       expect(voter.voted.length - before).toBe(1);
       for (const name of ['one', 'two'])
         expect(ask('openssl', ['dgst', '-sha256', '-verify', 'modules.pub', '-signature', `${name}.sig`, name], { cwd: bench.directory }).text).toContain('Verified OK'); // prettier-ignore
@@ -215,7 +215,7 @@ describe.runIf(hasTools)('sealwright sign, for a file that holds its own signatu
       bench.makeFiles();
       const before = voter.voted.length;
       const run = await bench.run('sealwright sign app.apk app.bin --key modules --collect');
-      expect(run, run.text).toMatchObject({ code: 0 });
+      expect(run).toMatchObject({ code: 0 });
       expect(voter.voted.length - before).toBe(2);
       expect(ask('apksigner', ['verify', '--min-sdk-version', '24', '--verbose', 'app.apk'], { cwd: bench.directory }).text).toContain('v3): true'); // prettier-ignore
     });

@@ -149,7 +149,10 @@ const EDITABLE: readonly Editable[] = [
   {
     what: 'the restrictions of a signing key',
     make: async (call, { service, apiKey }) => {
-      const made: { id: string; revision?: number } = await createKey(service, apiKey, { name: unique('kept'), type: 'rsa-3072' });
+      const made: { id: string; revision?: number } = await createKey(service, apiKey, {
+        name: unique('kept'),
+        type: 'rsa-3072',
+      });
       const { id, revision = 1 } = made;
       const constraints = {
         algorithms: ['sha256'],

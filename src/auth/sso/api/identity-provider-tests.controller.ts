@@ -34,8 +34,7 @@ export class IdentityProviderTestsController {
   }
 
   /**
-   * Starts a test sign-in at a provider, which may be disabled. Send the browser to `redirect`; it returns to `returnTo#test=<ticket>`. Your session
-   * stays as it is.
+   * Starts a test sign-in, also at a disabled provider: send the browser to `redirect`. It returns to `returnTo#test=<ticket>`.
    */
   @Post('test/:name/sign-in')
   @HttpCode(200)

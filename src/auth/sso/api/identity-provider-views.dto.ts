@@ -148,6 +148,7 @@ export class SignInTrialView {
   /** @example example */
   provider: string;
   /** Why the sign-in would be refused; null if it would succeed. */
+  @ApiProperty({ type: () => TestProblemView, nullable: true, example: null })
   problem: TestProblemView | null;
   /** The provider's identifier of the person; null if the response was refused. @example 248289761001 */
   subject: string | null;
@@ -170,6 +171,11 @@ export class SignInTrialView {
   /** The groups that the person would have. @example ["release"] */
   groups: string[];
   /** The account that would be used; null if there would be none. */
+  @ApiProperty({
+    type: () => TestAccountView,
+    nullable: true,
+    example: { email: 'ada@example.com', isNew: false },
+  })
   account: TestAccountView | null;
 
   static of({ contexts, methods, matched, roles, groups, ...rest }: SignInTrial): SignInTrialView {

@@ -72,7 +72,7 @@ class IdentityProviderBody {
   rules: ClaimRuleBody[];
 
   /** Roles of people whom no rule matches. Without them those people are refused. */
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true })
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
   @IsOptional()
   @IsIn(ROLE_NAMES, { each: true })
@@ -301,6 +301,7 @@ function requestedContext({ classes, comparison = 'exact', accepted = [] }: Requ
 
 /** Changes of an OpenID Connect provider: absent members stay as they are, null resets a member to its default. */
 export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBody, ['toOrder'])) {
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
   declare defaultRoles?: RoleName[] | null;
 
@@ -321,6 +322,7 @@ export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBod
 
 /** Changes of a SAML 2.0 provider: absent members stay as they are, null resets a member to its default. */
 export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBody, ['toOrder'])) {
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
   declare defaultRoles?: RoleName[] | null;
 
