@@ -16,8 +16,6 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
     like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),
   'src/auth/sso/saml/saml-document.ts › `\\\\s${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`': () =>
     like(/\sInResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/),
-  "src/cli/setup/local-stores.ts › `^\\\\s*Label:\\\\s*${TOKEN_LABEL}\\\\s*$`, 'm'": () =>
-    like(/^\s*Label:\s*sealwright\s*$/m),
   "src/client/api/file-names.ts › `^${source}$`, 'u'": () => like(/^release-[^/]*\.[a-z][^/]$/u),
   "src/cli/seed-demo.command.ts › `^${name}='?([^'\\\\n]*)'?$`, 'm'": () => like(/^SVC_PORT='?([^'\n]*)'?$/m),
   'src/formats/asn1/der-reader.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':

@@ -19,6 +19,7 @@ const PASSED_ON = [
   'src/signing/requests/sign-request-validator.ts malformed', // invalid()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
+  'src/auth/model/failed-sign-in.ts kind', // the problem of the sign-in, with what the audit log records
   'src/signing/facades/facade-signing.ts refused', // the failure of an item of a batch
   'src/hsm/process/vault-problem.ts kind', // FAILURES
   'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES

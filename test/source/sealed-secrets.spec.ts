@@ -41,7 +41,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'auth/sso/providers/identity-provider-changes.service.ts',
     calls: 1,
-    columns: ['auth/sso/providers/identity-provider.entity.ts: secret'],
+    columns: ['auth/model/identity-provider.entity.ts: secret'],
     rule: 'fixed',
     because:
       'sent to the token endpoint that the issuer names, and a provider keeps its issuer; the key of SAML only signs',
@@ -83,7 +83,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'auth/workload/workload-exchange.service.ts',
     calls: 1,
-    columns: ['auth/workload/workload.entity.ts: token'],
+    columns: ['auth/model/workload.entity.ts: token'],
     rule: 'stays',
     because: 'shown as evidence after it has expired, and never sent',
   },

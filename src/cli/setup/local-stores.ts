@@ -82,7 +82,8 @@ export async function createSoftHsmToken(
   };
   const run = promisify(execFile);
   const { stdout } = await run('softhsm2-util', ['--show-slots'], asAccount);
-  if (!new RegExp(`^\\s*Label:\\s*${TOKEN_LABEL}\\s*$`, 'm').test(stdout)) {
+  const labels = stdout.split('\n').map((line) => line.trim().split(/: +/));
+  if (!labels.some(([name, label]) => name === 'Label' && label === TOKEN_LABEL)) {
     // softhsm2-util reads PINs from its arguments or a terminal only. They are new, and protect an empty token.
     const pinsOf = ['--so-pin', pins.securityOfficer, '--pin', pins.user];
     await run('softhsm2-util', ['--init-token', '--free', '--label', TOKEN_LABEL, ...pinsOf], asAccount);

@@ -11,10 +11,13 @@ const MAX_ORIGIN_LENGTH = 300;
 
 /** TokenRowMark keeps a data object in the token that says since when a deployment refuses rows without a seal. It is never removed. */
 export class TokenRowMark {
-  constructor(
-    private readonly parts: SigningParts,
-    private readonly changes: TokenChanges,
-  ) {}
+  private readonly parts: SigningParts;
+  private readonly changes: TokenChanges;
+
+  constructor(parts: SigningParts, changes: TokenChanges) {
+    this.parts = parts;
+    this.changes = changes;
+  }
 
   /** Milliseconds since 1970; undefined while there is no mark. With `set` the mark is made unless it exists. */
   mark({ origin, set }: RowMarkOrder): Promise<{ since?: number }> {
