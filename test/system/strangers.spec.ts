@@ -9,9 +9,9 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 const typesOf = ({ raw }: Operation): string[] => Object.keys(raw.requestBody?.content ?? {});
-/** Clients of Vault say anything of a body; it is read by how it looks. */
+/** Clients of Vault send any media type: a body is read by how it looks. OAuth endpoints answer as RFC 6749 section 5.2 requires. */
 const WITH_BODY = OPERATIONS.filter(
-  (one) => typesOf(one).length > 0 && !/^\/v1\/(?:transit|sys|auth)\//.test(one.path),
+  (one) => typesOf(one).length > 0 && !/^\/(?:v1\/(?:transit|sys|auth)|oauth)\//.test(one.path),
 );
 
 let stage: Stage;
