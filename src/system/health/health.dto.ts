@@ -27,6 +27,8 @@ export class HealthComponents {
   administrators?: ComponentHealth;
   /** Whether the secrets that are stored open: those of authenticators, identity providers and webhooks. */
   secrets?: ComponentHealth;
+  /** UP if no credential or right was changed outside the service. */
+  rows?: ComponentHealth;
   /** The tree over the audit log. */
   log?: ComponentHealth;
 }
