@@ -145,7 +145,19 @@ export class SshLoginRuleView {
     const { extensions, enabled, revision: version, createdAt, updatedAt } = row;
     const conditions = row.conditions.map(({ claim, values }) => ({ claim, values: [...values] }));
     const limits = { lifeSeconds, sourceAddress, bindAddress, forceCommand, extensions };
-    return { id, name, authorityId, subject, conditions, principals, ...limits, enabled, version, createdAt, updatedAt };
+    return {
+      id,
+      name,
+      authorityId,
+      subject,
+      conditions,
+      principals,
+      ...limits,
+      enabled,
+      version,
+      createdAt,
+      updatedAt,
+    };
   }
 }
 
