@@ -16,7 +16,7 @@ export interface Principals {
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 /** Scopes that an API key can have: only people vote. */
-export const KEY_SCOPES = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
+export const KEY_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
 /** Later than a step-up counts. */
 const LATER_MS = 10 * 60_000;
 
