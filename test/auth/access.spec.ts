@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONSOLE_PAGES } from '../../src/system/console/console.controller.js';
 import { mayDo, ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES, scopesOf } from '../../src/access/scopes.js';
 import { accessToken, newApiKey } from '../support/access.js';
-import { openPrincipals, principalsOf, startLater } from '../support/access-principals.js';
+import { KEY_SCOPES, openPrincipals, principalsOf, startLater } from '../support/access-principals.js';
 import { accessTable, callEmpty, unexpectedIn } from '../support/access-table.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
 import { assertRefused, isForeign } from '../support/foreign-errors.js';
@@ -28,6 +28,7 @@ const PUBLIC = [
   'listSignInChoices',
   'oidcLogin',
   'oidcCallback',
+  'oidcProviderCallback',
   'samlLogin',
   'samlCallback',
   'samlLogout',
@@ -46,6 +47,7 @@ const PUBLIC = [
   'getLiveness',
   'timestampChain',
   'trustedUserCaKeys',
+  'revokedUserKeys',
   'knownHosts',
   'getSshRevocationList',
   'renewSshHostCertificate',
@@ -60,6 +62,7 @@ const ELSEWHERE = [
   'authorizeDevice',
   'oidcLogin',
   'oidcCallback',
+  'oidcProviderCallback',
   'samlLogin',
   'samlCallback',
   'getOidcKeys',
@@ -92,7 +95,7 @@ let apiKey: string;
 /** Access token of an administrator. */
 let person: string;
 let newPerson: () => Promise<string>;
-/** One API key for each scope, and one for each that holds all others but that, what includes it and `admin:*`. */
+/** A credential for each scope, and an API key for each that holds all scopes but that, what includes it, `admin:*` and the scope of votes. */
 const keys = new Map<string, string>();
 const allBut = new Map<string, string>();
 /** Access tokens of people with one role each. */
@@ -105,13 +108,14 @@ beforeAll(async () => {
   service = await stage.start({ role: 'api' });
   newPerson = () => accessToken(service, adminEmail, adminPassword);
   person = await newPerson();
-  const few = SCOPE_NAMES.filter((scope) => scope !== 'admin:*');
+  for (const role of ROLE_NAMES) tokens.set(role, await personWith(role));
+  const few = KEY_SCOPES.filter((scope) => scope !== 'admin:*');
   for (const scope of SCOPE_NAMES) {
-    keys.set(scope, (await newApiKey(service, apiKey, [scope])).key);
+    const isOfPeople = !KEY_SCOPES.includes(scope);
+    keys.set(scope, isOfPeople ? (tokens.get('approver') ?? '') : (await newApiKey(service, apiKey, [scope])).key);
     const others = few.filter((other) => !mayDo(new Set([other]), scope));
     allBut.set(scope, (await newApiKey(service, apiKey, others)).key);
   }
-  for (const role of ROLE_NAMES) tokens.set(role, await personWith(role));
 });
 afterAll(() => stage.close());
 

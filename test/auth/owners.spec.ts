@@ -157,9 +157,12 @@ const OWNED: Record<string, Collection> = {
   },
 };
 
-/** Things of the organisation: whoever holds the scope may. And codes that a device shows, for whoever allows it. */
+/**
+ * Resources of the organization, open to every holder of the scope; codes that a device shows, for the person who allows it; and the addresses to
+ * which identity providers redirect, which require the cookie of the browser that began the sign-in.
+ */
 const SHARED = `
-  /api/auth/device/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
+  /api/auth/device/ /api/auth/oidc/callback/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
   /api/settings/identity-providers/saml/ /api/settings/identity-providers/test/
   /api/settings/workload-issuers/ /api/settings/workload-trusts/
   /api/v1/approval-policies/ /api/v1/approver-groups/ /api/v1/signing-keys/ /api/v1/certificates/

@@ -286,7 +286,10 @@ describe('the keys of an issuer', () => {
       await age('30 minutes');
       expect((await exchange(service, await token())).status).toBe(200);
       await age('2 hours');
-      assertProblem(await exchange(service, await token()), { status: 503, code: 'workload.issuer-away' });
+      const late = await exchange(service, await token());
+      assertOAuthError(late, 503, 'temporarily_unavailable');
+      expect(late.body.error_description).toMatch(/does not publish keys/);
+      expect(late.headers.get('retry-after')).toBe('30');
       other.misbehaviour = how;
       const again = { name: unique('issuer'), issuer: `${other.issuer}/x` };
       assertProblem(await service.call('POST', '/api/settings/workload-issuers', { key, body: again }), {

@@ -195,7 +195,7 @@ describe('the routes of Vault’s transit engine', () => {
     const [first, second] = [await ask(), await ask()];
     for (const answer of [first, second]) expect(answer.status).toBe(403);
     const [, waiting = '', approval = ''] =
-      /The request (\S+) waits for it at http\S+\/approvals\/([\w-]+)/.exec(first.body.errors[0]) ?? [];
+      /Request (\S+) is pending at http\S+\/approvals\/([\w-]+)\./.exec(first.body.errors[0]) ?? [];
     expect(second.body).toEqual(first.body);
     const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${waiting}`, { key: certified.apiKey });
     expect(body.status).toBe('PENDING_APPROVAL');

@@ -15,6 +15,8 @@ export interface Principals {
 }
 
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
+/** Scopes that an API key can have: only people vote. */
+export const KEY_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
 /** Later than a step-up counts. */
 const LATER_MS = 10 * 60_000;
 
@@ -23,7 +25,7 @@ export function startLater(stage: Stage): Promise<Service> {
   return stage.start({ role: 'api', settings: { NODE_OPTIONS: `--import=${SKEW}`, SKEW_MS: String(LATER_MS) } });
 }
 
-/** Makes a person of each role, who calls one service with a fresh sign-in and the later one with an old one, and an API key with each scope. */
+/** Makes a person of each role, who calls one service with a fresh sign-in and the later one with an old one, and an API key with each scope that keys can have. */
 export async function openPrincipals(service: Service, later: Service, apiKey: string): Promise<Principals> {
   const people = await Promise.all(
     ROLE_NAMES.flatMap((role) => [
@@ -32,7 +34,7 @@ export async function openPrincipals(service: Service, later: Service, apiKey: s
     ]),
   );
   const programs = [];
-  for (const scope of SCOPE_NAMES) {
+  for (const scope of KEY_SCOPES) {
     const { key } = await newApiKey(service, apiKey, [scope]);
     programs.push({
       kind: 'program' as const,

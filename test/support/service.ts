@@ -11,6 +11,8 @@ const RECORDED: Record<string, string> =
     : { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'statement-recorder.mjs')}` };
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
+/** A Buffer as JSON. Views show bytes as text, so this is a column that a view copied from its row, such as the seal. */
+const BYTES = /"type":"Buffer","data":\[/;
 
 export interface ServiceOptions {
   readonly role?: 'all' | 'api' | 'worker';
@@ -120,6 +122,7 @@ async function call(url: string, method: string, { key, body, headers = {} }: Ca
   });
   const text = await response.text();
   noteExchange(raw ? String(body) : (JSON.stringify(body) ?? ''), response.status, response.headers, text);
+  if (BYTES.test(text)) throw new Error(`${method} ${url} shows bytes of a database row: ${text}`);
   const isJson = (response.headers.get('content-type') ?? '').includes('json');
   return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
 }

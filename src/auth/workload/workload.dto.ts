@@ -227,9 +227,13 @@ export class WorkloadTrustView {
   updatedAt: Date;
 
   static of(row: WorkloadTrust): WorkloadTrustView {
-    const { revision: version, conditions, ...rest } = row;
-    const shown = conditions.map(({ claim, values }) => ({ claim, values: [...values] }));
-    return { ...rest, conditions: shown, warnings: trustWarningsOf(conditions), version };
+    const { id, name, issuerId, audience, pullRequests, scopes, keys, lifeSeconds, dpopBound, certificateBound } = row;
+    const { enabled, ownerId, revision: version, createdAt, updatedAt } = row;
+    const conditions = row.conditions.map(({ claim, values }) => ({ claim, values: [...values] }));
+    const warnings = trustWarningsOf(row.conditions);
+    const accepted = { issuerId, audience, conditions, pullRequests };
+    const given = { scopes, keys, lifeSeconds, dpopBound, certificateBound };
+    return { id, name, ...accepted, ...given, enabled, warnings, ownerId, version, createdAt, updatedAt };
   }
 }
 

@@ -140,8 +140,24 @@ export class SshLoginRuleView {
   createdAt: Date;
   updatedAt: Date;
 
-  static of({ revision: version, conditions, ...rest }: SshLoginRule): SshLoginRuleView {
-    return { ...rest, conditions: conditions.map(({ claim, values }) => ({ claim, values: [...values] })), version };
+  static of(row: SshLoginRule): SshLoginRuleView {
+    const { id, name, authorityId, subject, principals, lifeSeconds, sourceAddress, bindAddress, forceCommand } = row;
+    const { extensions, enabled, revision: version, createdAt, updatedAt } = row;
+    const conditions = row.conditions.map(({ claim, values }) => ({ claim, values: [...values] }));
+    const limits = { lifeSeconds, sourceAddress, bindAddress, forceCommand, extensions };
+    return {
+      id,
+      name,
+      authorityId,
+      subject,
+      conditions,
+      principals,
+      ...limits,
+      enabled,
+      version,
+      createdAt,
+      updatedAt,
+    };
   }
 }
 

@@ -62,6 +62,8 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     await page.getByRole('heading', { name: `${key.name}.crt` }).waitFor();
     const requestId = page.url().split('/').at(-1);
     const request = await service.call('GET', `/api/v1/sign/requests/${requestId}`, { key: apiKey });
+    const approval = await service.call('GET', `/api/v1/approvals/${request.body.approvalId}`, { key: apiKey });
+    const requester = approval.body.requester.id;
     await vote(service, request.body.approvalId, approver);
     await page.getByRole('button', { name: 'Store the certificate', exact: true }).click();
     await page.getByText('The certificate was stored').first().waitFor();
@@ -76,8 +78,11 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     await condition.getByRole('textbox', { name: 'Values' }).fill('self-hosted');
     await dialog.getByRole('button', { name: 'Add an exception' }).click();
     const exception = rows('Approval is not needed when');
-    await exception.getByRole('combobox', { name: 'What' }).selectOption('Signature format');
-    await exception.getByRole('textbox', { name: 'Values' }).fill('raw');
+    const facts = exception.getByRole('combobox', { name: 'What' });
+    // The client chooses the format, so no exception can be about it.
+    expect(await facts.getByRole('option').allTextContents()).not.toContain('Signature format');
+    await facts.selectOption('Caller');
+    await exception.getByRole('textbox', { name: 'Values' }).fill(requester);
     await dialog.getByRole('button', { name: 'Try on past requests' }).click();
     const tried = dialog.getByRole('row', { name: `${key.name}.crt` });
     await tried.getByText('No approval').waitFor();
@@ -87,7 +92,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const { body: saved } = await service.call('GET', `/api/v1/approval-policies/${policy.body.id}`, { key: apiKey });
     expect(saved).toMatchObject({
       conditions: [{ fact: 'verified.runner_environment', op: 'in', values: ['self-hosted'] }],
-      unless: [{ fact: 'format', op: 'in', values: ['raw'] }],
+      unless: [{ fact: 'caller', op: 'in', values: [requester] }],
     });
 
     await page.goto(`${url}/keys/${key.id}`);

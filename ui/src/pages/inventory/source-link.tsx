@@ -12,7 +12,7 @@ interface SourceLinkProps {
 export function SourceLink({ authority, jurisdiction, provision, appliesTo, url }: SourceLinkProps) {
   const details = [provision, appliesTo].filter(Boolean).join('; ');
   const name = url ? (
-    <a href={url} target="_blank" rel="noreferrer">
+    <a className="sw-link-in-text" href={url} target="_blank" rel="noreferrer">
       {authority}
     </a>
   ) : (
