@@ -115,18 +115,20 @@ describe('secrets in what is submitted', () => {
     expect(planted.filter(({ secret }) => everything.includes(secret)).map(({ component }) => component)).toEqual([]);
   });
 
-  it('are not quoted by a refusal', async () => {
+  it('are not quoted by a refusal or a repair', async () => {
     const secret = random();
     const wrong = { ...material('wrong', { type: 'private-key', value: secret }), [`password=${secret}`]: 1 };
-    for (const body of [
-      bom([{ ...wrong, type: secret }]),
-      `{"assets": "${secret}`,
-      bom([material('x', { type: secret })]),
-    ]) {
+    for (const body of [bom([{ ...wrong, type: secret }]), `{"assets": "${secret}`]) {
       const answer = await service.call('POST', '/api/ingest', { key: apiKey, body });
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(JSON.stringify(answer.body.detail)).not.toContain(secret);
     }
+    const repaired = await service.call('POST', '/api/ingest', {
+      key: apiKey,
+      body: bom([material('x', { type: secret })]),
+    });
+    expect(repaired.body).toMatchObject({ received: 1, repairs: [{ code: 'word.other' }] });
+    expect(JSON.stringify(repaired.body)).not.toContain(secret);
     expect(service.log()).not.toContain(secret);
   });
 

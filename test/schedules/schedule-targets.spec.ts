@@ -119,7 +119,7 @@ describe('a schedule', () => {
       pointer: '/settings/day',
     });
     const { status, detail } = await ended('policy-check', { pack: 'cnsa-2.0' });
-    expect([status, detail]).toEqual(['SUCCEEDED', expect.stringMatching(/^\d of 4 requirements of CNSA 2.0 are/)]);
+    expect([status, detail]).toEqual(['SUCCEEDED', expect.stringMatching(/^\d of 5 requirements of CNSA 2.0 are/)]);
   });
 
   it('holds a part of the inventory against a policy and alerts to it until that is removed', async () => {

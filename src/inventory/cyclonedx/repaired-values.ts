@@ -57,14 +57,12 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
 function otherWord(value: string, words: readonly string[]): RepairedValue {
   const parts = new Set(value.split(/[^A-Za-z0-9]+/).map(bare));
   const known = only(words.filter((word) => word !== OTHER && word !== 'unknown' && parts.has(bare(word))));
-  const said = JSON.stringify(truncate(value, 100));
-  if (known !== undefined)
+  if (known !== undefined) {
+    const said = JSON.stringify(truncate(value, 100));
     return { value: known, code: 'word.repaired', detail: `was ${said} and is read as ${known}` };
-  return {
-    value: OTHER,
-    code: 'word.other',
-    detail: `was ${said}, which the schema does not list, and is read as other`,
-  };
+  }
+  // The word is not quoted: a value that is in the wrong place may be a secret.
+  return { value: OTHER, code: 'word.other', detail: 'was a word that the schema does not list, and is read as other' };
 }
 
 function only<Item>(items: readonly Item[]): Item | undefined {
