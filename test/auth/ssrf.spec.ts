@@ -123,6 +123,8 @@ describe('the test of a provider', () => {
       'scopes',
       'sign-out',
       'signing keys',
+      'redirect address',
+      'authentication context',
     ]);
     await put(open, 'astray', `${peer.issuer}/another`);
     expect((await test(open, 'astray')).body.ok).toBe(false);

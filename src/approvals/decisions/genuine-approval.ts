@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.js';
 import type { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Session } from '../../auth/model/session.entity.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import type { VotersOf } from '../groups/voters.js';
 import type { Approval } from '../model/approval.entity.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
@@ -38,7 +38,7 @@ export async function votersOf(tx: EntityManager, vouched: VouchedEntries, appro
  * @throws Problem `approval.session-unknown`
  */
 export async function signInOf(tx: EntityManager, vouched: VouchedEntries, { id, session }: Caller): Promise<string> {
-  const row = trusted(tx, Session, await tx.findOneBy(Session, { id: session?.id ?? '' }));
+  const row = await findTrusted(tx, Session, { id: session?.id ?? '' });
   if (row?.userId === id && row.endedAt === null) {
     const [signIn] = await vouched.signIns(tx, { userId: id, sessionId: row.id, openedAt: row.createdAt });
     const ended = await vouched.about(tx, [row.id], ['session.ended']);

@@ -70,6 +70,7 @@ export class PolicyConditionBody {
 /** What exempts a use from a policy must be verified: callers choose everything else. */
 export class PolicyExceptionBody extends PolicyConditionBody {
   /** `verified.<claim>`, `trust` or `caller`: what an issuer proved, or whom the service authenticated. @example verified.repository */
+  @ApiProperty({ example: 'verified.repository' })
   @IsFact()
   @Matches(/^(?:caller|trust|verified\.)/, {
     message: 'must be caller, trust or verified.<claim>: callers choose everything else',

@@ -1,4 +1,4 @@
-import { changeSealed, sealedRow, trusted } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, sealedRow, findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -41,12 +41,14 @@ export class UsersService {
       if (!(await insertUser(tx, { id, email, passwordHash, roles }))) return undefined;
       const target = { kind: 'user', id };
       await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
-      return tx.findOneByOrFail(User, { id });
+      const created = await findTrusted(tx, User, { id, email, passwordHash });
+      if (created === null) throw new Error('the account that was inserted is not the one that is read');
+      return created;
     });
   }
 
   async findByEmail(email: string): Promise<User | null> {
-    return trusted(this.db.manager, User, await this.db.manager.findOneBy(User, { email: canonical(email) }));
+    return await findTrusted(this.db.manager, User, { email: canonical(email) });
   }
 
   /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */

@@ -1,4 +1,4 @@
-import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
@@ -31,7 +31,7 @@ export class CertificateAuthentication {
     const shown = this.shown.shownBy(request);
     if (shown === undefined)
       throw new OAuthError('invalid_client', 'The client authenticates by a certificate in TLS, and none came.');
-    const row = trusted(this.db.manager, OAuthClient, await this.db.manager.findOneBy(OAuthClient, { id: client.id }));
+    const row = await findTrusted(this.db.manager, OAuthClient, { id: client.id });
     const rule = row?.certificateRule ?? null;
     if (rule === null) throw unknownClient();
     try {

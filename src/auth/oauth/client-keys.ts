@@ -1,4 +1,4 @@
-import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
@@ -54,7 +54,7 @@ export class ClientKeys {
    * @throws Problem `oauth-client.keys-away` when there are none that can be believed
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
-    const client = trusted(this.db.manager, OAuthClient, await this.db.manager.findOneBy(OAuthClient, { id }));
+    const client = await findTrusted(this.db.manager, OAuthClient, { id });
     if (client === null) return [];
     const { jwksUri } = client;
     if (jwksUri === null) return client.keys ?? [];

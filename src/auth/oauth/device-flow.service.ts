@@ -111,7 +111,8 @@ export class DeviceFlowService {
     const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };
     const where = `t.device_code_hash = $1 AND t.client_id = $2 AND t.status = 'APPROVED' AND t.expires_at > now()`;
     const values = [place.deviceCodeHash, place.clientId];
-    const [row] = await consumeSealed(tx, DeviceAuthorization, { where, set: `status = 'REDEEMED'`, values });
+    const order = { where, set: `status = 'REDEEMED'`, values, is: place };
+    const [row] = await consumeSealed(tx, DeviceAuthorization, order);
     if (row !== undefined && row.clientId === client.id && row.status === 'APPROVED') return redeemed(row);
     const found = await tx.findOneBy(DeviceAuthorization, place);
     if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');

@@ -1,4 +1,4 @@
-import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
@@ -134,7 +134,7 @@ export class TokenEndpointService {
       const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
         throw new OAuthError('authorization_pending', 'The person answered just now: ask again.');
-      const user = trusted(tx, User, await tx.findOneBy(User, { id: userId, disabled: false }));
+      const user = await findTrusted(tx, User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
       const came = { ...(external === null ? {} : { external }), authenticatedAt };
       const granted = { id: client.id, scopes, boundTo, lifeSeconds: lifeOf(client) };

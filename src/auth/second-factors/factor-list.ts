@@ -21,9 +21,13 @@ export async function factorsOf(tx: EntityManager, userId: string): Promise<Seco
   if (row === undefined) return [];
   const seals = sealsOf(tx);
   const account = seals.opened(User, row.account);
-  const factors = row.factors.flatMap((factor) => seals.opened(SecondFactor, factor) ?? []);
+  const factors = row.factors
+    .flatMap((factor) => seals.opened(SecondFactor, factor) ?? [])
+    .filter((factor) => factor.userId === userId);
   const ids = factors.map(({ id }) => id);
-  const known = account?.factors ?? (seals.isStrict ? undefined : ids);
+  // The owner of the database could make PostgreSQL return the account of somebody without factors.
+  const listed = account?.id === userId ? account.factors : null;
+  const known = listed ?? (seals.isStrict ? undefined : ids);
   if (known !== undefined && [...known].sort().join() === ids.sort().join()) return factors;
   const detail =
     'The second factors of this account were changed in the database, not by the service. Ask an administrator to reset them.';

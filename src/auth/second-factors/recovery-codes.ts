@@ -27,7 +27,8 @@ export class RecoveryCodes {
   /** Consumes a code; false if it is not one of the person's or was used before. */
   async use(userId: string, code: string): Promise<boolean> {
     const where = 't.user_id = $1 AND t.hash = $2 AND t.used_at IS NULL';
-    const order = { where, set: 'used_at = now()', values: [userId, secretHashOf(plain(code))] };
+    const hash = secretHashOf(plain(code));
+    const order = { where, set: 'used_at = now()', values: [userId, hash], is: { userId, hash } };
     return (await consumeSealed(this.db.manager, RecoveryCode, order)).length === 1;
   }
 }

@@ -1,4 +1,4 @@
-import { consumeSealed, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
+import { consumeSealed, insertSealed, findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
@@ -63,9 +63,14 @@ export class RefreshTokens {
       const isOpen =
         'EXISTS (SELECT 1 FROM auth_session s WHERE s.id = t.session_id AND s.ended_at IS NULL AND s.expires_at > now())';
       const where = `t.hash = $1 AND t.used_at IS NULL AND t.expires_at > now() AND ${isOpen}`;
-      const [used] = await consumeSealed(tx, RefreshToken, { where, set: 'used_at = now()', values: [hash] });
-      if (used === undefined || !used.hash.equals(hash)) return undefined;
-      const session = trusted(tx, Session, await tx.findOneBy(Session, { id: used.sessionId }));
+      const [used] = await consumeSealed(tx, RefreshToken, {
+        where,
+        set: 'used_at = now()',
+        values: [hash],
+        is: { hash },
+      });
+      if (used === undefined) return undefined;
+      const session = await findTrusted(tx, Session, { id: used.sessionId });
       if (session === null || session.endedAt !== null) return undefined;
       return { session, refreshToken: await this.issue(tx, session) };
     });

@@ -1,4 +1,4 @@
-import { consumeSealed, trusted } from '../../platform/sealing/sealed-rows.js';
+import { consumeSealed, findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull } from 'typeorm';
 import { Invitation } from './invitation.entity.js';
@@ -35,11 +35,12 @@ export class InvitationRights {
       acceptedAt: IsNull(),
       revokedAt: IsNull(),
     };
-    const row = trusted(tx, Invitation, await tx.findOneBy(Invitation, place));
+    const row = await findTrusted(tx, Invitation, place);
     if (row === null || row.inviterId === null) return undefined;
     if (!(await this.rights.holdsUntilCommit(tx, row.inviterId, wanted(row.roles)))) return undefined;
     const where = 't.id = $1 AND t.accepted_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > now()';
-    const [accepted] = await consumeSealed(tx, Invitation, { where, set: 'accepted_at = now()', values: [row.id] });
+    const order = { where, set: 'accepted_at = now()', values: [row.id], is: { id: row.id } };
+    const [accepted] = await consumeSealed(tx, Invitation, order);
     return accepted?.roles;
   }
 

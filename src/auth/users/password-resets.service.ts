@@ -1,4 +1,4 @@
-import { consumeSealed, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
+import { consumeSealed, insertSealed, findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
@@ -73,8 +73,8 @@ export class PasswordResetsService {
   async userOf(token: string): Promise<User> {
     const tx = this.db.manager;
     const open = { tokenHash: secretHashOf(token), usedAt: IsNull(), expiresAt: MoreThan(new Date()) };
-    const reset = trusted(tx, PasswordReset, await tx.findOneBy(PasswordReset, open));
-    const user = reset && trusted(tx, User, await tx.findOneBy(User, { id: reset.userId, disabled: false }));
+    const reset = await findTrusted(tx, PasswordReset, open);
+    const user = reset && (await findTrusted(tx, User, { id: reset.userId, disabled: false }));
     if (user === null) throw unusable();
     return user;
   }
@@ -82,9 +82,10 @@ export class PasswordResetsService {
   /** Consumes the link and all others of the person, in the transaction that sets the password. */
   async use(tx: EntityManager, token: string, userId: string): Promise<void> {
     const where = 't.token_hash = $1 AND t.used_at IS NULL AND t.expires_at > now()';
-    const order = { where, set: 'used_at = now()', values: [secretHashOf(token)] };
+    const tokenHash = secretHashOf(token);
+    const order = { where, set: 'used_at = now()', values: [tokenHash], is: { tokenHash, userId } };
     const [used] = await consumeSealed(tx, PasswordReset, order);
-    if (used?.userId !== userId) throw unusable();
+    if (used === undefined) throw unusable();
     await tx.update(PasswordReset, { userId, usedAt: IsNull() }, { usedAt: () => 'now()', seal: null });
   }
 }

@@ -1,4 +1,4 @@
-import { insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
+import { insertSealed, findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor, TokenBinding } from '../../access/caller.js';
@@ -73,7 +73,7 @@ export class WorkloadExchangeService {
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     const named = { issuer: unverifiedIssuerOf(order.token), enabled: true };
-    const issuer = trusted(this.db.manager, WorkloadIssuer, await this.db.manager.findOneBy(WorkloadIssuer, named));
+    const issuer = await findTrusted(this.db.manager, WorkloadIssuer, named);
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
     const verified = await this.tokens.verify(order.token, issuer, origin);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);

@@ -208,6 +208,8 @@ const OWN_SETTINGS = [
   'extra_float_digits = 1',
   'standard_conforming_strings = on',
   "default_transaction_isolation = 'read committed'",
+  // Operators and functions of PostgreSQL come first, whatever the role's own path says.
+  'search_path = "$user", public',
 ].map((setting) => `SET ${setting}`);
 
 /** A commit counts once it is on disk; a peer that is gone is noticed within ten seconds. */

@@ -1,4 +1,4 @@
-import type { EntityManager, FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
+import { type EntityManager, FindOperator, type FindOptionsWhere, type QueryDeepPartialEntity } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 import { sealsOf } from './row-seals.js';
 import type { JsonRow } from './row-text.js';
@@ -45,7 +45,7 @@ export async function changeSealed<Row extends SealedEntity>(
   const text = seals.rowText(entity);
   const rows = await tx.find(entity, { where, lock: { mode: 'pessimistic_write' } });
   for (const row of rows) {
-    if (seals.trusted(entity, row) === null) throw notSealed(text.table, text.keyOf(row));
+    if (seals.trusted(entity, row) === null || !hasValues(row, where)) throw notSealed(text.table, text.keyOf(row));
     const next = text.completed(Object.assign({}, row, change));
     const values = { ...change, seal: seals.sealOf(entity, next) };
     await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
@@ -60,6 +60,30 @@ export function trusted<Row extends SealedEntity>(
   row: Row | null,
 ): Row | null {
   return sealsOf(tx).trusted(entity, row);
+}
+
+/**
+ * findTrusted returns the row that the condition selects if its seal matches, or null. It compares the values of the condition again: the owner of the
+ * database could define an operator by which PostgreSQL selects another row, whose seal matches as well.
+ */
+export async function findTrusted<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+): Promise<Row | null> {
+  const row = trusted(tx, entity, await tx.findOneBy(entity, where));
+  return row !== null && hasValues(row, where) ? row : null;
+}
+
+/** Whether a row has the values of a condition. Operators other than IsNull are left to PostgreSQL. */
+function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<Row>): boolean {
+  return Object.entries(where).every(([name, wanted]: [string, unknown]) => {
+    const value: unknown = row[name as keyof Row];
+    if (wanted instanceof FindOperator) return wanted.type !== 'isNull' || value === null;
+    if (wanted instanceof Uint8Array) return value instanceof Uint8Array && Buffer.from(wanted).equals(value);
+    if (wanted instanceof Date) return value instanceof Date && value.getTime() === wanted.getTime();
+    return typeof wanted === 'object' || wanted === undefined || value === wanted;
+  });
 }
 
 /** The rows whose seals match. */
@@ -81,12 +105,23 @@ function notSealed(table: string, key: string): Problem {
  *
  * @param where SQL condition on `t`, with `values` as its parameters
  * @param set SQL assignments
+ * @param is values that a row must have to be returned: PostgreSQL alone does not decide which token was presented
  * @returns the rows whose seals matched
  */
 export async function consumeSealed<Row extends SealedEntity>(
   tx: Pick<EntityManager, 'query' | 'dataSource'>,
   entity: SealedClass<Row>,
-  { where, set, values }: { readonly where: string; readonly set: string; readonly values: readonly unknown[] },
+  {
+    where,
+    set,
+    values,
+    is,
+  }: {
+    readonly where: string;
+    readonly set: string;
+    readonly values: readonly unknown[];
+    readonly is: FindOptionsWhere<Row>;
+  },
 ): Promise<Row[]> {
   const seals = sealsOf(tx);
   const { table, keyColumns } = seals.rowText(entity);
@@ -96,7 +131,7 @@ export async function consumeSealed<Row extends SealedEntity>(
      WHERE ${keyColumns.map((column) => `used."${column}" = t."${column}"`).join(' AND ')} RETURNING t.row`,
     [...values],
   );
-  return rows.flatMap(({ row }) => seals.opened(entity, row) ?? []);
+  return rows.flatMap(({ row }) => seals.opened(entity, row) ?? []).filter((row) => hasValues(row, is));
 }
 
 /** The row, or null if there is none. @throws Problem `row.not-sealed` for a row that does not match its seal */

@@ -150,7 +150,7 @@ export class SignInTrialView {
   /** Why the sign-in would be refused; null if it would succeed. */
   @ApiProperty({ type: () => TestProblemView, nullable: true, example: null })
   problem: TestProblemView | null;
-  /** The provider's identifier of the person; null if the response was refused. @example 248289761001 */
+  /** The provider's identifier of the person; null if the response was refused. @example 'ada-248289761001' */
   subject: string | null;
   /** Verified claims or attributes. */
   @ApiProperty({

@@ -1,4 +1,4 @@
-import { trusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
+import { findTrusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type FindOptionsWhere } from 'typeorm';
 import { Problem } from '../../../platform/errors/problem.js';
@@ -101,7 +101,7 @@ export class IdentityProvidersService {
 
   private async existing(where: FindOptionsWhere<IdentityProvider>): Promise<IdentityProvider> {
     const { manager } = this.db;
-    const found = trusted(manager, IdentityProvider, await manager.findOneBy(IdentityProvider, where));
+    const found = await findTrusted(manager, IdentityProvider, where);
     if (found === null) throw providerMissing();
     return found;
   }

@@ -1,4 +1,4 @@
-import { assertSealed, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
+import { assertSealed, insertSealed, findTrusted, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -139,7 +139,7 @@ export class SsoSignInService {
     const { userId, providerId, methods, externalSession, logoutHint, returnTo, sessionId, subject, contexts } =
       redeemed;
     const { manager } = this.db;
-    const user = trusted(manager, User, await manager.findOneBy(User, { id: userId, disabled: false }));
+    const user = await findTrusted(manager, User, { id: userId, disabled: false });
     const row = await manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
     const provider = trusted(manager, IdentityProvider, row);
     if (user === null || provider === null) {
