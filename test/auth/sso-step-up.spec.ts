@@ -141,7 +141,7 @@ describe.each<[string, Way]>([
       const browser = await signedIn(kind, way);
       const unasked = withoutAsking(await ask(browser));
       // As if the attempt had begun later than the sign-in at the provider, by more than clocks differ.
-      await stage.sql(
+      await stage.change(
         `UPDATE sso_transaction SET expires_at = expires_at + interval '2 minutes' WHERE status = 'STARTED'`,
       );
       expect(await way(browser, 'ada', unasked)).toBe('/console#error=sso.not-asked');
