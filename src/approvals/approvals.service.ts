@@ -217,7 +217,7 @@ export class ApprovalsService {
       [kind, subjectIds],
     );
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
-    const entries = await this.vouched.about(tx, ids, ['approval.requested', 'approval.extended', 'approval.approved']);
+    const entries = await this.vouched.about(tx, ids, GRANTING_ACTIONS);
     return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(entries, row) }));
   }
 
@@ -239,7 +239,12 @@ export class ApprovalsService {
   }
 }
 
-/** Whether entries of the log, which the service itself wrote, agree with the rows, which anyone with database access can write. */
+const GRANTING_ACTIONS = ['approval.requested', 'approval.extended', 'approval.approved', 'approval.decided'];
+
+/**
+ * Whether entries of the log, which the service itself wrote, agree with the rows, which anyone with database access can write. A person counts in
+ * one stage only, and an approval that ended otherwise stays ended.
+ */
 function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedApproval): boolean {
   const hash = bytes.toString('base64');
   const about = entries.filter(({ targetId, detail }) => targetId === id && detail['hash'] === hash);
@@ -247,11 +252,16 @@ function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedA
   const asked = about.findLast(({ action }) => action === 'approval.requested' || action === 'approval.extended');
   const stages = asked?.detail['stages'] as ApprovalRequirement['stages'] | undefined;
   if (stages === undefined || stages.length === 0) return false;
+  if (about.some(({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED')) return false;
+  const counted = new Set<string>();
   return stages.every(({ threshold }, stage) => {
     const votes = about.filter(({ action, detail }) => action === 'approval.approved' && detail['stage'] === stage);
-    return new Set(votes.map(({ actorId }) => actorId)).size >= threshold;
+    const people = new Set(votes.map(({ actorId }) => actorId).filter((person) => !counted.has(person)));
+    for (const person of people) counted.add(person);
+    return people.size >= threshold;
   });
 }
+
 /** SQL that is true for votes `v` of people who did not ask for `a`. */
 const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 

@@ -21,10 +21,14 @@ interface Case {
   readonly requesters?: readonly string[];
   /** The hash that the votes approve. */
   readonly hash?: string;
+  /** Two stages of one vote each, in place of one stage of two votes. */
+  readonly inStages?: boolean;
+  /** How the log has the approval as ended before it was approved. */
+  readonly ended?: string;
 }
 
 /** Evidence of a request that two of the group "release" have to approve. */
-function evidenceWith({ voters, requesters = [], hash = HASH }: Case): EvidenceFile {
+function evidenceWith({ voters, requesters = [], hash = HASH, inStages = false, ended }: Case): EvidenceFile {
   const fact = (action: string, target: string, actor: string, detail: object) => ({
     index: 0,
     kind: 'entry' as const,
@@ -33,11 +37,13 @@ function evidenceWith({ voters, requesters = [], hash = HASH }: Case): EvidenceF
     ),
     path: [],
   });
-  const stages = [{ group: 'release', threshold: 2 }];
+  const stage = (threshold: number) => ({ group: 'release', threshold });
+  const stages = inStages ? [stage(1), stage(1)] : [stage(2)];
   const leaves = [
     fact('signing.accepted', 'request', 'ann', { approval: 'approval', to: 'PENDING_APPROVAL' }),
     fact('approval.requested', 'approval', 'ann', { hash: HASH, stages, requesters, subject: 'signing-request' }),
-    ...voters.map((voter) => fact('approval.approved', 'approval', voter, { stage: 0, hash })),
+    ...voters.map((voter, at) => fact('approval.approved', 'approval', voter, { stage: inStages ? at : 0, hash })),
+    ...(ended === undefined ? [] : [fact('approval.decided', 'approval', 'ben', { to: ended })]),
     fact('approval.decided', 'approval', 'approvals', { to: 'APPROVED' }),
   ];
   const { requestId, digest, algorithm, scheme, format } = SHOWN;
@@ -52,6 +58,17 @@ function evidenceWith({ voters, requesters = [], hash = HASH }: Case): EvidenceF
 describe('an approval by two people', () => {
   it('is valid when two of them approved', () => {
     expect(faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'] }))).toEqual([]);
+    expect(faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'], inStages: true }))).toEqual([]);
+  });
+
+  it('is invalid when one person passed both stages', () => {
+    const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'ben'], inStages: true }));
+    expect(faults).toEqual(['0 of 1 of release approved']);
+  });
+
+  it('is invalid when the log has it as rejected before', () => {
+    const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'], ended: 'REJECTED' }));
+    expect(faults).toEqual(['the log has the approval as REJECTED']);
   });
 
   it.each<[string, Case]>([

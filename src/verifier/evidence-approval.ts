@@ -21,6 +21,8 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
   if (asked === undefined || decided === undefined || !isAbout(evidence, asked))
     return ['the log has no approval of this request'];
+  const ended = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED');
+  if (ended !== undefined) return [`the log has the approval as ${String(ended.detail['to'])}`];
   return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts), ...faultsOfSignIns(evidence, facts)];
 }
 
@@ -58,12 +60,15 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   // Policies that became stricter add stages to those that were asked for first.
   const extended = facts.findLast(({ action }) => action === 'approval.extended');
   const stages = (extended ?? asked).detail['stages'] as { readonly group: string; readonly threshold: number }[];
+  // A person counts in one stage only.
+  const counted = new Set<string>();
   return stages.flatMap(({ group, threshold }, stage) => {
     const votes = facts.filter(
       ({ action, detail }) =>
         action === 'approval.approved' && detail['stage'] === stage && detail['hash'] === asked.detail['hash'],
     );
-    const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => !never.has(id)));
+    const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => !never.has(id) && !counted.has(id)));
+    for (const id of people) counted.add(id);
     return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
   });
 }
