@@ -55,18 +55,17 @@ export async function usesOfRotation(
   return distinct.map((one) => ({ key: key.fingerprint, formerKeys, facts: one }));
 }
 
-/**
- * SQL: the pairs (old, new) of SSH keys of which the second takes the place of the first. A rotation under way counts, since its new key may be
- * rotated before the old one is given up.
- */
-const REPLACEMENTS = `SELECT id AS old, replaced_by AS new FROM ssh_key WHERE replaced_by IS NOT NULL
-  UNION ALL SELECT key_id, next_key_id FROM ssh_rotation WHERE next_key_id IS NOT NULL AND finished_at IS NULL AND NOT dry_run`;
+/** SQL: a rotation under way counts as a replacement, since its new key may be rotated before the old one is given up. */
+const IS_UNDER_WAY = 'finished_at IS NULL AND NOT dry_run';
 
 async function formerFingerprints(tx: EntityManager, id: string): Promise<string[]> {
   const rows: { fingerprint: string }[] = await tx.query(
     `WITH RECURSIVE replaced AS (
-       SELECT $1::uuid AS id UNION SELECT r.old FROM replaced p JOIN (${REPLACEMENTS}) r ON r.new = p.id)
-     SELECT k.fingerprint FROM replaced p JOIN ssh_key k ON k.id = p.id WHERE k.id <> $1`,
+       SELECT $1::uuid AS id UNION SELECT r.old FROM replaced p CROSS JOIN LATERAL (
+         SELECT id AS old FROM ssh_key WHERE replaced_by = p.id
+         UNION ALL SELECT key_id FROM ssh_rotation WHERE next_key_id = p.id AND ${IS_UNDER_WAY}) r)
+     SELECT k.fingerprint FROM replaced p CROSS JOIN LATERAL (SELECT id, fingerprint FROM ssh_key WHERE id = p.id OFFSET 0) k
+     WHERE k.id <> $1`,
     [id],
   );
   return rows.map(({ fingerprint }) => fingerprint);
@@ -77,8 +76,12 @@ export async function successorFingerprints(tx: EntityManager, fingerprints: rea
   const rows: { fingerprint: string }[] = await tx.query(
     `WITH RECURSIVE covered AS (
        SELECT id FROM ssh_key WHERE fingerprint = ANY($1::text[])
-       UNION SELECT r.new FROM covered c JOIN (${REPLACEMENTS}) r ON r.old = c.id)
-     SELECT k.fingerprint FROM covered c JOIN ssh_key k ON k.id = c.id WHERE k.state = 'ACTIVE' ORDER BY k.created_at, k.id`,
+       UNION SELECT r.new FROM covered c CROSS JOIN LATERAL (
+         SELECT replaced_by AS new FROM ssh_key WHERE id = c.id AND replaced_by IS NOT NULL
+         UNION ALL SELECT next_key_id FROM ssh_rotation WHERE key_id = c.id AND next_key_id IS NOT NULL AND ${IS_UNDER_WAY}) r)
+     SELECT k.fingerprint FROM covered c
+       CROSS JOIN LATERAL (SELECT id, fingerprint, state, created_at FROM ssh_key WHERE id = c.id OFFSET 0) k
+     WHERE k.state = 'ACTIVE' ORDER BY k.created_at, k.id`,
     [fingerprints],
   );
   return rows.map(({ fingerprint }) => fingerprint);
