@@ -93,8 +93,8 @@ export const RIGHTS: readonly Mutation[] = [
     finding: 5,
     defence: 'evidence does not count votes of requesters either',
     file: 'src/verifier/evidence-approval.ts',
-    text: 'filter((id) => !never.has(id))',
-    instead: 'filter((id) => id !== requester.person)',
+    text: 'filter((id) => !never.has(id) && !counted.has(id))',
+    instead: 'filter((id) => id !== requester.person && !counted.has(id))',
     spec: 'src/verifier/evidence-approval.spec.ts',
   },
   {
