@@ -73,7 +73,13 @@ describe('100 parallel last approvals', () => {
     const calls = voters.flatMap((person) => Array.from({ length: CALLS_EACH }, () => person));
     expect(calls).toHaveLength(100);
     const answers = await Promise.all(
-      calls.map((person, i) => vote(i % 2 === 0 ? place.service : api, asked.approvalId, person)),
+      calls.map(async (person, i) => {
+        // On a busy machine a vote may wait for the row for too long; a client repeats what is answered 503.
+        for (;;) {
+          const answer = await vote(i % 2 === 0 ? place.service : api, asked.approvalId, person);
+          if (answer.status !== 503) return answer;
+        }
+      }),
     );
     const codes = Map.groupBy(answers, ({ status, body }: Answer) => (status === 200 ? 'counted' : body.code));
     expect(codes.get('counted')).toHaveLength(1);
