@@ -85,7 +85,8 @@ export async function countRelations(config: Config): Promise<{ server: Server; 
   }
 }
 
-function connected(config: Config): Promise<Client> {
+/** connected opens a connection of `sealwright-admin` to the host that takes writes. */
+export function connected(config: Config): Promise<Client> {
   return onAnyHost(config, async () => {
     const client = new (databaseClient(config))({
       application_name: 'sealwright-admin',
