@@ -93,6 +93,7 @@ import { RestoredDatabase1798000039400 } from './1798000039400-restored-database
 import { TurnsOfImports1798000043201 } from './1798000043201-turns-of-imports.js';
 import { ReplacedSshKeys1798000043100 } from './1798000043100-replaced-ssh-keys.js';
 import { OpenApprovalsByCaller1798000043200 } from './1798000043200-open-approvals-by-caller.js';
+import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
 
 /** Every migration, oldest first. */
 
@@ -191,4 +192,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
   AuditEntriesByCall1798000043600,
+  DescribersOfAssets1798000044900,
 ];
