@@ -81,8 +81,6 @@ function rootOf(lines: readonly ManifestLine[]): string {
 }
 
 function namesOf(lines: readonly ManifestLine[]): string {
-  const named = lines
-    .slice(0, MAX_NAMED)
-    .map(({ file, digest }) => shorten(onOneLine(file ?? digest), 60));
+  const named = lines.slice(0, MAX_NAMED).map(({ file, digest }) => shorten(onOneLine(file ?? digest), 60));
   return `${named.join(', ')}${lines.length > MAX_NAMED ? ', …' : ''}`;
 }
