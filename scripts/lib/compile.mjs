@@ -104,7 +104,13 @@ function transpile(name, text, options) {
 }
 
 function withTypeScript(text, fileName, options) {
-  const wanted = { compilerOptions: options, fileName, reportDiagnostics: true };
+  // One file by itself does not show that package.json says "module".
+  const compilerOptions = {
+    ...options,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  };
+  const wanted = { compilerOptions, fileName, reportDiagnostics: true };
   const { outputText, sourceMapText, diagnostics } = ts.transpileModule(text, wanted);
   assertParsed(diagnostics);
   return { code: outputText, map: JSON.parse(sourceMapText) };
