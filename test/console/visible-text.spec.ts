@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plainText } from '../../ui/src/patterns/plain-text.js';
+import { visibleText } from '../../ui/src/patterns/visible-text.js';
 
 it.each([
   ['photo\u202egpj.exe', 'photo⟨U+202E⟩gpj.exe'],
@@ -8,5 +8,5 @@ it.each([
   ['a\u{e0041}', 'a⟨U+E0041⟩'],
   ['Größe 報告 🔑.txt', 'Größe 報告 🔑.txt'],
 ])('people who approve see characters that have no glyph: %j', (text, shown) => {
-  expect(plainText(text)).toBe(shown);
+  expect(visibleText(text)).toBe(shown);
 });
