@@ -331,5 +331,24 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       for (const word of ['deploy', 'deploy=', '../x=a', 'deploy=a b'])
         expect(await setUp(at, word)).toMatchObject({ code: 2, err: expect.stringContaining(`"${word}"`) });
     });
+
+    // Last in this file: afterwards no authority for users is left.
+    it('trusts nobody any more once the last authority was retired, and a host that was never set up is left alone', async () => {
+      const host = await field.addHost({ config: ['StrictModes no'] });
+      expect((await setUp(host)).code).toBe(0);
+      const made = await rule({ conditions: RELEASE });
+      const { file } = await loggedIn(await runOf(GITHUB));
+      await until('the login', 20, async () => (await logIn(host, file)) === 'accepted');
+      await drop(made);
+      for (const state of ['RETIRING', 'RETIRED'])
+        await field.ask('POST', `/v1/ssh-ca/${authorityId}/retire`, { state });
+      expect(await setUp(host)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/sealwright_user_ca\.pub changed/),
+      });
+      await until('the refusal', 20, async () => (await logIn(host, file)) === 'denied');
+      const fresh = await field.addHost();
+      expect(await setUp(fresh)).toMatchObject({ code: 1, err: expect.stringContaining('no SSH authority for users') });
+    });
   });
 });
