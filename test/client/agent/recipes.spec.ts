@@ -31,11 +31,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'PDF, Electron and TUF': [],
 };
 /** Recipes whose programs of others reach a registry or need an image: the tests never run those lines. */
-const SIGNING_ONLY = new Set([
-  'cosign, for images',
-  'oras',
-  'Helm',
-]);
+const SIGNING_ONLY = new Set(['cosign, for images', 'oras', 'Helm']);
 const OURS = /^(?:sealwright|gpg|openssl|printf) /;
 
 interface Recipe {
@@ -128,7 +124,10 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
       execFileSync('dtc', ['-I', 'dts', '-O', 'dtb', '-S', '4096', '-o', 'public.dtb', 'public.dts'], here);
     }
     if (isHere('debsigs')) execFileSync('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', 'pkg', 'app.deb'], here);
-    bench.keep('manifest.json', '{"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json"}');
+    bench.keep(
+      'manifest.json',
+      '{"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json"}',
+    );
     copyFileSync(bench.at('boot.efi'), bench.at('vmlinuz'));
     bench.keep('initrd.img', 'an initrd');
     bench.keep('tree/file', 'content');
