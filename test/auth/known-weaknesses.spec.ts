@@ -108,38 +108,45 @@ it('a key that may only read cannot reach what is about its own owner, and none 
   expect(row?.count).toBe(0);
 });
 
-it('a second factor is asked for however the address is written, and no address that looks the same becomes another account', async () => {
-  const person = await register(service, 'factor');
-  const body = { name: 'phone' };
-  const begun = await service.call('POST', '/api/auth/second-factors/totp', { key: person.accessToken, body });
-  const code = hasOathtool ? execFileSync('oathtool', ['--totp', '--base32', begun.body.secret as string]).toString().trim() : ''; // prettier-ignore
-  const confirm = `/api/auth/second-factors/totp/${begun.body.id}/confirm`;
-  if (hasOathtool) expect((await service.call('POST', confirm, { key: person.accessToken, body: { code } })).status).toBe(200); // prettier-ignore
-  const [name = '', host = ''] = person.email.split('@');
-  const same = [
-    person.email.toUpperCase(),
-    ` ${person.email}`,
-    `${person.email}\u00a0`,
-    `\uff46${person.email.slice(1)}`,
-  ];
-  for (const email of same) {
-    const answer = await login(service, email, person.password);
-    if (hasOathtool) expect([email, answer.body.code]).toEqual([email, 'auth.second-factor-needed']);
-  }
-  const invisible = ['\u200b', '\u00ad', '\u2060', '\ufeff', '\u3164', '\ufe0f', '\u034f', '\u{e0020}'];
-  const looksSame = [
-    ...same,
-    ...invisible.flatMap((one) => [`${name}${one}@${host}`, `${person.email}${one}`]),
-    `"${name}"@${host}`,
-  ];
-  for (const email of looksSame) {
-    const { status } = await service.call('POST', '/api/auth/register', { body: { email, password: person.password } });
-    expect([email, [400, 409].includes(status)]).toEqual([email, true]);
-    if (same.includes(email)) continue;
-    const invited = await service.call('POST', '/api/settings/invitations', { key: apiKey, body: { email, roles: ['viewer'] } }); // prettier-ignore
-    expect([email, invited.status]).toEqual([email, 400]);
-  }
-});
+it.skipIf(!hasOathtool)(
+  'a second factor is asked for however the address is written, and no address that looks the same becomes another account',
+  async () => {
+    const person = await register(service, 'factor');
+    const body = { name: 'phone' };
+    const begun = await service.call('POST', '/api/auth/second-factors/totp', { key: person.accessToken, body });
+    const code = execFileSync('oathtool', ['--totp', '--base32', begun.body.secret as string])
+      .toString()
+      .trim();
+    const confirm = `/api/auth/second-factors/totp/${begun.body.id}/confirm`;
+    expect((await service.call('POST', confirm, { key: person.accessToken, body: { code } })).status).toBe(200); // prettier-ignore
+    const [name = '', host = ''] = person.email.split('@');
+    const same = [
+      person.email.toUpperCase(),
+      ` ${person.email}`,
+      `${person.email}\u00a0`,
+      `\uff46${person.email.slice(1)}`,
+    ];
+    for (const email of same) {
+      const answer = await login(service, email, person.password);
+      expect([email, answer.body.code]).toEqual([email, 'auth.second-factor-needed']);
+    }
+    const invisible = ['\u200b', '\u00ad', '\u2060', '\ufeff', '\u3164', '\ufe0f', '\u034f', '\u{e0020}'];
+    const looksSame = [
+      ...same,
+      ...invisible.flatMap((one) => [`${name}${one}@${host}`, `${person.email}${one}`]),
+      `"${name}"@${host}`,
+    ];
+    for (const email of looksSame) {
+      const { status } = await service.call('POST', '/api/auth/register', {
+        body: { email, password: person.password },
+      });
+      expect([email, [400, 409].includes(status)]).toEqual([email, true]);
+      if (same.includes(email)) continue;
+      const invited = await service.call('POST', '/api/settings/invitations', { key: apiKey, body: { email, roles: ['viewer'] } }); // prettier-ignore
+      expect([email, invited.status]).toEqual([email, 400]);
+    }
+  },
+);
 
 it('introspection reports no token as active whose session ended, wherever it ended and however lately it was asked about', async () => {
   const client = await makeClient(service, apiKey, ['sign:read']);

@@ -216,8 +216,8 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
       const file = join(field.directory, 'known_hosts');
       writeFileSync(file, known);
       const options = [`UserKnownHostsFile=${file}`, 'GlobalKnownHostsFile=/dev/null', `HostKeyAlias=${name}`, 'StrictHostKeyChecking=yes', 'BatchMode=yes']; // prettier-ignore
-      const at = ['-v', '-p', String(sshd.port), `nobody@${sshd.address}`];
-      const { stderr } = spawnSync('ssh', ['-F', '/dev/null', ...options.flatMap((one) => ['-o', one]), ...at], { encoding: 'utf8' }); // prettier-ignore
+      const place = ['-v', '-p', String(sshd.port), `nobody@${sshd.address}`];
+      const { stderr } = spawnSync('ssh', ['-F', '/dev/null', ...options.flatMap((one) => ['-o', one]), ...place], { encoding: 'utf8' }); // prettier-ignore
       return stderr.includes('Authentications that can continue');
     }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { certificateOf, type HostCertificate, publicKeyOf } from './host-certificates.js';
@@ -30,9 +31,8 @@ export interface HostCertificateOrder {
 export async function isCertified(key: string, now = new Date()): Promise<boolean> {
   try {
     const { content } = await certificateOf(key);
-    const [type = '', base64 = ''] = (await publicKeyOf(key)).split(/\s+/);
-    const own = Buffer.from(base64, 'base64');
-    return type !== '' && content.key.blob.equals(own) && content.validBefore > now;
+    const own = readPublicKeyLine(await publicKeyOf(key));
+    return own !== undefined && content.key.blob.equals(own.blob) && content.validBefore > now;
   } catch (error) {
     if (error instanceof ClientError) return false;
     throw error;
