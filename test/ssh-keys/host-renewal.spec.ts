@@ -132,6 +132,22 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     });
   });
 
+  it('keeps each of its names when it is renewed', async () => {
+    const principals = [NAME, 'web-1', '192.0.2.7', '*.cluster.example.org'];
+    const first = await issue({ principals });
+    const { body } = await renew(first.certificate);
+    expect(readCertificateLine(body.certificate)).toMatchObject({ kind: 'host', keyId: first.keyId, principals });
+  });
+
+  it('is not renewed without terms, and the command says what to ask for', async () => {
+    writeFileSync(`${hostKey}-cert.pub`, (await issue({ renewal: undefined })).certificate);
+    const env = { SEALWRIGHT_URL: service.url };
+    expect(await sealwright(['ssh', 'renew', hostKey], { env })).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/renewal.*Ask for a new one|Ask for a new one/),
+    });
+  });
+
   it('is renewed once: a call that is repeated, ten at once, gets the same', async () => {
     const first = await issue();
     const answers = await Promise.all(Array.from({ length: 10 }, () => renew(first.certificate)));

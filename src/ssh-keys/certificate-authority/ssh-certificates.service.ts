@@ -6,6 +6,7 @@ import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { namesHost } from '../../formats/ssh/host-pattern.js';
 import { sshFingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, authorityRefusalOf } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';
@@ -53,6 +54,7 @@ export class SshCertificatesService {
     }
     const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
     if (authority === null) throw await authorityRefusalOf(this.db.manager, authorityId);
+    assertPrincipals(authority, principals);
     if (order.renewal !== undefined) assertTerms(authority, order.renewal, validBefore);
     const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
     const content = {
@@ -135,6 +137,18 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
   );
   if (rows[0] !== undefined) return rows[0].serial;
   throw inactive();
+}
+
+/** A name that stands for every host, or that a server may read as a pattern for every account, proves nothing about the holder of the key. */
+function assertPrincipals({ kind }: SshAuthority, principals: readonly string[]): void {
+  const refused = principals.findIndex((one) => (kind === 'user' ? one.includes('*') : !namesHost(one)));
+  if (refused === -1) return;
+  const detail =
+    kind === 'user'
+      ? 'must be a login name: certificates for users have no patterns'
+      : 'must name a host: this pattern stands for every host';
+  const pointer = `/principals/${refused}`;
+  throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefore: Date): void {

@@ -1,3 +1,4 @@
+import { PLAIN_ADDRESS } from '../../model/plain-address.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
@@ -64,7 +65,6 @@ const ADDRESS_CLAIMS = [
   'urn:oid:1.2.840.113549.1.9.1',
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
 ];
-const ADDRESS = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
 /** RFC 5321 section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 
@@ -78,7 +78,7 @@ const MAX_ADDRESS_LENGTH = 254;
 export function addressOf(claims: Claims): string {
   const [text] = ADDRESS_CLAIMS.flatMap((name) => valuesOf(claims[name]));
   const address = text === undefined ? '' : canonical(text);
-  if (!ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
+  if (!PLAIN_ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
   if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
     const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
