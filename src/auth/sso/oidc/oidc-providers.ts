@@ -14,14 +14,13 @@ import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
-/** Keys are read again at most so often, because anybody can send a token that names an unknown key. */
+/** Before their time, keys are read again at most so often: anybody can send a token that names an unknown key. */
 const KEYS_PAUSE_MS = 5000;
 const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
 
 interface Cached<T> {
-  readonly since: number;
   readonly until: number;
   readonly value: Promise<T>;
 }
@@ -32,6 +31,8 @@ export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
   private readonly discovered = new Map<string, Cached<oidc.Configuration>>();
   private readonly keys = new Map<string, Cached<{ keys: unknown[] }>>();
+  /** When keys were last read before their time, in milliseconds. */
+  private readonly renewed = new Map<string, number>();
 
   constructor(
     private readonly config: Config,
@@ -123,8 +124,11 @@ export class OidcProviders {
 
   private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
     const place = cacheKeyOf(provider);
-    const since = this.keys.get(place)?.since ?? 0;
-    if (fresh && Date.now() - since >= KEYS_PAUSE_MS) this.keys.delete(place);
+    const isDue = Date.now() - (this.renewed.get(place) ?? 0) >= KEYS_PAUSE_MS;
+    if (fresh && isDue) {
+      this.renewed.set(place, Date.now());
+      this.keys.delete(place);
+    }
     return cached(this.keys, place, () => this.keysOf(provider));
   }
 
@@ -158,7 +162,7 @@ async function cached<T>(known: Map<string, Cached<T>>, place: string, read: () 
   const found = known.get(place);
   if (found !== undefined && found.until > Date.now()) return found.value;
   const value = read();
-  known.set(place, { since: Date.now(), until: Date.now() + CACHE_MS, value });
+  known.set(place, { until: Date.now() + CACHE_MS, value });
   try {
     return await value;
   } catch (error) {
