@@ -20,11 +20,13 @@ const MAX_OF_A_KIND = 500;
 /** Each thing with its last change by somebody: of an API key or client, the person whom it belongs to. */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
-    (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor, coalesce(k.owner_id, c.owner_id, e.actor_id) AS person
+    (
+      table,
+    ) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor, coalesce(k.owner_id, c.owner_id, e.actor_id) AS person
     FROM (SELECT id, name FROM ${table} ORDER BY id DESC LIMIT ${MAX_OF_A_KIND}) t
     CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name FROM audit_entry a
       WHERE a.target_id = t.id::text AND a.outcome = 'done' AND a.actor_kind IN ('user', 'api-key', 'oauth-client')
-        AND a.action ~ '[.](created|changed|added)$' ORDER BY a.at DESC LIMIT 1) e
+        AND a.action ~ '[.](created|changed|added|secret-rotated|keys-changed)$' ORDER BY a.at DESC LIMIT 1) e
     LEFT JOIN api_key k ON e.actor_kind = 'api-key' AND k.id::text = e.actor_id
     LEFT JOIN oauth_client c ON e.actor_kind = 'oauth-client' AND c.id::text = e.actor_id`,
   )
@@ -46,7 +48,8 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
   const { manager } = app.get(DataSource);
   const changes: LastChange[] = await manager.query(LAST_CHANGES);
   const mayNow = new Map<string, ReadonlySet<Scope>>();
-  for (const person of new Set(changes.map((change) => change.person))) mayNow.set(person, await rightsNow(manager, person));
+  for (const person of new Set(changes.map((change) => change.person)))
+    mayNow.set(person, await rightsNow(manager, person));
   const left = changes.filter(({ table, person }) => {
     const scope = THINGS[table]?.scope;
     return scope !== undefined && !mayDo(mayNow.get(person) ?? new Set(), scope);

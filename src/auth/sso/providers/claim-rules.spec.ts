@@ -99,8 +99,10 @@ describe('the e-mail address of a new account', () => {
     expect(() => addressOf({ email })).toThrow(expect.objectContaining({ code: 'sso.address-misleading' })),
   );
 
-  it.each(['\u0430\u043d\u043d\u0430@\u043f\u043e\u0447\u0442\u0430.example', '\u03b4\u03bf\u03ba\u03b9\u03bc\u03ae@example.org', 'j\u00f6rg@example.org', '\u5c71\u7530\u30a2\u30d2@example.org'])(
-    'may be written in any script: %s',
-    (email) => expect(addressOf({ email })).toBe(email),
-  );
+  it.each([
+    '\u0430\u043d\u043d\u0430@\u043f\u043e\u0447\u0442\u0430.example',
+    '\u03b4\u03bf\u03ba\u03b9\u03bc\u03ae@example.org',
+    'j\u00f6rg@example.org',
+    '\u5c71\u7530\u30a2\u30d2@example.org',
+  ])('may be written in any script: %s', (email) => expect(addressOf({ email })).toBe(email));
 });

@@ -72,7 +72,8 @@ const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** A word with letters of Latin and of a script whose letters look the same (Unicode Technical Standard 39). */
 const WORD = /[\p{L}\p{M}]+/gu;
 const LATIN = /\p{Script=Latin}/u;
-const LOOKALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
+const LOOKALIKE =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
 /** RFC 5321 section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 

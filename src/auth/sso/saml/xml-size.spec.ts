@@ -5,7 +5,10 @@ const nested = (depth: number, start: string) => start.repeat(depth) + '</a>'.re
 const namespaces = (count: number) => Array.from({ length: count }, (_, i) => `xmlns:n${i}="u${i}"`).join(' ');
 
 it.each([
-  ['a message with 1,000 groups', `<r>${'<a Name="groups"><v xmlns:xs="x" xs:type="string">g</v></a>'.repeat(1000)}</r>`],
+  [
+    'a message with 1,000 groups',
+    `<r>${'<a Name="groups"><v xmlns:xs="x" xs:type="string">g</v></a>'.repeat(1000)}</r>`,
+  ],
   ['markup in attribute values', `<r a="/>" b='"' c = "x>y"><s t=">"/></r>`],
   ['white space in tags', '<r\n  a="1"\t><s /></r >\n'],
   ['the largest depth', nested(MAX_DEPTH, '<a>')],

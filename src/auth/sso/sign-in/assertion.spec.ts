@@ -24,6 +24,7 @@ describe('an assertion of a provider', () => {
     ['a session with a NUL', { externalSession: 's\0' }],
     ['a context with half of a surrogate pair', { contexts: ['urn:example:mfa', 'x\udc00'] }],
     ['a context of 501 characters', { contexts: ['c'.repeat(501)] }],
+    ['claims of 40 levels', { claims: { x: JSON.parse('['.repeat(40) + ']'.repeat(40)) as unknown } }],
     ['21 contexts', { contexts: Array.from({ length: 21 }, (_, i) => `c${i}`) }],
   ])('is refused with %s', (_, change) => {
     expect(() => boundedAssertion(assertion(change))).toThrow(expect.objectContaining({ code: 'sso.refused' }));
