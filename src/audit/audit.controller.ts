@@ -4,9 +4,8 @@ import { Needs } from '../access/access.js';
 import { AuditPage, AuditQuery } from './entries/audit.dto.js';
 import { AuditService } from './entries/audit.service.js';
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
 import { PageQuery } from '../platform/http/page.js';
-import { whileAuthorized } from '../platform/http/reauthorization.js';
+import { type AuthorizedRequest, whileAuthorized } from '../platform/http/reauthorization.js';
 import { LogExport } from './log/log-export.js';
 import { LogReader } from './log/log-reader.js';
 import {
@@ -82,7 +81,7 @@ export class LogController {
   @Header('content-disposition', 'attachment; filename="audit-log.ndjson"')
   @ApiProduces('application/x-ndjson')
   @ApiOkResponse({ schema: { type: 'string', format: 'binary', example: '{"log":"localhost:9090/log","size":4711}' } })
-  async exportLog(@Req() request: FastifyRequest): Promise<StreamableFile> {
+  async exportLog(@Req() request: AuthorizedRequest): Promise<StreamableFile> {
     await this.reader.key();
     return new StreamableFile(Readable.from(whileAuthorized(request, this.exports.lines()), { objectMode: false }), {
       type: 'application/x-ndjson',
