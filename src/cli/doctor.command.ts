@@ -5,6 +5,7 @@ import { Config } from '../platform/config/config.js';
 import { operatorsWords, sqlState } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
+import { examineLeftBehind } from './doctor/left-behind.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
 /** Looks at everything that the service stands on and does, and says what to do next. */
@@ -45,7 +46,7 @@ async function examine(config: Config): Promise<Finding[]> {
   const app = await NestFactory.createApplicationContext(AdministrationModule, { logger: ['fatal'] });
   try {
     const findings: Finding[] = [ok('database', 'answers, with the schema of this version')];
-    for (const [what, look] of Object.entries(EXAMINATIONS)) {
+    for (const [what, look] of Object.entries({ ...EXAMINATIONS, 'left behind': examineLeftBehind })) {
       const found = await look(app).catch((error: unknown) => [bad(what, operatorsWords(error), nextAfter(error))]);
       findings.push(...found);
     }

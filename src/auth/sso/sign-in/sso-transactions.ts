@@ -215,4 +215,9 @@ export class SsoBeginnings {
   async assertMayBegin({ address }: Origin): Promise<void> {
     await this.throttle.assertMayTry([{ rule: 'sign-in elsewhere from network', subject: networkOf(address) }]);
   }
+
+  /** Throttles messages of SAML, which cost time before their signature is verified. @throws Problem 429 `auth.too-many-attempts` */
+  async assertMayAnswer({ address }: Origin): Promise<void> {
+    await this.throttle.assertMayTry([{ rule: 'SAML message from network', subject: networkOf(address) }]);
+  }
 }
