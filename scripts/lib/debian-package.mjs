@@ -3,6 +3,8 @@ import { run } from './run.mjs';
 
 /** Same files, same package: times in archives are this one, unless the caller names another. */
 const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
+/** Debian's Node.js is too old for the service, so its package brings its own. */
+export const PACKAGED_NODE = '/opt/sealwright/bin/node';
 export const MAINTAINER = 'The maintainers of Sealwright <maintainers@sealwright.invalid>';
 
 /**
