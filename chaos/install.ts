@@ -1,18 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Machine } from './install/machine.js';
+import { PACKAGE_CASES } from './install/package-cases.js';
 import { Findings } from './support/findings.js';
 
 /**
- * npm run proof -- install [--release bookworm|trixie]
+ * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
  * Follows docs/install.md command by command on an empty Debian, and the step of the page about a new machine on another one. Steps 1 and 2 have a
  * network, the rest has none but its own loopback interface. Only systemctl is a stand-in, since systemd cannot run here; it starts the units by
- * their files. Needs root.
+ * their files. Needs root. `--packages` takes packages that were built before.
  */
-const { values } = parseArgs({ options: { release: { type: 'string', default: 'bookworm' } } });
+const { values } = parseArgs({
+  options: { release: { type: 'string', default: 'bookworm' }, packages: { type: 'string' } },
+});
 const ROOT = join(import.meta.dirname, '..');
 const PAGE = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
@@ -40,7 +43,7 @@ const place = mkdtempSync(join(tmpdir(), 'sealwright-install-'));
 
 try {
   say('building the packages …');
-  const packages = pack();
+  const packages = values.packages === undefined ? pack() : packagesIn(values.packages);
   say(`making an empty ${values.release} …`);
   const machine = new Machine(place, 'one', values.release);
   machine.take(packages);
@@ -76,6 +79,13 @@ try {
   );
   check('the new machine finds nothing bad', /^0 bad, /m.test(later('4. Start')), later('4. Start').trim());
   check('it signs with the old key, after a sign-in by the old password', later('signs').includes('Verified OK'));
+
+  say('what package managers and operators do besides …');
+  for (const { promise, script } of PACKAGE_CASES) {
+    const start = `set -euo pipefail; exec 2>&1; cd /root; export VERSION=${VERSION} NEXT=${NEXT}; systemctl enable --now postgresql redis-server`;
+    const { code, out } = other.isolated(`${start}\n${script}`);
+    check(promise, code === 0, code === 0 ? '' : out.slice(-1500));
+  }
 } finally {
   rmSync(place, { recursive: true, force: true, maxRetries: 3 });
 }
@@ -96,9 +106,13 @@ function pack(): string[] {
   const make = (...args: string[]) => execFileSync(process.execPath, args, { cwd: ROOT, stdio: 'pipe' });
   make('scripts/client-package.mjs');
   for (const version of [VERSION, NEXT]) make('scripts/server-package.mjs', '--version', version);
-  const names = readdirSync(from).filter((name) => name.endsWith('.deb'));
-  for (const name of names) renameSync(join(from, name), join(to, name));
-  return names.map((name) => join(to, name));
+  for (const file of packagesIn(from)) renameSync(file, join(to, basename(file)));
+  return packagesIn(to);
+}
+
+function packagesIn(directory: string): string[] {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.deb'));
+  return names.map((name) => join(directory, name));
 }
 
 function titles(): string[] {
