@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const ENVIRONMENT = {
@@ -11,6 +11,14 @@ const ENVIRONMENT = {
 const POLICY = 'usr/sbin/policy-rc.d';
 const TIMEOUT_MS = 1_800_000;
 
+/** mmdebstrap leaves a mount behind where it was busy. */
+function unmountBelow(directory: string): void {
+  const mounted = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  for (const path of mounted.filter((one) => one.startsWith(`${directory}/`)).reverse()) execFileSync('umount', [path]);
+}
+
 /**
  * An empty Debian: a root file system with the packages that every Debian has, processes and mounts of its own, and a systemctl that stands in for
  * the one of systemd. Needs root.
@@ -18,15 +26,29 @@ const TIMEOUT_MS = 1_800_000;
 export class Machine {
   readonly root: string;
 
-  constructor(
-    place: string,
+  private constructor(
+    private readonly place: string,
     private readonly hostName: string,
-    release: string,
   ) {
     this.root = join(place, hostName);
-    execFileSync('mmdebstrap', ['--variant=minbase', release, this.root], { stdio: 'pipe' });
-    cpSync(join(import.meta.dirname, 'systemctl'), join(this.root, 'usr/local/sbin/systemctl'));
-    for (const file of ['/etc/resolv.conf', '/etc/hosts']) copyFileSync(file, join(this.root, file));
+  }
+
+  /** Makes the machine below `place`; `release` is Debian's name of its version. */
+  static make(place: string, hostName: string, release: string): Machine {
+    const machine = new Machine(place, hostName);
+    const { root } = machine;
+    execFileSync('mmdebstrap', ['--variant=minbase', release, root], { stdio: 'pipe' });
+    unmountBelow(root);
+    cpSync(join(import.meta.dirname, 'systemctl'), join(root, 'usr/local/sbin/systemctl'));
+    for (const file of ['/etc/resolv.conf', '/etc/hosts']) copyFileSync(file, join(root, file));
+    return machine;
+  }
+
+  /** Makes another machine that is as this one is now. */
+  copy(hostName: string): Machine {
+    const other = new Machine(this.place, hostName);
+    execFileSync('cp', ['--archive', this.root, other.root]);
+    return other;
   }
 
   /** Puts files where the scripts run. */
