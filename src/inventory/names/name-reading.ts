@@ -1,6 +1,7 @@
 import { findKnownName } from '../vocabularies/known-names.js';
 import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { findSuite } from '../vocabularies/tls-suites.js';
+import { findByEndOfPath, withPhrasesRead } from './known-phrases.js';
 import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
 import { suiteMentions } from './suite-mentions.js';
@@ -30,6 +31,14 @@ const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 const MAJOR_VERSION = /\/v\d{1,3}$/;
 /** What a hash of a password begins with, as crypt(5) writes it. */
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
+/** What is added in brackets at the end of a name. */
+const REMARK = /\s*(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
+/** ScreenOS writes proposals as pre-g5-aes128-sha: how peers authenticate, the group, and what protects. */
+const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
+/** Names that are those of suites and of nothing else: AES256-SHA is a proposal of IPsec as well. */
+const SUITE_LIKE = /^\W?(?:TLS|SSL|EC?DHE?[-_]|A(?:EC)?DH-|EXP|SRP-|KRB5-|RSA-PSK|DHE-PSK)/i;
+/** GSKit and z/OS write the codes of suites behind these words. */
+const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9A-F]{2}(?:[0-9A-F]{2})?)\b/i;
 /** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
@@ -52,12 +61,18 @@ export function readName(name: string): NameReading {
     const found = findByOid(oid);
     return found === undefined ? nothing([oid]) : { ...readName(found.name), isWhole: true };
   }
-  return readKnown(text) ?? readWords(text);
+  const known = readKnown(text);
+  if (known !== undefined) return known;
+  const read = readWords(withPhrasesRead(text.replace(SCREEN_OS, '$1 DH group $2 ')));
+  if (read.mentions.length > 0) return read;
+  if (findShortened(text, text.replace(REMARK, ''))?.means === null) return { ...nothing([]), isNoAlgorithm: true };
+  const byPath = findByEndOfPath(text);
+  return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
 /** Undefined for what is in no vocabulary. */
 function readKnown(text: string): NameReading | undefined {
-  const suite = findSuite(text);
+  const suite = findSuite(text) ?? suiteAmong(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
   const known =
     findKnownName(text) ??
@@ -68,6 +83,15 @@ function readKnown(text: string): NameReading | undefined {
   if (known === undefined) return undefined;
   if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
   return { ...readWords(known.means), isWhole: true };
+}
+
+/** A suite between other words: `SSL_RSA_WITH_RC4_128_MD5 (weak)`, `cipher spec 000A`. None if there are several. */
+function suiteAmong(text: string): string | undefined {
+  const code = SUITE_CODE.exec(text)?.[1];
+  if (code !== undefined) return findSuite(`0x${code.padStart(4, '0')}`);
+  const suites = new Set(text.split(/[\s()[\]{}'",;:=]+/).flatMap((word) => (SUITE_LIKE.test(word) ? (findSuite(word) ?? []) : [])));
+  const [only] = suites;
+  return suites.size === 1 ? only : undefined;
 }
 
 function findShortened(text: string, short: string): ReturnType<typeof findKnownName> {
@@ -101,7 +125,7 @@ function readWords(name: string): NameReading {
   const fragment = fragmentOf(text);
   const tokens = tokensOf(curve === undefined ? withoutPrefix(fragment) : text);
   const read = mentionsOf(tokens);
-  const mentions = meantBy(read, fragment);
+  const mentions = meantBy(read, fragment).map(asScheme);
   return {
     mentions,
     unread: read.unread,
@@ -187,9 +211,10 @@ const MADE_OF_HASHES = new Set([
   'Argon2',
   'scrypt',
   'sha-crypt',
-  'DRBG',
   'VRF',
 ]);
+/** Ciphers that make up sound schemes: what else a scheme is made of counts as well. */
+const SOUND_PARTS = new Set(['AES', 'ChaCha20', 'Camellia', 'ARIA', 'SM4', 'Kuznyechik']);
 /** Those whose name tells the cipher that they are made of. Beside the others a cipher is what the name is about as well. */
 const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
@@ -223,15 +248,22 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
     if (former.has(family) || isSaidAgain(mention, mentions)) return false;
+    if (family === 'KEYSTORE' && families.size > 1) return false;
     if (family === 'EC' && onCurve && mention.curveBits === null) return false;
     if (family === 'MGF1') return mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
     if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
     if (madeOfHashes && role === 'hash') return false;
-    if (madeOfCiphers && role === 'cipher') return false;
+    if (madeOfCiphers && role === 'cipher' && SOUND_PARTS.has(family)) return false;
     return role !== 'hash' || !isBehindMaskGeneration(mention, mentions);
   });
   for (const mention of kept) mention.param ??= parameterSetIn(mention, text);
   return kept;
+}
+
+/** Curve25519 that signs is Ed25519. */
+function asScheme(mention: Mention): Mention {
+  const signs = mention.family === 'XDH' && mention.purpose === 'signature';
+  return signs ? { ...mention, family: 'EdDSA', role: 'sign' } : mention;
 }
 
 /** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
@@ -254,6 +286,7 @@ function isWiderWord(mention: Mention, other: Mention): boolean {
     pair === 'DES 3DES' ||
     pair === 'XChaCha12 Adiantum' ||
     pair === 'ChaCha20 XChaCha20' ||
+    pair === 'DSA SM2' ||
     (pair === 'ECDH XDH' && hasNoSize(mention))
   );
 }

@@ -7,14 +7,38 @@ interface KnownName {
   readonly source: string;
 }
 
+interface Vocabulary {
+  readonly source: string;
+  /** Its names are told from others by their letter case or hyphens. */
+  readonly isExact?: boolean;
+  readonly names: Readonly<Record<string, string>>;
+}
+
 const NAMES = new Map<string, KnownName>();
-for (const { source, names } of namesFile.vocabularies)
-  for (const [name, means] of Object.entries(names as object as Readonly<Record<string, string>>))
-    NAMES.set(keyOf(name), { means: means === '-' ? null : means, source });
+const SPELLED = new Map<string, KnownName>();
+const EXACT = new Map<string, KnownName>();
+for (const { source, isExact, names } of namesFile.vocabularies as readonly Vocabulary[])
+  for (const [name, means] of Object.entries(names)) {
+    const known = { means: means === '-' ? null : means, source };
+    if (isExact === true) EXACT.set(name, known);
+    else {
+      NAMES.set(keyOf(name), known);
+      SPELLED.set(spellingOf(name), known);
+    }
+  }
 
 /** A name that does not say by itself what it is; undefined for one that is in no vocabulary. Hyphens, blanks and case do not matter. */
 export function findKnownName(name: string): KnownName | undefined {
-  return NAMES.get(keyOf(name));
+  return EXACT.get(name) ?? NAMES.get(keyOf(name));
+}
+
+/** The same, where hyphens matter: `EC-P-256` is not the `ECP256` of a VPN gateway. */
+export function findSpelledName(name: string): KnownName | undefined {
+  return EXACT.get(name) ?? SPELLED.get(spellingOf(name));
+}
+
+function spellingOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[\s_]+/g, ' ');
 }
 
 function keyOf(name: string): string {
