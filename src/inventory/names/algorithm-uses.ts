@@ -102,7 +102,7 @@ function useOf(named: Mention, context: UseContext): AlgorithmUse {
     family: schemeOf(mention, all),
     bits: mention.bits ?? declaredBits(mention, context),
     curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
-    param: hasParameterSet(mention) ? (mention.param ?? (sizes === 'light' ? null : declaredParam(declared))) : null,
+    param: mention.param ?? (hasParameterSet(mention) && sizes !== 'light' ? declaredParam(declared) : null),
     purpose: nature === undefined ? 'unknown' : publicKeyPurposeOf(mention, context),
     usage: usageOf(mention, context),
     mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,

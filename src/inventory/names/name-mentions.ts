@@ -243,7 +243,12 @@ function giveCurve(curveBits: number, { before, behind }: Around): void {
 function giveMode(mode: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role }) => role === 'cipher');
   if (owner !== undefined) owner.mode ??= mode;
+  else if (WRAPS.has(mode)) givePurpose('key-establishment', { before, behind });
 }
+
+/** What wraps keys with a public key transports them. */
+const WRAPS = new Set(['wrap', 'keywrap']);
+
 
 function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');

@@ -24,7 +24,7 @@ export interface NameReading {
 
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
-const PREFIX = /^(?:CKM_|CKK_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+const PREFIX = /^(?:CKM_|CKK_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
 /** A comparison that scanners of TLS add: `ECDH x25519 (eq. 3072 bits RSA)` has no RSA. */
 const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 /** The major version at the end of the path of a Go module. */
@@ -45,7 +45,7 @@ const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words as those who name public-key algorithms like them. */
 const PUBLIC_KEY_LIKE =
-  /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
+  /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
 /** Families that are words of the language as well: a key named so says nothing. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
@@ -247,7 +247,9 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
-    if (former.has(family) || isSaidAgain(mention, mentions)) return false;
+    const again = saidAgainBy(mention, mentions);
+    if (again !== undefined) addTo(again, mention);
+    if (former.has(family) || again !== undefined) return false;
     if (family === 'KEYSTORE' && families.size > 1) return false;
     if (family === 'EC' && onCurve && mention.curveBits === null) return false;
     if (family === 'MGF1') return mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
@@ -267,14 +269,23 @@ function asScheme(mention: Mention): Mention {
 }
 
 /** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
-function isSaidAgain(mention: Mention, mentions: readonly Mention[]): boolean {
-  return mentions.some((other) => {
+function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | undefined {
+  return mentions.find((other) => {
     if (other === mention || other.part !== mention.part) return false;
     if (other.family !== mention.family) return isWiderWord(mention, other);
     return hasNoSize(mention)
       ? !hasNoSize(other) || other.at < mention.at
       : other.at < mention.at && sizesOf(other) === sizesOf(mention);
   });
+}
+
+/** What stands beside one of two words for an algorithm is about both: `ecb::Encryptor<aes::Aes128>`. */
+function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Mention): void {
+  if (kept.role !== role) return;
+  kept.mode ??= mode;
+  kept.padding ??= padding;
+  kept.purpose ??= purpose;
+  kept.isReduced ||= isReduced;
 }
 
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
@@ -287,6 +298,9 @@ function isWiderWord(mention: Mention, other: Mention): boolean {
     pair === 'XChaCha12 Adiantum' ||
     pair === 'ChaCha20 XChaCha20' ||
     pair === 'DSA SM2' ||
+    pair === 'DH SIDH' ||
+    pair === 'DH CSIDH' ||
+    pair === 'S2K Argon2' ||
     (pair === 'ECDH XDH' && hasNoSize(mention))
   );
 }

@@ -17,7 +17,7 @@ interface Vocabulary {
 const NAMES = new Map<string, KnownName>();
 const SPELLED = new Map<string, KnownName>();
 const EXACT = new Map<string, KnownName>();
-for (const { source, isExact, names } of namesFile.vocabularies as readonly Vocabulary[])
+for (const { source, isExact, names } of namesFile.vocabularies as readonly object[] as readonly Vocabulary[])
   for (const [name, means] of Object.entries(names)) {
     const known = { means: means === '-' ? null : means, source };
     if (isExact === true) EXACT.set(name, known);
