@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { isList, itemsOf, type Outline, type Span, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
+import {
+  isList,
+  itemsOf,
+  type Outline,
+  type Span,
+  stretchesOf,
+  withoutLists,
+} from '../../platform/json/json-outline.js';
 import { findAmbiguity } from '../../platform/json/strict-json.js';
 import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } from '../model/json.js';
 

@@ -177,7 +177,8 @@ function giveRounds(value: number, { before, behind }: Around): void {
 }
 
 function giveReduction({ before, behind }: Around): void {
-  for (const mention of [...before, ...behind]) if (mention.role === 'cipher' || mention.role === 'hash') mention.isReduced = true;
+  for (const mention of [...before, ...behind])
+    if (mention.role === 'cipher' || mention.role === 'hash') mention.isReduced = true;
 }
 
 /** The year of a format, as in JsonWebSignature2020: it follows a word that names no algorithm. */
@@ -248,7 +249,6 @@ function giveMode(mode: string, { before, behind }: Around): void {
 
 /** What wraps keys with a public key transports them. */
 const WRAPS = new Set(['wrap', 'keywrap']);
-
 
 function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');

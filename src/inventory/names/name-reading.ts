@@ -4,6 +4,7 @@ import { findSuite } from '../vocabularies/tls-suites.js';
 import { findByEndOfPath, withPhrasesRead } from './known-phrases.js';
 import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
+import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
@@ -24,7 +25,8 @@ export interface NameReading {
 
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
-const PREFIX = /^(?:CKM_|CKK_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+const PREFIX =
+  /^(?:CK[MK]_(?:NSS_)?|SEC_OID_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|GCRY_(?:CIPHER|MD|PK|MAC|KDF|KEM)_(?:MODE_)?|GNUTLS_(?:CIPHER|MAC|DIG|SIGN|PK|KX|GROUP|ECC_CURVE)_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
 /** A comparison that scanners of TLS add: `ECDH x25519 (eq. 3072 bits RSA)` has no RSA. */
 const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 /** The major version at the end of the path of a Go module. */
@@ -35,10 +37,8 @@ const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
 const REMARK = /\s*(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
 /** ScreenOS writes proposals as pre-g5-aes128-sha: how peers authenticate, the group, and what protects. */
 const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
-/** Names that are those of suites and of nothing else: AES256-SHA is a proposal of IPsec as well. */
-const SUITE_LIKE = /^\W?(?:TLS|SSL|EC?DHE?[-_]|A(?:EC)?DH-|EXP|SRP-|KRB5-|RSA-PSK|DHE-PSK)/i;
-/** GSKit and z/OS write the codes of suites behind these words. */
-const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9A-F]{2}(?:[0-9A-F]{2})?)\b/i;
+/** OpenSSL has suites of these names; outside of lists of suites they are ciphers. */
+const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
 /** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
@@ -65,15 +65,19 @@ export function readName(name: string): NameReading {
   if (known !== undefined) return known;
   const read = readWords(withPhrasesRead(text.replace(SCREEN_OS, '$1 DH group $2 ')));
   if (read.mentions.length > 0) return read;
-  if (findShortened(text, text.replace(REMARK, ''))?.means === null) return { ...nothing([]), isNoAlgorithm: true };
+  const bare = findShortened(text, text.replace(REMARK, ''));
+  if (bare !== undefined)
+    return bare.means === null ? { ...nothing([]), isNoAlgorithm: true } : { ...readWords(bare.means), isWhole: true };
   const byPath = findByEndOfPath(text);
   return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
 /** Undefined for what is in no vocabulary. */
 function readKnown(text: string): NameReading | undefined {
-  const suite = findSuite(text) ?? suiteAmong(text);
+  const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
+  const among = suiteAmong(text);
+  if (among !== undefined) return { ...nothing([]), mentions: among, isWhole: true, isSuite: true };
   const known =
     findKnownName(text) ??
     findShortened(text, fragmentOf(text)) ??
@@ -83,15 +87,6 @@ function readKnown(text: string): NameReading | undefined {
   if (known === undefined) return undefined;
   if (known.means === null) return { ...nothing([]), isNoAlgorithm: true };
   return { ...readWords(known.means), isWhole: true };
-}
-
-/** A suite between other words: `SSL_RSA_WITH_RC4_128_MD5 (weak)`, `cipher spec 000A`. None if there are several. */
-function suiteAmong(text: string): string | undefined {
-  const code = SUITE_CODE.exec(text)?.[1];
-  if (code !== undefined) return findSuite(`0x${code.padStart(4, '0')}`);
-  const suites = new Set(text.split(/[\s()[\]{}'",;:=]+/).flatMap((word) => (SUITE_LIKE.test(word) ? (findSuite(word) ?? []) : [])));
-  const [only] = suites;
-  return suites.size === 1 ? only : undefined;
 }
 
 function findShortened(text: string, short: string): ReturnType<typeof findKnownName> {
