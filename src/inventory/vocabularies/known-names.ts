@@ -20,7 +20,12 @@ const NAMES = new Map<string, KnownName>();
 const SPELLED = new Map<string, KnownName>();
 const EXACT = new Map<string, KnownName>();
 const BINDING = new Set<string>();
-for (const { source, isExact, bindsKeys, names } of namesFile.vocabularies as readonly object[] as readonly Vocabulary[])
+for (const {
+  source,
+  isExact,
+  bindsKeys,
+  names,
+} of namesFile.vocabularies as readonly object[] as readonly Vocabulary[])
   for (const [name, means] of Object.entries(names)) {
     const known = { means: means === '-' ? null : means, source };
     if (bindsKeys === true) BINDING.add(keyOf(name));
