@@ -40,7 +40,7 @@ const fresh = (name: string): string => `${name}-${randomUUID()}`;
 const stateOf = async (key: PublishedKey): Promise<string> => (await call('GET', key)).body.state;
 /** Nobody waits a week in a test. */
 const due = (key: PublishedKey) =>
-  stage.sql(`UPDATE signing_key_destruction SET destroy_at = now() - interval '1 second' WHERE key_id = $1`, [key.id]);
+  stage.change(`UPDATE signing_key_destruction SET destroy_at = now() - interval '1 second' WHERE key_id = $1`, [key.id]);
 
 async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   const rows = await stage.sql<{ cka: string }>(
