@@ -71,12 +71,12 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 27,
-    defence: 'the bytes that ML-DSA signs have the digest that was logged',
+    defence: 'the bytes of an envelope have the digest that was logged',
     file: 'src/signing/requests/signer.ts',
     text: '    assertSignedDigest(request, key.type);',
     instead: '',
     spec: FORGED,
-    test: 'has no other bytes signed by ML-DSA',
+    test: 'has no other bytes signed than those',
   },
   {
     finding: 27,

@@ -142,6 +142,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     HsmModule,
     KeyCustody,
     RotationApproval,
+    RotationClearance,
     RolloutController,
     RotationOrders,
     SshCertificateSigner,
