@@ -68,7 +68,9 @@ describe('a key signs what it is for and nothing else', () => {
     const answer = await ask('ssh-login', 'code-signing', message);
     assertProblem(answer, { status: 422, code: 'hsm.other-key' });
     expect(stage.operationsOn(digestOf(message))).toBe(0);
-    await stage.change(`UPDATE signing_key SET purpose = 'ssh-login', revision = revision + 1 WHERE id = $1`, [login?.id]);
+    await stage.change(`UPDATE signing_key SET purpose = 'ssh-login', revision = revision + 1 WHERE id = $1`, [
+      login?.id,
+    ]);
   });
 
   it('a batch is for one purpose, too', async () => {

@@ -38,7 +38,8 @@ export class NewRotationWriter {
     const { kind, id: callerId, name, ownerId, origin } = caller;
     const { order, custody, accounts } = plan;
     const { keyId, dryRun, settings } = order;
-    const nextKeyId = newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, correlation: origin.requestId });
+    const nextKeyId =
+      newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, correlation: origin.requestId });
     const holders = settings.holder === undefined ? [] : [settings.holder.hostId];
     await this.uses.lockHosts(tx, [...new Set([...accounts.map(({ hostId }) => hostId), ...holders])]);
     await tx.insert(Rotation, {
@@ -70,7 +71,12 @@ export class NewRotationWriter {
         correlation: origin.requestId,
         source: origin.address,
         detail: {
-          ...{ keyId, nextKeyId, custody, dryRun, targets: accounts.length, settings },
+          keyId,
+          nextKeyId,
+          custody,
+          dryRun,
+          targets: accounts.length,
+          settings,
           ...loggedOrder(accounts, demand !== undefined),
         },
       },

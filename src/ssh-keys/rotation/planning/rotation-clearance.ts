@@ -56,8 +56,15 @@ export class RotationClearance {
     const targets = await manager.findBy(RotationTarget, { rotationId: rotation.id });
     const next = rotation.nextKeyId === null ? null : await manager.findOneBy(SshKey, { id: rotation.nextKeyId });
     const made = entries.findLast(({ action }) => action === 'ssh-rotation.key-made');
-    if (order === undefined || more.length > 0 || !isAsOrdered(order, rotation, targets) || !isAsMade(order, made, next))
-      throw notApproved('The rotation differs from what the audit log has of its order: it was changed in the database.');
+    if (
+      order === undefined ||
+      more.length > 0 ||
+      !isAsOrdered(order, rotation, targets) ||
+      !isAsMade(order, made, next)
+    )
+      throw notApproved(
+        'The rotation differs from what the audit log has of its order: it was changed in the database.',
+      );
     return order.detail['approval'] === true;
   }
 
