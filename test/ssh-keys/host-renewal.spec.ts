@@ -104,6 +104,15 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await sshd.start();
   }
 
+  it('is not renewed when its row differs from what the log describes', async () => {
+    const later = `request = jsonb_set(request, '{renewal,until}', '"2099-01-01T00:00:00Z"')`;
+    for (const change of [`principals = '{db-1.example.org}'`, `key_id = 'db-1'`, later]) {
+      const { id, certificate } = await issue();
+      await stage.sql(`UPDATE ssh_certificate SET ${change} WHERE id = $1`, [id]);
+      assertProblem(await renew(certificate), { status: 403, code: 'ssh-renewal.unknown' });
+    }
+  });
+
   it('is renewed by "sealwright ssh renew" with its key alone, and ssh knows the host by it', async () => {
     const first = await issue();
     await use(first.certificate);

@@ -126,9 +126,9 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   rows: async (app) => {
     const forged = await app.get(RowSealKeeper).forged();
-    if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
-    if (!app.get(RowSeals).isStrict)
+    if (forged.length === 0 && !app.get(RowSeals).isStrict)
       return [ok('sealed rows', 'rows of the earlier version are adopted when the upgrade is over')];
+    if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
     return forged.map((table) =>
       bad(
         'sealed rows',

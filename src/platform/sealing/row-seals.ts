@@ -5,7 +5,13 @@ import { Config } from '../config/config.js';
 import { EventBus } from '../events/events.js';
 import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { type JsonRow, RowText } from './row-text.js';
-import type { SealedClass, SealedEntity } from './sealed-entity.js';
+import {
+  generationOf,
+  SEAL_GENERATIONS,
+  type SealedClass,
+  type SealedEntity,
+  type SealGeneration,
+} from './sealed-entity.js';
 
 const KEY_ID_BYTES = 8;
 const SEAL_BYTES = KEY_ID_BYTES + 32;
@@ -30,7 +36,7 @@ export class RowSeals {
   private readonly ids: readonly Buffer[];
   private readonly texts = new Map<SealedClass, RowText<SealedEntity>>();
   private readonly reported = new Map<string, number>();
-  private demandsSeals = true;
+  private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
 
   constructor(
     config: Config,
@@ -42,14 +48,20 @@ export class RowSeals {
     BY_SOURCE.set(db, this);
   }
 
-  /** Whether rows without a seal are refused. False only during the upgrade from a version without seals. */
+  /** Whether rows without a seal are refused in every table. False only during an upgrade from a version that seals none, or fewer. */
   get isStrict(): boolean {
-    return this.demandsSeals;
+    return this.demanded.size === SEAL_GENERATIONS.length;
+  }
+
+  /** Whether rows of this table without a seal are refused. */
+  demandsSealOf(entity: SealedClass): boolean {
+    return this.demanded.has(generationOf(entity));
   }
 
   /** Called by RowSealEpoch alone. */
-  demand(strict: boolean): void {
-    this.demandsSeals = strict;
+  demand(generation: SealGeneration, strict: boolean): void {
+    if (strict) this.demanded.add(generation);
+    else this.demanded.delete(generation);
   }
 
   /** The first bytes of seals made by the present key. */
@@ -80,7 +92,7 @@ export class RowSeals {
 
   /** The row if its seal matches; otherwise null, and the mismatch is reported. */
   trusted<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
-    if (row === null || !this.demandsSeals || this.matches(entity, row)) return row;
+    if (row === null || !this.demandsSealOf(entity) || this.matches(entity, row)) return row;
     this.report(entity, row);
     return null;
   }

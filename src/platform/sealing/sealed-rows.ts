@@ -31,7 +31,7 @@ export function sealedRow<Row extends SealedEntity>(
  * change made in the database.
  *
  * @returns the number of changed rows
- * @throws Problem `row.not-sealed` for a row that does not match its seal
+ * @throws Problem `row.not-sealed` for a row that does not match its seal; `row.not-written` if the database did not write a change
  */
 export async function changeSealed<Row extends SealedEntity>(
   tx: EntityManager,
@@ -48,7 +48,8 @@ export async function changeSealed<Row extends SealedEntity>(
     if (seals.trusted(entity, row) === null || !hasValues(row, where)) throw notSealed(text.table, text.keyOf(row));
     const next = text.completed(Object.assign({}, row, change));
     const values = { ...change, seal: seals.sealOf(entity, next) };
-    await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
+    const { affected } = await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
+    if (affected !== 1) throw notWritten(text.table);
   }
   return rows.length;
 }
@@ -95,7 +96,14 @@ export function trustedRows<Row extends SealedEntity>(
   return rows.filter((row) => trusted(tx, entity, row) !== null);
 }
 
-function notSealed(table: string, key: string): Problem {
+/** The refusal to go on after the database left a row out, such as by a trigger that returns NULL. */
+export function notWritten(table: string): Problem {
+  const detail = `The database did not write a row of ${table}: a trigger, a rule or a view leaves it out. An operator runs sealwright-admin doctor and removes it.`;
+  return new Problem('unavailable', 'row.not-written', detail);
+}
+
+/** The refusal of a row that does not match its seal. */
+export function notSealed(table: string, key: string): Problem {
   const detail = `Row ${key} of ${table} was changed in the database, not by the service. Remove it, or have an operator accept it: sealwright-admin seal-rows.`;
   return new Problem('conflict', 'row.not-sealed', detail);
 }
