@@ -14,6 +14,8 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly except: readonly Exclude<keyof Row & string, 'seal'>[];
   /** SQL condition on the row `t`: the row still grants something. Other rows need no seal. */
   readonly while?: string;
+  /** A nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
+  readonly revision?: string;
   /** A column that lists rows of another table, so that a row deleted there is missed. */
   readonly list?: {
     readonly column: string;

@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { AuditEntriesByCall1798000043600 } from './1798000043600-audit-entries-by-call.js';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
@@ -191,4 +192,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
   AuditEntriesByCall1798000043600,
+  RightsHistory1798000044100,
 ];
