@@ -160,7 +160,15 @@ export class ApprovalsService {
     if (!isRest) await this.supersede(tx, old, order.id);
     const { subjectKind, subjectId, correlation } = old;
     const parties = await this.logged.partiesOf(tx, old);
-    const asked = { subjectKind, subjectId, correlation, ...parties, ...demandOf(demand ?? old), id: order.id, ...textOf(order) };
+    const asked = {
+      subjectKind,
+      subjectId,
+      correlation,
+      ...parties,
+      ...demandOf(demand ?? old),
+      id: order.id,
+      ...textOf(order),
+    };
     await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR });
   }
 

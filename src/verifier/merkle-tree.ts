@@ -122,7 +122,8 @@ export class GrowingRoot {
   static of(size: number, hashes: readonly Buffer[]): GrowingRoot {
     const tree = new GrowingRoot();
     const heights = size === 0 ? [] : subtreesOf({ from: 0, to: size }).map(({ height }) => height);
-    if (heights.length !== hashes.length) throw new Error(`a tree of ${size} leaves has ${heights.length} full subtrees`);
+    if (heights.length !== hashes.length)
+      throw new Error(`a tree of ${size} leaves has ${heights.length} full subtrees`);
     hashes.forEach((hash, i) => tree.peaks.push({ height: heights[i] ?? 0, hash }));
     tree.size = size;
     return tree;

@@ -10,7 +10,9 @@ type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'has
 
 type Requested = About &
   ApprovalRequirement &
-  Pick<Approval, 'title' | 'correlation' | 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'> & { readonly manifest?: ApprovalManifest };
+  Pick<Approval, 'title' | 'correlation' | 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'> & {
+    readonly manifest?: ApprovalManifest;
+  };
 
 /** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
 export interface ApprovalManifest {

@@ -25,7 +25,6 @@ interface SnapshotContent {
   /** Hashes of the full subtrees, base64. */
   readonly tree: readonly string[];
   readonly history: RightsHistoryState;
-  readonly damaged: number | undefined;
   readonly newestAt: number;
 }
 
@@ -92,9 +91,9 @@ export class RightsLedger {
   async keep(): Promise<void> {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;
-    if (tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
+    if (damaged !== undefined || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
     const hashes = tree.hashes().map((hash) => hash.toString('base64'));
-    const snapshot = { size: tree.size, tree: hashes, history: history.state(), damaged, newestAt };
+    const snapshot = { size: tree.size, tree: hashes, history: history.state(), newestAt };
     const content = JSON.stringify(snapshot satisfies SnapshotContent);
     await this.db.query(
       `INSERT INTO rights_snapshot (size, content, seal) VALUES ($1, $2, $3)
@@ -106,6 +105,9 @@ export class RightsLedger {
 
   private async upToDate(): Promise<LedgerState> {
     const size = await this.leaves.signedSize();
+    const damaged = this.state?.damaged;
+    // The entry was restored: what follows from it is read again, from the snapshot on, which is never one of a damaged log.
+    if (damaged !== undefined && (await this.leaves.isIntact(damaged))) this.state = undefined;
     let state = await this.read();
     // A walk that was under way may have begun with a smaller tree.
     while (state.tree.size < size) state = await this.read();
@@ -151,10 +153,10 @@ export class RightsLedger {
       'SELECT content, seal FROM rights_snapshot LIMIT 1',
     );
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
-    const { size, tree, history, damaged, newestAt } = JSON.parse(row.content) as SnapshotContent;
+    const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'base64'));
-    return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), damaged, newestAt);
+    return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), undefined, newestAt);
   }
 
   /** Writes an entry and waits until it is signed: entries that are kept from the log would not be missed otherwise. */

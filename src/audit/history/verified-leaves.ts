@@ -34,6 +34,15 @@ export class VerifiedLeaves {
     return (await this.anchors.newest())?.size ?? 0;
   }
 
+  /** Whether the entry of a leaf is what was numbered. */
+  async isIntact(index: number): Promise<boolean> {
+    const [[row], [hash]] = await Promise.all([
+      this.leaves.rows(index, index + 1),
+      leafHashes(this.db.manager, index, index + 1),
+    ]);
+    return row !== undefined && hash !== undefined && isAsNumbered(row, hash);
+  }
+
   /**
    * Passes the leaves that follow `tree`, which grows with them. What was passed counts only when the walk has ended: only then is the root compared.
    *

@@ -60,10 +60,7 @@ export class LogExport {
   }
 
   private async step(from: number, to: number): Promise<string> {
-    const [hashes, rows] = await Promise.all([
-      leafHashes(this.db.manager, from, to),
-      this.leaves.rows(from, to),
-    ]);
+    const [hashes, rows] = await Promise.all([leafHashes(this.db.manager, from, to), this.leaves.rows(from, to)]);
     return rows
       .map((row, i): ExportedLeaf => {
         const { kind, entryId } = row;

@@ -34,7 +34,8 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
   return rows.flatMap((row) => {
     const trust = seals.opened(WorkloadTrust, row.trust);
     const issuer = seals.opened(WorkloadIssuer, row.issuer);
-    if (issuer?.id !== issuerId || trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled) return [];
+    if (issuer?.id !== issuerId || trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled)
+      return [];
     return [Object.assign(trust, { people: peopleOfRun(seals, trust.ownerId, issuer, row) })];
   });
 }

@@ -105,8 +105,10 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   );
   const credentials = rows.flatMap(({ kind, id, roles }) => {
     const { roles: logged, disabledAt = 0 } = history.people.get(id) ?? {};
-    if (kind === 'account' && disabledAt > 0) return [`the account ${id} is enabled, and the log says that it is disabled`];
-    if (kind === 'session' && history.ended.has(id)) return [`the session ${id} is valid, and the log says that it ended`];
+    if (kind === 'account' && disabledAt > 0)
+      return [`the account ${id} is enabled, and the log says that it is disabled`];
+    if (kind === 'session' && history.ended.has(id))
+      return [`the session ${id} is valid, and the log says that it ended`];
     if (history.revoked.has(id)) return [`the ${kind} ${id} is valid, and the log says that it was revoked`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
     return more.length === 0 ? [] : [`the account ${id} has the roles ${more.join(', ')}, which the log does not have`];

@@ -28,7 +28,9 @@ export class CatalogueCheck implements OnApplicationBootstrap {
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.findings().catch((error: unknown) => this.logger.warn(`the catalogue was not checked: ${String(error)}`));
+    await this.findings().catch((error: unknown) =>
+      this.logger.warn(`the catalogue was not checked: ${String(error)}`),
+    );
   }
 
   /** Objects that the migrations did not make, as `kind name`. */

@@ -34,7 +34,7 @@ const IS_OF_EXTENSION = (oid: string) =>
  */
 export const READ_CATALOGUE = `
   WITH path AS (${PATH}),
-    relation AS (SELECT c.oid, p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace)
+    relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace)
   SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind IN ('v', 'm', 'f', 'p')
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
@@ -83,7 +83,9 @@ const FUNCTIONS = new Map([
 
 /** What may precede a parenthesis in defaults, constraints, indexes and views: keywords, and functions of PostgreSQL without a lasting effect. */
 const CALLED = new Set(
-  'now nextval lower coalesce AND OR NOT IN ANY ALL CHECK WHEN THEN ELSE FROM ON USING GREATEST LEAST COALESCE'.split(' '),
+  'now nextval lower coalesce AND OR NOT IN ANY ALL CHECK WHEN THEN ELSE FROM ON USING GREATEST LEAST COALESCE'.split(
+    ' ',
+  ),
 );
 /** A name before a parenthesis. */
 const CALL = /([\w.]+) ?\(/g;
@@ -105,7 +107,9 @@ function isOurs({ kind, name, definition }: CatalogueObject): boolean {
     case 'function':
       return FUNCTIONS.get(local) === createHash('sha256').update(definition).digest('hex');
     case 'expression':
-      return !HIDDEN_CALL.test(definition) && [...definition.matchAll(CALL)].every(([, called = '']) => CALLED.has(called));
+      return (
+        !HIDDEN_CALL.test(definition) && [...definition.matchAll(CALL)].every(([, called = '']) => CALLED.has(called))
+      );
     default:
       return false;
   }

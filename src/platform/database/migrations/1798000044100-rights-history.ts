@@ -21,9 +21,16 @@ export class RightsHistory1798000044100 implements MigrationInterface {
                 CONSTRAINT "PK_459f85f084f3302a35810e48849" PRIMARY KEY ("only")
             )
         `);
+    // Processes of the version before see the rule as disabled, since they do not know its condition (1798000043700).
+    await queryRunner.query(
+      `INSERT INTO alert_rule (id, name, condition, parameters, severity, grouping, emails, webhooks, enabled, active)
+       VALUES ('019a0000-0000-7000-8000-00000000000a', 'Changes of the database', 'database-changed', '{}', 'critical', 'rule', '{}', '{}', false, true)
+       ON CONFLICT DO NOTHING`,
+    );
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DELETE FROM alert_rule WHERE condition = 'database-changed'`);
     await queryRunner.query(`DROP TABLE "rights_snapshot"`);
     await queryRunner.query(`ALTER TABLE "user_account" DROP COLUMN "revision"`);
     await queryRunner.query(`ALTER TABLE "workload_issuer" DROP COLUMN "disclosed_to", DROP COLUMN "uploader_id"`);
