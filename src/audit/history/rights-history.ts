@@ -167,3 +167,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
 };
+
+/** The actions that change rights. */
+export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);

@@ -6,8 +6,10 @@ import { newId, timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
+import { AuditSeals } from '../entries/audit-seals.js';
 import { AuditService } from '../entries/audit.service.js';
-import { RightsHistory, type RightsHistoryState } from './rights-history.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../log/log-leaf.js';
+import { RIGHTS_ACTIONS, RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
 /** Leaves that a process may have to read beyond the stored snapshot: about a second. */
@@ -67,6 +69,7 @@ export class RightsLedger {
     private readonly leaves: VerifiedLeaves,
     private readonly seals: RowSeals,
     private readonly audit: AuditService,
+    private readonly entrySeals: AuditSeals,
   ) {}
 
   /**
@@ -77,7 +80,7 @@ export class RightsLedger {
   async current(): Promise<RightsHistory> {
     let state = await this.upToDate();
     if (Date.now() - state.newestAt > MAX_SILENCE_MS) state = await this.probed();
-    if (state.damaged === undefined) return state.history;
+    if (state.damaged === undefined) return this.withUnsigned(state);
     const detail = `The entry of leaf ${state.damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
     throw new Problem('unavailable', 'audit-log.incomplete', detail);
   }
@@ -101,6 +104,20 @@ export class RightsLedger {
       [tree.size, content, this.seals.sealOfText(content)],
     );
     this.storedSize = tree.size;
+  }
+
+  /** Adds the entries that are not signed yet, which takes about a second. They could be hidden, so the ledger does not keep them. */
+  private async withUnsigned({ tree, history }: LedgerState): Promise<RightsHistory> {
+    const rows: EntryRow[] = await this.db.query(
+      `SELECT ${ENTRY_COLUMNS} FROM (SELECT entry_id FROM log_waiting UNION SELECT entry_id FROM log_leaf WHERE index >= $1) w
+         JOIN audit_entry e ON e.id = w.entry_id WHERE e.action = ANY($2) ORDER BY e.id`,
+      [tree.size, RIGHTS_ACTIONS],
+    );
+    const genuine = rows.filter((row) => this.entrySeals.verifies(row, row.seal));
+    if (genuine.length === 0) return history;
+    const later = new RightsHistory(history.state());
+    for (const row of genuine) later.apply(row);
+    return later;
   }
 
   private async upToDate(): Promise<LedgerState> {
