@@ -2,13 +2,17 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeBuildInfo } from './build-info.mjs';
-import { bundlePrograms } from './bundle.mjs';
 import { buildConsole, placeConsole } from './console.mjs';
 import { Failure } from './failure.mjs';
-import { bin, inRoot } from './project.mjs';
+import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-const INPUTS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'scripts/lib/bundle.mjs'];
+const INPUTS = [
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  ...['build-service', 'bundle', 'compile', 'compile-typed'].map((name) => `scripts/lib/${name}.mjs`),
+];
 const STAMP = inRoot('dist/.built-from');
 
 /** Whether dist was built from these very sources. */
@@ -33,25 +37,11 @@ async function buildService() {
     writeBuildInfo(before);
     return false;
   }
-  const { code, output } = await run(bin('nest'), ['build']);
+  const { code, output } = await run(process.execPath, [inRoot('scripts/lib/build-service.mjs'), before]);
   if (code !== 0)
-    throw new Failure('The build failed', 'The compiler says why above. See it again with: npm run build', output);
-  writeBuildInfo(before);
-  await bundlePrograms();
-  await compileInAdvance();
+    throw new Failure('The build failed', 'The message is above. Run the build alone with: npm run build', output);
   writeFileSync(STAMP, before);
   return true;
-}
-
-/**
- * Has each program of the service load its modules once: what V8 compiles of them stays in dist/compile-cache. A start takes a sixth less CPU
- * with it, and a process a tenth less memory, since parsing eight megabytes leaves memory behind that nothing can use.
- */
-async function compileInAdvance() {
-  for (const program of ['main', 'worker', 'cli']) {
-    const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);
-    if (code !== 0) throw new Failure(`dist/${program}.js does not start`, 'Its output says why.', output);
-  }
 }
 
 /** By content, not by time: a fresh checkout or another branch gives files new times. */

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 const PICTURES = join(import.meta.dirname, '../../.tmp/pictures');
 const AXE = join(import.meta.dirname, '../../ui/node_modules/axe-core/axe.min.js');
 
-/** dist/ui is there after `npm run build`; `nest build` alone leaves it out. */
+/** dist/ui is written by `npm run build`. */
 export const isConsoleBuilt = (): boolean => existsSync(join(import.meta.dirname, '../../dist/ui/index.html'));
 
 export interface Visit {

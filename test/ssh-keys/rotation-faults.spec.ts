@@ -342,7 +342,7 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     },
   );
 
-  it.concurrent('a program that removes the new line: named as the cause, and not the old key', async () => {
+  it.concurrent('a program that removes the new line at once: the file that changed is named as the cause, not the old key', async () => {
     const host = await field.addHost();
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
@@ -353,7 +353,9 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     try {
       const id = await field.rotate(key.id, [host]);
       await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
-      expect((await field.targets(id))[0].failure.code).toBe('rotation.new-line-removed');
+      // Which of the two depends on whether the line is removed during the write or after it.
+      const causes = ['rotation.new-line-removed', 'host.file-changed'];
+      expect(causes).toContain((await field.targets(id))[0].failure.code);
       expect(await logIn(host, key.file)).toBe('accepted');
     } finally {
       clearInterval(looping);
