@@ -56,6 +56,11 @@ const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> =
      CREATE INDEX evil ON approval (away."AND"(title))`,
     'expression evil',
   ],
+  'a function with the name of one that indexes call': [
+    `CREATE SCHEMA away; CREATE FUNCTION away."left"(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+     CREATE INDEX evil ON approval (away."left"(title))`,
+    'expression evil',
+  ],
   'a column of another type': [
     `CREATE DOMAIN loose AS text; ALTER TABLE approval ALTER COLUMN title TYPE loose`,
     'type public.approval.title',
@@ -77,7 +82,9 @@ afterAll(async () => {
 describe('the check of the catalogue', () => {
   it('finds nothing in what the migrations made, with and without the extension for searches', async () => {
     expect(await catalogue.findings()).toEqual([]);
-    expect(await catalogue.findingsAfter('CREATE EXTENSION IF NOT EXISTS pg_trgm')).toEqual([]);
+    const searches = `CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE INDEX asset_name_text ON asset USING gin (name gin_trgm_ops);
+      CREATE INDEX asset_occurrence_place ON asset_occurrence ("left"(location, 32) text_pattern_ops) WHERE location <> ''`;
+    expect(await catalogue.findingsAfter(searches)).toEqual([]);
   });
 
   it.each(Object.entries(CHANGES))('finds %s', async (_name, [ddl, found]) => {

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { RightsHistory } from '../../audit/history/rights-history.js';
 import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
-import { timeOfId } from '../../platform/database/new-id.js';
+import { isId, timeOfId } from '../../platform/database/new-id.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { bad, type Finding, ok } from './examinations.js';
 
@@ -97,11 +97,13 @@ interface CredentialRow {
 
 /** Rows that give something which the log says was taken away. */
 async function differingRows(db: DataSource, history: RightsHistory): Promise<string[]> {
+  const { people, ended, revoked } = history;
   const rows: CredentialRow[] = await db.query(
-    `SELECT 'account' AS kind, id::text, roles FROM user_account WHERE NOT disabled
-     UNION ALL SELECT 'session', id::text, NULL FROM auth_session WHERE ended_at IS NULL AND expires_at > now() AND user_id IS NOT NULL
-     UNION ALL SELECT 'API key', id::text, NULL FROM api_key WHERE revoked_at IS NULL
-     UNION ALL SELECT 'OAuth client', id::text, NULL FROM oauth_client WHERE revoked_at IS NULL`,
+    `SELECT 'account' AS kind, id::text, roles FROM user_account WHERE id = ANY($1::uuid[]) AND NOT disabled
+     UNION ALL SELECT 'session', id::text, NULL FROM auth_session WHERE id = ANY($2::uuid[]) AND ended_at IS NULL AND expires_at > now()
+     UNION ALL SELECT 'API key', id::text, NULL FROM api_key WHERE id = ANY($3::uuid[]) AND revoked_at IS NULL
+     UNION ALL SELECT 'OAuth client', id::text, NULL FROM oauth_client WHERE id = ANY($3::uuid[]) AND revoked_at IS NULL`,
+    [people, ended, revoked].map((known) => [...known.keys()].filter(isId)),
   );
   const credentials = rows.flatMap(({ kind, id, roles }) => {
     const { roles: logged, disabledAt = 0 } = history.people.get(id) ?? {};
@@ -118,7 +120,8 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
 
 async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {
   const rows: { group: string; person: string }[] = await db.query(
-    `SELECT group_id::text AS group, user_id::text AS person FROM approver_group_member WHERE user_id IS NOT NULL`,
+    `SELECT group_id::text AS group, user_id::text AS person FROM approver_group_member WHERE group_id = ANY($1::uuid[]) AND user_id IS NOT NULL`,
+    [[...groups.keys()].filter(isId)],
   );
   return rows.flatMap(({ group, person }) => {
     const logged = groups.get(group);
