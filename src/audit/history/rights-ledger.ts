@@ -16,6 +16,8 @@ import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leav
 const SNAPSHOT_LEAVES = 20_000;
 /** The newest signed entry may be this old. Otherwise the service writes one, to see that the log goes on. */
 const MAX_SILENCE_MS = 30_000;
+/** A log that nobody has read yet takes minutes for each ten million leaves. */
+const READ_PATIENCE_MS = 8000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
 
@@ -78,7 +80,13 @@ export class RightsLedger {
    * @throws Problem `audit-log.incomplete` when entries were changed or removed, `audit-log.behind` when new entries are not signed
    */
   async current(): Promise<RightsHistory> {
-    let state = await this.upToDate();
+    const reading = this.upToDate();
+    let state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
+    if (state === undefined) {
+      // The walk goes on for the next call; its errors are those of that call.
+      reading.catch(() => undefined);
+      throw behind('The audit log is still being read');
+    }
     if (Date.now() - state.newestAt > MAX_SILENCE_MS) state = await this.probed();
     if (state.damaged === undefined) return this.withUnsigned(state);
     const detail = `The entry of leaf ${state.damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
@@ -188,7 +196,11 @@ export class RightsLedger {
       const state = await this.upToDate();
       if (began - state.newestAt < MAX_SILENCE_MS) return state;
     }
-    const detail = `New entries of the audit log are not signed, so the log does not show who may act now. Retry later; an operator looks at "log" in /actuator/health.`;
-    throw new Problem('unavailable', 'audit-log.behind', detail, { retryAfter: 10 });
+    throw behind('New entries of the audit log are not signed');
   }
+}
+
+function behind(why: string): Problem {
+  const detail = `${why}, so it does not show who may act now. Retry later; an operator looks at "log" in /actuator/health.`;
+  return new Problem('unavailable', 'audit-log.behind', detail, { retryAfter: 10 });
 }
