@@ -90,6 +90,8 @@ describe('the check of the catalogue', () => {
   it.each(Object.entries(CHANGES))('finds %s', async (_name, [ddl, found]) => {
     expect(await catalogue.findingsAfter(ddl)).toContain(found);
     expect(await catalogue.findings()).toEqual([]);
+    // Also after the fingerprint of the unchanged catalogue is known.
+    expect(await catalogue.isRefusedAfter(ddl)).toBe(true);
   });
 
   it('finds a function that was added to an extension', async () => {

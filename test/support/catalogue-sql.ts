@@ -5,10 +5,13 @@ export interface CatalogueReader {
   findings(): Promise<string[]>;
   /** What is found after a change, which is undone. */
   findingsAfter(ddl: string): Promise<string[]>;
+  /** Whether a vote is refused after a change, which is undone. */
+  isRefusedAfter(ddl: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 interface Check {
+  assertUnchanged(tx: object): Promise<void>;
   findings(tx?: object): Promise<string[]>;
 }
 
@@ -30,11 +33,13 @@ export async function openCatalogue(settings: Readonly<Record<string, string>>):
   const options = { ...dataSourceOptions(new Config(settings)), entities };
   const db: DataSource = await new DataSource(options as ConstructorParameters<typeof DataSource>[0]).initialize();
   const check = new CatalogueCheck(db, { emit: () => undefined }, { add: () => undefined });
-  const after = async (runner: QueryRunner, ddl: string): Promise<string[]> => {
+  await check.assertUnchanged(db.manager);
+  const after = async <T>(ddl: string, look: (tx: object) => Promise<T>): Promise<T> => {
+    const runner: QueryRunner = db.createQueryRunner();
     await runner.startTransaction();
     try {
       await runner.query(ddl);
-      return await check.findings(runner.manager);
+      return await look(runner.manager);
     } finally {
       await runner.rollbackTransaction();
       await runner.release();
@@ -42,7 +47,14 @@ export async function openCatalogue(settings: Readonly<Record<string, string>>):
   };
   return {
     findings: () => check.findings(),
-    findingsAfter: (ddl) => after(db.createQueryRunner(), ddl),
+    findingsAfter: (ddl) => after(ddl, (tx) => check.findings(tx)),
+    isRefusedAfter: (ddl) =>
+      after(ddl, (tx) =>
+        check.assertUnchanged(tx).then(
+          () => false,
+          () => true,
+        ),
+      ),
     close: () => db.destroy(),
   };
 }

@@ -67,6 +67,26 @@ export const READ_CATALOGUE = `
   UNION ALL SELECT 'setting', s.name, s.value FROM (VALUES ('session_replication_role', pg_catalog.current_setting('session_replication_role'))) AS s (name, value)
     WHERE s.value <> 'origin'`;
 
+const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OID}`) =>
+  `SELECT '${catalogue}' AS catalogue, ${id} AS id, xmin::text AS version FROM pg_catalog.${catalogue} WHERE ${where}`;
+
+/**
+ * SQL of a fingerprint of the catalogue: of each row that READ_CATALOGUE may be about, its id and the transaction that wrote it. As long as it is the same,
+ * so is what READ_CATALOGUE finds. It takes a fraction of the time.
+ */
+export const CATALOGUE_FINGERPRINT = `
+  SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),
+    pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', catalogue, id, version), ',' ORDER BY catalogue, id, version))) AS fingerprint
+  FROM (${[
+    rowsOf('pg_class', 'oid', `oid >= ${FIRST_NORMAL_OID} AND relpersistence <> 't' AND relkind <> 't'`),
+    rowsOf('pg_type', 'oid', `oid >= ${FIRST_NORMAL_OID} AND typtype <> 'c' AND typelem = 0`),
+    rowsOf('pg_attribute', 'attrelid', `atttypid >= ${FIRST_NORMAL_OID} OR attcollation >= ${FIRST_NORMAL_OID}`),
+    rowsOf('pg_inherits', 'inhrelid', 'true'),
+    rowsOf('pg_index', 'indexrelid', `indexrelid >= ${FIRST_NORMAL_OID}`),
+    ...['pg_proc', 'pg_trigger', 'pg_rewrite', 'pg_attrdef', 'pg_constraint'].map((one) => rowsOf(one)),
+    ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
+  ].join(' UNION ALL ')}) AS item`;
+
 /** Views that migrations make. */
 const VIEWS = new Set(['judged_asset']);
 
