@@ -4,7 +4,13 @@ import { Problem } from '../errors/problem.js';
 import { EventBus } from '../events/events.js';
 import { HealthIndicators, type Indication } from '../health/health-indicators.js';
 import { RecentValue } from '../time/recent-value.js';
-import { CATALOGUE_FINGERPRINT, type CatalogueObject, foreignObjects, READ_CATALOGUE } from './catalogue-rules.js';
+import {
+  CATALOGUE_FINGERPRINT,
+  type CatalogueObject,
+  foreignObjects,
+  isMisleading,
+  READ_CATALOGUE,
+} from './catalogue-rules.js';
 
 const CACHE_MS = 5000;
 const MAX_NAMED = 5;
@@ -54,7 +60,7 @@ export class CatalogueCheck implements OnApplicationBootstrap {
   async assertUnchanged(tx: EntityManager): Promise<void> {
     const [row]: { fingerprint: string }[] = await tx.query(CATALOGUE_FINGERPRINT);
     if (row?.fingerprint === this.clean) return;
-    const found = await this.findings(tx);
+    const found = (await this.findings(tx)).filter(isMisleading);
     this.clean = found.length === 0 ? row?.fingerprint : undefined;
     if (found.length === 0) return;
     const detail = `The database has objects that the service did not create (${named(found)}), so its answers cannot be trusted. An operator removes them: sealwright-admin doctor.`;

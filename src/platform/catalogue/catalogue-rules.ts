@@ -112,18 +112,36 @@ const CALL = /([\w.]+) ?\(/g;
 /** A quoted name that is called, or a type outside pg_catalog. */
 const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 
+const IS_DISABLED = ' is disabled';
+
 /** What is not as the migrations made it, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
-  return found.filter((object) => !isOurs(object)).map(({ kind, name }) => `${kind} ${name}`);
+  return found.filter((object) => !isOurs(object)).map((object) => `${object.kind} ${object.name}${stateOf(object)}`);
+}
+
+/** Whether an object that was found can mislead a statement. A trigger of the service that is disabled protects entries no more, but misleads nothing. */
+export function isMisleading(found: string): boolean {
+  return !found.endsWith(IS_DISABLED);
+}
+
+function stateOf({ kind, name, definition }: CatalogueObject): string {
+  const ours = TRIGGERS.get(localName(name));
+  return kind === 'trigger' && ours !== undefined && ours.replace(/O$/, 'D') === localName(definition)
+    ? IS_DISABLED
+    : '';
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
 }
 
 function isOurs({ kind, name, definition }: CatalogueObject): boolean {
-  const local = name.slice(name.indexOf('.') + 1);
+  const local = localName(name);
   switch (kind) {
     case 'relation':
       return definition === 'v' && VIEWS.has(local);
     case 'trigger':
-      return TRIGGERS.get(local) === definition.slice(definition.indexOf('.') + 1);
+      return TRIGGERS.get(local) === localName(definition);
     case 'function':
       return FUNCTIONS.get(local) === createHash('sha256').update(definition).digest('hex');
     case 'expression':
