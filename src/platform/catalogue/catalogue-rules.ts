@@ -39,7 +39,7 @@ export const READ_CATALOGUE = `
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
     WHERE r.relkind <> 'v' OR w.rulename <> '_RETURN'
-  UNION ALL SELECT 'trigger', r.name || ' ' || t.tgname, t.tgfoid::pg_catalog.regproc::text || ' ' || t.tgenabled::text
+  UNION ALL SELECT 'trigger', r.name || ' ' || t.tgname, pg_catalog.concat_ws(' ', t.tgfoid::pg_catalog.regproc, t.tgenabled, CASE WHEN t.tgqual IS NOT NULL THEN 'WHEN' END)
     FROM pg_catalog.pg_trigger t JOIN relation r ON r.oid = t.tgrelid WHERE NOT t.tgisinternal OR t.tgenabled <> 'O'
   UNION ALL SELECT 'function', p.nspname || '.' || f.proname || '(' || pg_catalog.pg_get_function_identity_arguments(f.oid) || ')', f.prosrc
     FROM pg_catalog.pg_proc f JOIN path p ON p.oid = f.pronamespace WHERE NOT (${IS_OF_EXTENSION('f.oid')})
@@ -112,23 +112,22 @@ const CALL = /([\w.]+) ?\(/g;
 /** A quoted name that is called, or a type outside pg_catalog. */
 const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 
-const IS_DISABLED = ' is disabled';
+/** Begins what is found of a trigger of the service that is disabled. */
+const DISABLED = 'disabled-trigger';
 
 /** What is not as the migrations made it, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
-  return found.filter((object) => !isOurs(object)).map((object) => `${object.kind} ${object.name}${stateOf(object)}`);
+  return found.filter((object) => !isOurs(object)).map((object) => `${kindOf(object)} ${object.name}`);
 }
 
 /** Whether an object that was found can mislead a statement. A trigger of the service that is disabled protects entries no more, but misleads nothing. */
 export function isMisleading(found: string): boolean {
-  return !found.endsWith(IS_DISABLED);
+  return !found.startsWith(`${DISABLED} `);
 }
 
-function stateOf({ kind, name, definition }: CatalogueObject): string {
-  const ours = TRIGGERS.get(localName(name));
-  return kind === 'trigger' && ours !== undefined && ours.replace(/O$/, 'D') === localName(definition)
-    ? IS_DISABLED
-    : '';
+function kindOf({ kind, name, definition }: CatalogueObject): string {
+  const ours = kind === 'trigger' ? TRIGGERS.get(localName(name)) : undefined;
+  return ours !== undefined && ours.replace(/O$/, 'D') === definition ? DISABLED : kind;
 }
 
 function localName(name: string): string {
@@ -141,7 +140,7 @@ function isOurs({ kind, name, definition }: CatalogueObject): boolean {
     case 'relation':
       return definition === 'v' && VIEWS.has(local);
     case 'trigger':
-      return TRIGGERS.get(local) === localName(definition);
+      return TRIGGERS.get(local) === definition;
     case 'function':
       return FUNCTIONS.get(local) === createHash('sha256').update(definition).digest('hex');
     case 'expression':
