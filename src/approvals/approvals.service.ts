@@ -124,7 +124,7 @@ export class ApprovalsService {
   }
 
   /** Verifies that the caller may open another approval. Problem `approval.too-many-open`. */
-  assertRoom(tx: EntityManager, caller: Pick<Caller, 'id'>): Promise<void> {
+  assertRoom(tx: EntityManager, caller: Pick<Caller, 'id' | 'ownerId' | 'identity'>): Promise<void> {
     return this.requesters.assertRoom(tx, caller);
   }
 
