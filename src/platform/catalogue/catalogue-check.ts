@@ -59,7 +59,7 @@ export class CatalogueCheck implements OnApplicationBootstrap {
    */
   async assertUnchanged(tx: EntityManager): Promise<void> {
     const [row]: { fingerprint: string }[] = await tx.query(CATALOGUE_FINGERPRINT);
-    if (row?.fingerprint === this.clean) return;
+    if (row !== undefined && row.fingerprint === this.clean) return;
     const found = (await this.findings(tx)).filter(isMisleading);
     this.clean = found.length === 0 ? row?.fingerprint : undefined;
     if (found.length === 0) return;
