@@ -91,8 +91,8 @@ export class PolicyChecks {
     const entries = await this.vouched.about(tx, ids, ['approver-group.created', 'approver-group.changed']);
     for (const { id, name } of groups) {
       const logged = entries.findLast(({ targetId }) => targetId === id)?.detail['name'];
-      if (logged === undefined || logged === name) continue;
-      const detail = `The approver group ${id} has the name "${name}" in the database and "${String(logged)}" in the audit log: it was changed in the database. Rename it in the console or the API.`;
+      if (typeof logged !== 'string' || logged === name) continue;
+      const detail = `The approver group ${id} has the name "${name}" in the database and "${logged}" in the audit log: it was changed in the database. Rename it in the console or the API.`;
       throw new Problem('conflict', 'row.not-sealed', detail);
     }
   }

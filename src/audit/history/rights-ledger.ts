@@ -34,11 +34,12 @@ interface SnapshotContent {
 
 /** What was read of the log up to a signed tree. */
 class LedgerState {
+  /** The first leaf whose entry was changed or removed, and that no operator accepted since. */
+  damaged: number | undefined;
+
   constructor(
     readonly tree = new GrowingRoot(),
     readonly history = new RightsHistory(),
-    /** The first leaf whose entry was changed or removed, and that no operator accepted since. */
-    public damaged: number | undefined = undefined,
     /** When the newest entry was made, by the clock of its process, in milliseconds. */
     public newestAt = 0,
   ) {}
@@ -181,7 +182,7 @@ export class RightsLedger {
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     this.storedSize = size;
     const hashes = tree.map((hash) => Buffer.from(hash, 'base64'));
-    return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), undefined, newestAt);
+    return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
   }
 
   /** Writes an entry and waits until it is signed: entries that are kept from the log would not be missed otherwise. */

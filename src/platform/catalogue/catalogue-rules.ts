@@ -136,18 +136,10 @@ function localName(name: string): string {
 
 function isOurs({ kind, name, definition }: CatalogueObject): boolean {
   const local = localName(name);
-  switch (kind) {
-    case 'relation':
-      return definition === 'v' && VIEWS.has(local);
-    case 'trigger':
-      return TRIGGERS.get(local) === definition;
-    case 'function':
-      return FUNCTIONS.get(local) === createHash('sha256').update(definition).digest('hex');
-    case 'expression':
-      return isHarmless(definition.replaceAll('"left"(', 'left('));
-    default:
-      return false;
-  }
+  if (kind === 'relation') return definition === 'v' && VIEWS.has(local);
+  if (kind === 'trigger') return TRIGGERS.get(local) === definition;
+  if (kind === 'function') return FUNCTIONS.get(local) === createHash('sha256').update(definition).digest('hex');
+  return kind === 'expression' && isHarmless(definition.replaceAll('"left"(', 'left('));
 }
 
 /** Whether an expression calls only what is in CALLED. */
