@@ -26,7 +26,7 @@ const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledge
 /** The content of rights_snapshot. */
 interface SnapshotContent {
   readonly size: number;
-  /** Hashes of the full subtrees, base64. */
+  /** Hashes of the full subtrees, hex. */
   readonly tree: readonly string[];
   readonly history: RightsHistoryState;
   readonly newestAt: number;
@@ -104,7 +104,7 @@ export class RightsLedger {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;
     if (damaged !== undefined || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
-    const hashes = tree.hashes().map((hash) => hash.toString('base64'));
+    const hashes = tree.hashes().map((hash) => hash.toString('hex'));
     const snapshot = { size: tree.size, tree: hashes, history: history.state(), newestAt };
     const content = JSON.stringify(snapshot satisfies SnapshotContent);
     await this.db.query(
@@ -181,7 +181,7 @@ export class RightsLedger {
     if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
     const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
     this.storedSize = size;
-    const hashes = tree.map((hash) => Buffer.from(hash, 'base64'));
+    const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
   }
 

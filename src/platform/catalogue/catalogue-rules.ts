@@ -108,7 +108,7 @@ const CALLED = new Set(
   ),
 );
 /** A name before a parenthesis. */
-const CALL = /([\w.]+) ?\(/g;
+const CALL = /(?<![\w.])([\w.]+) ?\(/g;
 /** A quoted name that is called, or a type outside pg_catalog. */
 const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 
