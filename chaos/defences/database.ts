@@ -6,7 +6,7 @@ const AUTHORITY = 'src/ssh-keys/certificate-authority/ssh-authority.entity.ts';
 /** The service against the owner of its database: finding 27. */
 export const DATABASE: readonly Mutation[] = [
   {
-    finding: 27,
+    finding: 29,
     defence: 'policies judge the name in the sealed row of a signing key',
     file: 'src/signing/keys/signing-key.reader.ts',
     text: "    if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);",
@@ -15,7 +15,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'is not used while its row has another name',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'policies judge the name in the sealed row of an SSH authority',
     file: AUTHORITY,
     text: 'assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }))',
@@ -24,7 +24,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'certifies nothing under another name',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'hosts are told to trust no authority that SQL inserted',
     file: AUTHORITY,
     text: "trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }))",
@@ -33,7 +33,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'that was inserted into the database',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'a certificate is logged as it was asked for, not as its row was read back',
     file: 'src/ssh-keys/certificate-authority/ssh-certificates.service.ts',
     text: '      if (judged.demand !== undefined) {',
@@ -43,7 +43,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'certifies what was asked for',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'revocations are those of the log as well as those of the rows',
     file: 'src/ssh-keys/certificate-authority/revocation-records.ts',
     text: '[...rows, ...logged]',
@@ -52,7 +52,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'keeps on its list what was revoked',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'a host renews the certificate that the log describes',
     file: 'src/ssh-keys/renewal/renewal-reasons.ts',
     text: 'if (!(await this.approvals.isLogged(authority, certificate)))',
@@ -61,7 +61,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'is not renewed when its row differs',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'an entry whose seal was removed vouches for nothing',
     file: 'src/audit/log/vouched-entries.ts',
     text: '      if (!(await this.anchors.mayLackSeal(new Date(row.at)))) return false;',
@@ -70,7 +70,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'is not signed after the seal of its entry was removed',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'the bytes of an envelope have the digest that was logged',
     file: 'src/signing/requests/signer.ts',
     text: '    assertSignedDigest(request, key.type);',
@@ -79,7 +79,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'has no other bytes signed than those',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'nothing happens when the database leaves out its audit entry',
     file: 'src/audit/entries/audit.service.ts',
     text: "    if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');",
@@ -88,7 +88,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'is neither accepted nor signed without its entry',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'a change that the database leaves out is an error',
     file: 'src/platform/sealing/sealed-rows.ts',
     text: '    if (affected !== 1) throw notWritten(text.table);',
@@ -97,7 +97,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'is not answered as done',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'the log decides whether a rotation needs approval',
     file: 'src/ssh-keys/rotation/planning/rotation-clearance.ts',
     text: 'needsApproval || rotation.approvalDemand !== null',
@@ -106,7 +106,7 @@ export const DATABASE: readonly Mutation[] = [
     test: 'nothing in the rows says any more',
   },
   {
-    finding: 27,
+    finding: 29,
     defence: 'evidence is verified with its public key where the digest is enough',
     file: 'src/verifier/evidence-verifier.ts',
     text: '    if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));',

@@ -3,12 +3,13 @@ import { DATABASE } from './database.js';
 import { HOSTS } from './hosts.js';
 import { LOG } from './log.js';
 import type { Mutation } from './mutation.js';
+import { OWNER } from './owner.js';
 import { PROMISES } from './promises.js';
 import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
 /** Findings of the security review of November 2026 (docs/attacks.md). */
-export const FINDINGS = 27;
+export const FINDINGS = 29;
 
 /** The defences against them, by finding. */
 export const MUTATIONS: readonly Mutation[] = [
@@ -16,6 +17,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RIGHTS,
   ...COSTS,
   ...LOG,
+  ...OWNER,
   ...PROMISES,
   ...TRUST,
   ...DATABASE,

@@ -11,7 +11,7 @@ const DECIDED: Readonly<Record<string, string>> = {
   alert: 'who takes care of an alert: no right follows from it',
   alert_rule: 'which alerts are raised',
   approval:
-    'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/genuine-approval.ts)',
+    'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/logged-approvals.ts)',
   approval_vote: 'counted at the claim by the sealed entries of the audit log',
   attestation: 'a statement about a build, verified by its signature',
   certificate: 'certificates are verified by their signatures; the owner only finds them in lists',

@@ -10,6 +10,7 @@ import {
   SEAL_GENERATIONS,
   type SealedClass,
   type SealedEntity,
+  sealedOptions,
   type SealGeneration,
 } from './sealed-entity.js';
 
@@ -18,6 +19,7 @@ const SEAL_BYTES = KEY_ID_BYTES + 32;
 /** A row that does not match its seal is reported once in this time by each process. */
 const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
+const MAX_REVISIONS = 100_000;
 
 const BY_SOURCE = new WeakMap<DataSource, RowSeals>();
 
@@ -37,6 +39,8 @@ export class RowSeals {
   private readonly texts = new Map<SealedClass, RowText<SealedEntity>>();
   private readonly reported = new Map<string, number>();
   private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
+  /** The latest revisions that were read, by table and key. */
+  private readonly revisions = new Map<string, number>();
 
   constructor(
     config: Config,
@@ -100,6 +104,27 @@ export class RowSeals {
   /** Like `trusted`, for a row that SQL returned by `to_jsonb`. */
   opened<Row extends SealedEntity>(entity: SealedClass<Row>, json: JsonRow | null): Row | null {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
+  }
+
+  /**
+   * The row unless this process remembers a later state of it: then an earlier row was put back together with its seal.
+   *
+   * @param remember whether to remember this state. Not within a transaction, which may be undone.
+   */
+  newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
+    if (row === null || !this.demandsSeals) return row;
+    const { revision: name = '' } = sealedOptions(entity);
+    const revision = Number(row[name as keyof Row] ?? 0);
+    const key = `${this.rowText(entity).table} ${this.rowText(entity).keyOf(row)}`;
+    const known = this.revisions.get(key) ?? 0;
+    if (revision < known) {
+      this.report(entity, row);
+      return null;
+    }
+    if (!remember || revision === known) return row;
+    if (this.revisions.size >= MAX_REVISIONS) this.revisions.clear();
+    this.revisions.set(key, revision);
+    return row;
   }
 
   rowText<Row extends SealedEntity>(entity: SealedClass<Row>): RowText<Row> {

@@ -23,6 +23,8 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly while?: string;
   /** The upgrade that began to seal the table; 1 if absent. */
   readonly generation?: SealGeneration;
+  /** A nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
+  readonly revision?: string;
   /** A column that lists rows of another table, so that a row deleted there is missed. */
   readonly list?: {
     readonly column: string;

@@ -100,7 +100,8 @@ export class SsoTransactions {
       .andWhere('tx.expiresAt > now()')
       .getOne();
     const row = trusted(this.db.manager, SsoTransaction, found);
-    if (row === null) throw unknown();
+    const isIts = row?.keyHash.equals(secretHashOf(key)) === true && ['STARTED', 'TESTING'].includes(row.status);
+    if (row === null || !isIts || row.expiresAt <= new Date()) throw unknown();
     return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
   }
 
@@ -172,7 +173,10 @@ export class SsoTransactions {
       `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = $2 AND expires_at > now() RETURNING to_jsonb(t) AS row`,
       [secretHashOf(ticket), status],
     );
-    return sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
+    const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
+    // PostgreSQL alone does not decide which ticket was presented, nor whether it expired.
+    const isIts = row?.ticketHash?.equals(secretHashOf(ticket)) === true && row.status === status;
+    return isIts && row.expiresAt > new Date() ? row : null;
   }
 
   async expire(): Promise<void> {
