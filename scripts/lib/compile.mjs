@@ -105,12 +105,8 @@ function transpile(name, text, options) {
 
 function withTypeScript(text, fileName, options) {
   // One file by itself does not show that package.json says "module".
-  const compilerOptions = {
-    ...options,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-  };
-  const wanted = { compilerOptions, fileName, reportDiagnostics: true };
+  const modules = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
+  const wanted = { compilerOptions: { ...options, ...modules }, fileName, reportDiagnostics: true };
   const { outputText, sourceMapText, diagnostics } = ts.transpileModule(text, wanted);
   assertParsed(diagnostics);
   return { code: outputText, map: JSON.parse(sourceMapText) };

@@ -92,18 +92,24 @@ export class RightsHistory {
    *
    * @param toleranceMs time between a loss and an action that may be a race of two processes
    */
-  objectionTo({ id, session, groupId, methods, scope, at }: ActingPerson, toleranceMs = 0): string | undefined {
-    const isOver = (since: number | undefined) => since !== undefined && since > 0 && since <= at - toleranceMs;
-    const { roles, disabledAt, groups, factors } = this.people.get(id) ?? {};
+  objectionTo(person: ActingPerson, toleranceMs = 0): string | undefined {
+    const { id, session, methods, scope, at } = person;
+    const isOver: IsOver = (since) => since !== undefined && since > 0 && since <= at - toleranceMs;
+    const { roles, disabledAt, factors } = this.people.get(id) ?? {};
     if (isOver(disabledAt)) return `the account ${id} is disabled`;
     if (session !== undefined && isOver(this.ended.get(session))) return `the session ${session} ended`;
     if (scope !== undefined && roles !== undefined && !mayDo(scopesOf(roles), scope))
       return `the account ${id} has no role with ${scope}`;
     if (methods?.includes('mfa') === false && factors !== undefined && factors.count > 0 && isOver(factors.since))
       return `the account ${id} has a second factor, and this sign-in was without`;
+    return this.objectionToMember(person, isOver);
+  }
+
+  private objectionToMember({ id, groupId }: ActingPerson, isOver: IsOver): string | undefined {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
-    // The log has the groups of a person since they last changed; before that it says nothing.
+    const groups = this.people.get(id)?.groups;
+    // The log has the groups of a person since they last changed. For the time before, it contains nothing.
     const mayBeNamed = group.ssoGroups.some(({ provider, group: name }) => groups?.[provider]?.includes(name) ?? true);
     return mayBeNamed ? undefined : `the account ${id} is not a member of the approver group ${groupId}`;
   }
@@ -113,6 +119,8 @@ export class RightsHistory {
   }
 }
 
+/** Whether a loss at this time, in milliseconds, counts against the action. */
+type IsOver = (since: number | undefined) => boolean;
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
 type Rule = (history: RightsHistory, entry: LoggedChange) => void;
 

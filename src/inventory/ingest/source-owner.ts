@@ -46,10 +46,10 @@ export async function knownSource(
   const named = OF_SOMEBODY.exec(source.name)?.[1];
   const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
-  if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
+  if ([self, `${reporter.kind}:${reporter.id}`].includes(owner)) return keep(self);
   const holder = await holderOf(tx, owner);
-  if (holder === self) return keep(self);
-  if (holder === undefined) return keep(self, named === undefined ? [TAKEN_OVER] : []);
+  if (holder === self || (holder === undefined && named !== undefined)) return keep(self);
+  if (holder === undefined) return keep(self, [TAKEN_OVER]);
   if (reporter.mayWrite ?? true) return keep(holder);
   throw new Problem('forbidden', 'source.owned', OWNED, { scope: 'inventory:write' });
 }

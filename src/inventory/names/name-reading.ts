@@ -240,15 +240,16 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const madeOfCiphers = [...families].some((family) => MADE_OF_CIPHERS.has(family));
   const onCurve = [...families].some((family) => ON_CURVES.has(family));
   const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
+  const derivesOnly = mentions.every(({ role }) => role === 'kdf' || role === 'hash');
+  const isVague = ({ family, curveBits }: Mention) =>
+    (family === 'KEYSTORE' && families.size > 1) || (family === 'EC' && onCurve && curveBits === null);
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
     const again = saidAgainBy(mention, mentions);
     if (again !== undefined) addTo(again, mention);
-    if (former.has(family) || again !== undefined) return false;
-    if (family === 'KEYSTORE' && families.size > 1) return false;
-    if (family === 'EC' && onCurve && mention.curveBits === null) return false;
-    if (family === 'MGF1') return mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
-    if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
+    if (former.has(family) || again !== undefined || isVague(mention)) return false;
+    if (family === 'MGF1') return derivesOnly;
+    if (family === 'KDF') return !namedKdf && derivesOnly;
     if (madeOfHashes && role === 'hash') return false;
     if (madeOfCiphers && role === 'cipher' && SOUND_PARTS.has(family)) return false;
     return role !== 'hash' || !isBehindMaskGeneration(mention, mentions);

@@ -20,21 +20,18 @@ const NAMES = new Map<string, KnownName>();
 const SPELLED = new Map<string, KnownName>();
 const EXACT = new Map<string, KnownName>();
 const BINDING = new Set<string>();
-for (const {
-  source,
-  isExact,
-  bindsKeys,
-  names,
-} of namesFile.vocabularies as readonly object[] as readonly Vocabulary[])
+for (const vocabulary of namesFile.vocabularies as readonly object[] as readonly Vocabulary[]) {
+  const { source, isExact, names } = vocabulary;
   for (const [name, means] of Object.entries(names)) {
     const known = { means: means === '-' ? null : means, source };
-    if (bindsKeys === true) BINDING.add(keyOf(name));
+    if (vocabulary.bindsKeys === true) BINDING.add(keyOf(name));
     if (isExact === true) EXACT.set(name, known);
     else {
       NAMES.set(keyOf(name), known);
       SPELLED.set(spellingOf(name), known);
     }
   }
+}
 
 /** A name that does not say by itself what it is; undefined for one that is in no vocabulary. Hyphens, blanks and case do not matter. */
 export function findKnownName(name: string): KnownName | undefined {

@@ -112,7 +112,7 @@ export class RowSeals {
    * @param remember whether to remember this state. Not within a transaction, which may be undone.
    */
   newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
-    if (row === null || !this.demandsSeals) return row;
+    if (row === null || !this.demandsSealOf(entity)) return row;
     const { revision: name = '' } = sealedOptions(entity);
     const revision = Number(row[name as keyof Row] ?? 0);
     const key = `${this.rowText(entity).table} ${this.rowText(entity).keyOf(row)}`;

@@ -144,8 +144,8 @@ function text(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
     onlyEquals(operator, value);
     if (value.text === '') return `${alias}.${column} IS ${operator === '=' ? '' : 'NOT '}NULL`;
-    const found = matches(`${alias}.${column}`, value.text, bind);
-    return operator === '=' ? found : `coalesce(NOT ${found}, true)`;
+    const match = matches(`${alias}.${column}`, value.text, bind);
+    return operator === '=' ? match : `coalesce(NOT ${match}, true)`;
   };
 }
 
@@ -155,8 +155,8 @@ function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Cont
   if (value.text === '') return `${alias}.name IS ${operator === '=' ? '' : 'NOT '}NULL`;
   let parameter: string | undefined;
   const once: Bind = (bound) => (parameter ??= bind(bound));
-  const found = anyNameMeets(alias, (column) => matches(column, value.text, once));
-  return operator === '=' ? found : `NOT ${found}`;
+  const match = anyNameMeets(alias, (column) => matches(column, value.text, once));
+  return operator === '=' ? match : `NOT ${match}`;
 }
 
 /** Values without a pattern are looked up in the index over labels; a pattern is compared with the labels of those assets that have any. */
