@@ -56,7 +56,7 @@ describe('the outline of a JSON text', () => {
     const items = Array.from({ length: 2000 }, (_, index) => item(index));
     for (const indent of [0, 2]) {
       const text = bytes(JSON.stringify({ a: [1], items, b: { c: items } }, null, indent));
-      const list = outlineOf(text)?.get('items') ?? { start: 0, end: 0, cuts: [] };
+      const list = outlineOf(text)?.get('items') ?? { start: 0, end: 0, cuts: [], members: [] };
       const stretches = [...stretchesOf(text, list)].map(({ start, end }) => text.toString('utf8', start, end));
       expect(stretches.length).toBeGreaterThan(10);
       expect(stretches.flatMap((stretch) => JSON.parse(`[${stretch}]`) as unknown[])).toEqual(items);
