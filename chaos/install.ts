@@ -1,147 +1,150 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Machine } from './install/machine.js';
+import { PACKAGE_CASES } from './install/package-cases.js';
 import { Findings } from './support/findings.js';
 
 /**
- * npm run proof -- install
- * Follows docs/install.md on an empty root file system of Debian 12 with no network but its own loopback interface: builds the package, runs every
- * command block of the page in its order, and checks what the page promises. Only systemctl is a stand-in, since systemd cannot run here; it starts
- * the units by their files. Needs root.
+ * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
+ * Follows docs/install.md command by command on an empty Debian, and the step of the page about a new machine on another one. Steps 1 and 2 have a
+ * network, the rest has none but its own loopback interface. Only systemctl is a stand-in, since systemd cannot run here; it starts the units by
+ * their files. Needs root. `--packages` takes packages that were built before.
  */
+const { values } = parseArgs({
+  options: { release: { type: 'string', default: 'bookworm' }, packages: { type: 'string' } },
+});
 const ROOT = join(import.meta.dirname, '..');
-const NAMES = { VERSION: versionOf(), NAME: 'sign.test.example', ADMIN: 'ann@test.example' };
+const PAGE = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const NEXT = '99.0.0';
+const NAME = 'sign.test.example';
+const ADMIN = 'ann@test.example';
 const PASSWORD = 'seven words that nobody would guess here';
-/** What step 2 of the page installs beside the package itself, and what the image lacks without it. */
-const PACKAGES = [
-  /^apt-get install --yes ([\w .-]+)$/m.exec(page())?.[1]?.split(' ') ?? [],
-  'ca-certificates',
-  'iproute2',
-].flat();
 
-/** The page of the link sends the token of its address with the password. */
+/** A person opens the link of setup; its page sends the token with the password. */
 const CHOOSE_PASSWORD = [
-  `LINK=$(grep -o 'https://[^ ]*' /tmp/setup.out | tail -n 1)`,
-  `RESET=$(sed 's/.*[#=]//' <<< "$LINK")`,
-  `curl --silent --show-error --fail --resolve $NAME:443:127.0.0.1 --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
+  `RESET=$(grep -o 'https://[^ ]*' setup.out | tail -n 1 | sed 's/.*[#=]//')`,
+  `curl --silent --show-error --fail --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
+].join('\n');
+
+/** What is typed on the new machine to see that the old password and the old key work. */
+const SIGN_AGAIN = [
+  `export URL=https://$NAME CURL_CA_BUNDLE=/etc/nginx/sealwright.pem`,
+  `TOKEN=$(curl --silent --fail --json '${JSON.stringify({ email: ADMIN, password: PASSWORD })}' $URL/api/auth/login | jq -r .access_token)`,
+  blocksOf('6. First signature')[1] ?? '',
 ].join('\n');
 
 const findings = new Findings(true);
 const { say, check, conclude } = findings;
 const place = mkdtempSync(join(tmpdir(), 'sealwright-install-'));
-const root = join(place, 'root');
 
 try {
-  say('making the root file system …');
-  execFileSync('mmdebstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', root], {
-    stdio: 'pipe',
-  });
-  cpSync(join(import.meta.dirname, 'install/systemctl'), join(root, 'usr/local/sbin/systemctl'));
   say('building the packages …');
-  pack(NAMES.VERSION);
-  pack(NEXT);
-  say('following docs/install.md …');
-  const { code, out } = inside(scriptOf(page()));
-  writeFileSync(join(tmpdir(), 'sealwright-install.log'), out);
-  const parts = out.split(/^=== (.+)$/m);
-  const said = (title: string) => parts[parts.indexOf(title) + 1] ?? '';
-  const tail = out.slice(-2000);
-  check('every command of the page succeeds', code === 0, code === 0 ? '' : tail);
-  check('setup prints a link for the administrator', /https:\/\/sign\.test\.example\/\S+/.test(said('3. Setup')));
+  const packages = values.packages === undefined ? pack() : packagesIn(values.packages);
+  say(`making an empty ${values.release} …`);
+  const machine = Machine.make(place, 'one', values.release);
+  machine.take(packages);
+  say('following steps 1 and 2 …');
+  succeeds('steps 1 and 2 succeed', machine.install(scriptOf(['1. Names', '2. Packages'])));
+  // A new machine after steps 1 and 2 is as this one is now.
+  const other = machine.copy('two');
+  say('following steps 3 to 10 …');
+  const said = succeeds(
+    'every command up to the restore succeeds',
+    machine.isolated(scriptOf(titles().filter((title) => !/^(2|11)\./.test(title)))),
+  );
+  check('setup prints a link for the administrator', said('3. Setup').includes(`https://${NAME}/`));
   check('doctor finds nothing bad after the start', /^0 bad, /m.test(said('4. Start')), said('4. Start').trim());
   check('openssl verifies the first signature', said('6. First signature').includes('Verified OK'));
-  check('the backup is whole', said('7. Backup').includes('files are as they were made'));
-  check(
-    'the upgrade runs the new version',
-    said('8. Upgrade').includes(`${NEXT}+`),
-    said('8. Upgrade').trim().split('\n').at(-1),
+  check('openssl verifies what the client signed with an API key', said('7. A pipeline').includes('Verified OK'));
+  check('the backup is whole', said('8. Backup').includes('files are as they were made'));
+  check('the upgrade runs the new version', said('9. Upgrade').includes(`${NEXT}+`));
+  check('the restored service finds nothing bad', /^0 bad, /m.test(said('10. Restore, on this machine')));
+
+  say('restoring on a new machine …');
+  const saved = ['sealwright-etc.tar.gz', 'sealwright-backup.tar.gz', 'key.pem'];
+  other.take(saved.map((name) => join(machine.root, 'root', name)));
+  const later = succeeds(
+    'every command of the restore succeeds',
+    other.isolated(
+      [
+        scriptOf(['1. Names', '11. Restore, on a new machine', '4. Start', '5. TLS']),
+        `echo '=== signs'`,
+        SIGN_AGAIN,
+      ].join('\n'),
+    ),
   );
-  check(
-    'the restore is accepted and serves',
-    /^0 bad, /m.test(said('9. Restore')),
-    said('9. Restore').trim().split('\n').at(-1),
-  );
+  check('the new machine finds nothing bad', /^0 bad, /m.test(later('4. Start')), later('4. Start').trim());
+  check('it signs with the old key, after a sign-in by the old password', later('signs').includes('Verified OK'));
+
+  say('what package managers and operators do besides …');
+  for (const { promise, script } of PACKAGE_CASES) {
+    const start = `set -euo pipefail; exec 2>&1; cd /root; export VERSION=${VERSION} NEXT=${NEXT}; systemctl enable --now postgresql redis-server`;
+    const { code, out } = other.isolated(`${start}\n${script}`);
+    check(promise, code === 0, code === 0 ? '' : out.slice(-1500));
+  }
 } finally {
   rmSync(place, { recursive: true, force: true, maxRetries: 3 });
 }
-conclude('The page leads from an empty Debian to a signature, an upgrade and a restore.');
+conclude('The page leads from an empty Debian to a signature, an upgrade, and a restore on this and on a new machine.');
 
-function page(): string {
-  return readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
+/** @returns what the script printed in a step */
+function succeeds(what: string, { code, out }: { code: number; out: string }): (title: string) => string {
+  check(what, code === 0, code === 0 ? '' : out.slice(-3000));
+  const parts = out.split(/^=== (.+)$/m);
+  return (title) => parts[parts.indexOf(title) + 1] ?? '';
 }
 
-function versionOf(): string {
-  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+/** Builds the packages as release engineers do. The later version is the same build under another number. */
+function pack(): string[] {
+  const to = join(place, 'packages');
+  const from = join(ROOT, 'dist/packages');
+  mkdirSync(to);
+  const make = (...args: string[]) => execFileSync(process.execPath, args, { cwd: ROOT, stdio: 'pipe' });
+  make('scripts/client-package.mjs');
+  for (const version of [VERSION, NEXT]) make('scripts/server-package.mjs', '--version', version);
+  for (const file of packagesIn(from)) renameSync(file, join(to, basename(file)));
+  return packagesIn(to);
 }
 
-/** Builds the package as release engineers do; a later version is the same build under another number. */
-function pack(version: string): void {
-  const packages = join(ROOT, 'dist/packages');
-  execFileSync(process.execPath, [join(ROOT, 'scripts/server-package.mjs'), '--version', version], { stdio: 'pipe' });
-  mkdirSync(join(root, 'root'), { recursive: true });
-  for (const name of readdirSync(packages).filter((file) => file.startsWith(`sealwright_${version}_`)))
-    renameSync(join(packages, name), join(root, 'root', name));
+function packagesIn(directory: string): string[] {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.deb'));
+  return names.map((name) => join(directory, name));
+}
+
+function titles(): string[] {
+  return [...PAGE.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
+}
+
+function blocksOf(title: string): string[] {
+  const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${title}\n`));
+  if (section === undefined) throw new Error(`docs/install.md has no step "${title}"`);
+  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 }
 
 /**
- * The blocks of the page as one script. A person's part is played: the names of step 1 are others, the password is chosen by the link that setup printed,
+ * Steps of the page as one script. A person's part is played: the names of step 1 are others, the password is chosen by the link that setup printed,
  * and typed where the page reads it.
  */
-function scriptOf(text: string): string {
+function scriptOf(steps: readonly string[]): string {
   const lines = ['set -euo pipefail', 'exec 2>&1', 'cd /root'];
-  for (const section of text.split(/^## /m).slice(1)) {
-    const title = section.slice(0, section.indexOf('\n'));
+  for (const title of steps) {
     lines.push(`echo '=== ${title}'`);
     if (title.startsWith('6. ')) lines.push(CHOOSE_PASSWORD);
-    for (const [, block = ''] of section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)) {
-      if (title.startsWith('1. '))
-        lines.push(...Object.entries(NAMES).map(([name, value]) => `export ${name}=${value}`));
-      else if (title.startsWith('3. '))
-        lines.push(block.replace(/^(sealwright-admin setup .*)$/m, '$1 | tee /tmp/setup.out'));
-      else lines.push(played(block));
-    }
+    lines.push(...blocksOf(title).map(played));
   }
   return lines.join('\n');
 }
 
 function played(block: string): string {
   return block
-    .replace('read -rs PASSWORD', `PASSWORD='${PASSWORD}'`)
+    .replace(/^export VERSION=.*$/m, `export VERSION=${VERSION}`)
+    .replace(/^export NAME=.*$/m, `export NAME=${NAME}`)
+    .replace(/^export ADMIN=.*$/m, `export ADMIN=${ADMIN}`)
     .replace(/^export NEXT=.*$/m, `export NEXT=${NEXT}`)
-    .replace(/^apt-get update$/m, ': no network here')
-    .replaceAll('--json @-', `--json @- --resolve $NAME:443:127.0.0.1`)
-    .replaceAll(/(curl --silent --fail) (--oauth2-bearer)/g, '$1 --resolve $NAME:443:127.0.0.1 $2');
-}
-
-/** Runs a script in the root file system, with a network of its own and no processes of this machine. */
-function inside(script: string): { code: number; out: string } {
-  writeFileSync(join(root, 'root/page.sh'), script);
-  const enter = [
-    'ip link set lo up && hostname "$2"',
-    'mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/run" && mount -t tmpfs tmpfs "$1/dev"',
-    'for d in null zero full random urandom; do touch "$1/dev/$d"; mount --bind "/dev/$d" "$1/dev/$d"; done',
-    'ln -s /proc/self/fd "$1/dev/fd"; mkdir "$1/dev/shm"; mount -t tmpfs tmpfs "$1/dev/shm"',
-    'chroot "$1" install -d -o postgres -g postgres /run/postgresql',
-    'exec chroot "$1" /bin/bash /root/page.sh',
-  ].join('\n');
-  const environment = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: '/root',
-    LC_ALL: 'C.UTF-8',
-    DEBIAN_FRONTEND: 'noninteractive',
-  };
-  const flags = ['--mount', '--net', '--pid', '--uts', '--ipc', '--fork', '--kill-child'];
-  const { status, stdout, stderr } = spawnSync(
-    'unshare',
-    [...flags, 'bash', '-euc', enter, 'install', root, NAMES.NAME],
-    {
-      env: environment,
-      encoding: 'utf8',
-      timeout: 900_000,
-      maxBuffer: 64 * 1024 * 1024,
-    },
-  );
-  return { code: status ?? 1, out: `${stdout}${stderr}` };
+    .replace(/^read -rsp .* PASSWORD$/m, `PASSWORD='${PASSWORD}'`)
+    .replace(/^(sealwright-admin setup --public-url .*)$/m, '$1 | tee setup.out');
 }

@@ -129,7 +129,7 @@ class KilledRun {
       const { status, nextKeyId } = await field.ended(id, 240);
       const nextFile = field.keep(`next-${id}`, await holder.privateKey());
       if (status === 'DONE') {
-        await this.lookAtDone(at, id, [before.file, nextFile]);
+        await this.lookAtDone({ at, first }, id, [before.file, nextFile]);
         before = { id: nextKeyId, file: nextFile };
       } else if (status === 'ROLLED_BACK') await this.lookAtRolledBack(at, id, { file, key: before.file });
       else this.faults.push(`rotation ${id} ended as ${status}`);
@@ -139,11 +139,17 @@ class KilledRun {
     }
   }
 
-  private async lookAtDone(at: ManagedHost, id: string, [old, next]: [string, string]): Promise<void> {
+  private async lookAtDone(
+    { at, first }: Pick<Lane, 'at' | 'first'>,
+    id: string,
+    [old, next]: [string, string],
+  ): Promise<void> {
     const logins = `${await logIn(at, old)} ${await logIn(at, next)}`;
     if (logins !== 'denied accepted') this.faults.push(`rotation ${id}: old and new key were ${logins}`);
     const file = at.sshd.authorizedKeys('deploy');
-    if (!new RegExp(`^no-agent-forwarding ssh-ed25519 \\S+ sealwright:${id}\n$`).test(file))
+    // Options and comment of the line stay.
+    const [, , comment = ''] = first.publicKey.split(' ');
+    if (!new RegExp(`^no-agent-forwarding ssh-ed25519 \\S+ ${comment} sealwright:${id}\n$`).test(file))
       this.faults.push(`rotation ${id}: the file is ${JSON.stringify(file)}`);
   }
 

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sourceCommit } from './build-info.mjs';
-import { buildDebianPackage, controlText, MAINTAINER } from './debian-package.mjs';
+import { buildDebianPackage, controlText, MAINTAINER, PACKAGED_NODE } from './debian-package.mjs';
 import { Failure } from './failure.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
@@ -109,10 +109,14 @@ async function debianPackage(directory, { version, description }) {
   return file;
 }
 
-/** A small program that runs the client with these words first. The mark is that by which the client knows its own wrappers. */
+/**
+ * A small program that runs the client with these words first. The mark is that by which the client knows its own wrappers. The package of
+ * the service has a Node.js that is new enough where Debian's is not.
+ */
 function program(file, words) {
   const mark = '# Runs sealwright in place of the program of this name.';
-  writeFileSync(file, `#!/bin/sh\n${mark}\nexec node /usr/lib/sealwright/sealwright.js ${words}"$@"\n`);
+  const node = `node=${PACKAGED_NODE}\n[ -x "$node" ] || node=node`;
+  writeFileSync(file, `#!/bin/sh\n${mark}\n${node}\nexec "$node" /usr/lib/sealwright/sealwright.js ${words}"$@"\n`);
   chmodSync(file, 0o755);
 }
 
@@ -124,7 +128,7 @@ function control({ version, description }) {
       Section: 'utils',
       Priority: 'optional',
       Architecture: 'all',
-      Depends: 'nodejs (>= 20)',
+      Depends: 'nodejs (>= 20) | sealwright',
       Recommends: 'gnupg',
       Suggests: 'p11-kit-modules, git, openssh-client',
       Maintainer: MAINTAINER,

@@ -11,7 +11,9 @@ const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
 /** Files of dist that no import names. */
 const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
 /** Files of packages that no program reads. Licences stay. */
-const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
+const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo|\.cc?|\.cpp|\.h)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
+/** What node-gyp leaves of a native module beside the module itself. It names directories of the machine that compiled it. */
+const COMPILATION = /^binding\.gyp$|^build\/(?!Release(?:\/[^/]+\.node)?$)/;
 const SPECIFIER =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;
 
@@ -93,9 +95,8 @@ function requiredPeers(folder, peers = {}) {
 /** Without nested packages: those are packages of their own here. */
 function copyPackage(from, to) {
   const skipped = path.join(from, 'node_modules');
-  cpSync(from, to, {
-    recursive: true,
-    filter: (file) => file !== skipped && !UNREAD.test(path.relative(from, file)),
-  });
+  const isNative = existsSync(path.join(from, 'binding.gyp'));
+  const isUnread = (name) => UNREAD.test(name) || (isNative && COMPILATION.test(name));
+  cpSync(from, to, { recursive: true, filter: (file) => file !== skipped && !isUnread(path.relative(from, file)) });
   if (readdirSync(to).length === 0) rmSync(to, { recursive: true });
 }

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from './build.mjs';
-import { buildDebianPackage, controlText, MAINTAINER } from './debian-package.mjs';
+import { buildDebianPackage, controlText, MAINTAINER, PACKAGED_NODE } from './debian-package.mjs';
 import { inRoot } from './project.mjs';
 import { writeRuntimeTree } from './runtime-tree.mjs';
 
@@ -11,8 +11,6 @@ const HOME = 'opt/sealwright';
 const UNITS = ['sealwright-api.service', 'sealwright-worker.service', 'sealwright-migrate.service'];
 /** Node's name of an architecture to Debian's. */
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' };
-/** Debian's Node.js is too old, so the package brings its own. */
-const PACKAGED_NODE = `/${HOME}/bin/node`;
 
 /**
  * packServer builds the service and writes it as a .deb with Node.js 24 and all packages inside, for this machine's architecture.

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
 import { type Account, Installation, newPin, newSecret } from './setup/installation.js';
-import { createLocalDatabase, createSoftHsmToken } from './setup/local-stores.js';
+import { configureSoftHsm, createLocalDatabase, createSoftHsmToken } from './setup/local-stores.js';
 
 const ETC = '/etc/sealwright';
 const HOME = '/var/lib/sealwright';
@@ -13,7 +13,10 @@ const LOCAL_REDIS = 'redis://127.0.0.1:6379';
 /** Prepares an installation of the Debian package. */
 export const setup: AdminCommand = {
   name: 'setup',
-  usage: ['[--public-url URL] [--admin EMAIL] [--database-url URL|local] [--redis-url URL] [--token softhsm|existing]'],
+  usage: [
+    '[--public-url URL] [--admin EMAIL] [--database-url URL|local] [--redis-url URL] [--token softhsm|existing]',
+    '--for-restore [--database-url local]',
+  ],
   summary:
     'Prepares a new installation: asks for or generates what is missing, migrates, creates the first administrator',
   details: [
@@ -25,6 +28,8 @@ export const setup: AdminCommand = {
     '  --database-url URL    PostgreSQL 15 or later; `local` creates role and database in the PostgreSQL of this machine',
     '  --redis-url URL       default redis://127.0.0.1:6379',
     '  --token softhsm       creates a SoftHSM token, for trials; `existing` uses the HSM that sealwright.env names',
+    '  --for-restore         prepares a new machine for `restore run`: /etc/sealwright is a copy of that of the lost',
+    '                        machine, and database and token stay empty',
     '',
     'Settings go to /etc/sealwright/sealwright.env, secrets to /etc/sealwright/secrets. Then start the units:',
     'systemctl enable --now sealwright-api sealwright-worker',
@@ -38,15 +43,17 @@ const OPTIONS = {
   'database-url': { type: 'string' },
   'redis-url': { type: 'string' },
   token: { type: 'string' },
+  'for-restore': { type: 'boolean' },
 } as const;
 
-type Options = { readonly [name in keyof typeof OPTIONS]?: string | undefined };
+type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
 async function prepare(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: OPTIONS });
   if (process.getuid?.() !== 0) throw new AdminError('Run it as root: sudo sealwright-admin setup', ADMIN_EXIT.usage);
   const account = accountOf(ACCOUNT);
   const installation = new Installation(ETC, account);
+  if (values['for-restore'] === true) return prepareForRestore(installation, account, values);
   await configure(installation, values);
   await prepareDatabase(installation, values);
   await prepareToken(installation, account, values);
@@ -55,6 +62,16 @@ async function prepare(args: string[]): Promise<void> {
   await createAdministrator(values);
   print('Ready. Start the service: systemctl enable --now sealwright-api sealwright-worker');
   print('Back up /etc/sealwright/secrets and /etc/sealwright/pkcs11-pin now: without them no backup can be opened.');
+}
+
+/** The secrets must be those of the lost machine: with new ones the restored database could not be opened. */
+async function prepareForRestore(installation: Installation, account: Account, values: Options): Promise<void> {
+  for (const name of ['database-url', 'jwt-secret'])
+    if ((await installation.secret(name)) === undefined)
+      throw new AdminError(`${ETC}/secrets/${name} is missing. Put the copy of ${ETC} of the lost machine back first.`);
+  await prepareDatabase(installation, values);
+  if ((await installation.settings())['SOFTHSM2_CONF'] !== undefined) await configureSoftHsm(HOME, account);
+  print('Ready. Next: sealwright-admin restore run DIRECTORY');
 }
 
 async function configure(installation: Installation, values: Options): Promise<void> {
@@ -77,12 +94,24 @@ async function configure(installation: Installation, values: Options): Promise<v
 }
 
 async function prepareDatabase(installation: Installation, values: Options): Promise<void> {
-  if ((await installation.secret('database-url')) !== undefined) return;
+  const present = await installation.secret('database-url');
+  if (present !== undefined) {
+    const password = values['database-url'] === 'local' ? localPasswordOf(present) : undefined;
+    if (password !== undefined) createLocalDatabase(password);
+    return;
+  }
   const wanted =
     values['database-url'] ??
     (await ask('PostgreSQL: an address, or "local" for the one of this machine', '--database-url'));
   const url = wanted === 'local' ? createLocalDatabase(newSecret()) : wanted;
   await installation.ensureSecret('database-url', () => url);
+}
+
+/** Returns the password of an address that `createLocalDatabase` made, on this machine or on another; undefined for any other address. */
+function localPasswordOf(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const { hostname, username, password } = new URL(address);
+  return hostname === '127.0.0.1' && username === ACCOUNT && /^[\w-]+$/.test(password) ? password : undefined;
 }
 
 async function prepareToken(installation: Installation, account: Account, values: Options): Promise<void> {

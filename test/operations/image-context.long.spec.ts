@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { contextFiles } from '../../scripts/lib/image-context.mjs';
 import { freePort } from '../../scripts/lib/ports.mjs';
@@ -68,6 +67,10 @@ it('has what it needs to build the service and the console, and answers / with t
   const image = join(place, 'image');
   expect(run).toContain('COPY --from=build /runtime ./');
   execFileSync(process.execPath, ['scripts/runtime-tree.mjs', image], { cwd: builder, stdio: 'pipe' });
+  // Two machines make the same tree: nothing in it names where it was built.
+  expect(spawnSync('grep', ['-rlaF', '-e', `${ROOT}/`, '-e', `${place}/`, image], { encoding: 'utf8' }).stdout).toBe(
+    '',
+  );
   copyInto(image, run, files);
   const port = await freePort();
   const env = { ...process.env, ...stage.settings, NODE_ENV: 'production', SVC_PORT: String(port) };

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/signing.js';
@@ -83,4 +84,24 @@ it('an address that is taken is named with the settings to correct', async () =>
   const { port } = new URL(service.url);
   const taken = await stage.start({ role: 'api', settings: { SVC_PORT: port } }).catch(String);
   expect(taken).toContain('another process listens there; correct SVC_HOST and SVC_PORT');
+});
+
+const CALL = 'GET /actuator/health/liveness HTTP/1.1\r\nhost: sealwright.local\r\n\r\n';
+it.each([
+  ['sends nothing', ''],
+  ['sends half of a request', 'POST /api/v1/sign/digest HTTP/1.1\r\nhost: sealwright.local\r\n'],
+  ['was answered and sends half of another request', `${CALL}GET /api/v1`],
+])('a stop does not wait for a connection that %s', async (_, text) => {
+  const service = await stage.start({ settings: { SVC_STOP_SECONDS: '10' } });
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(text);
+  if (text.startsWith(CALL)) await once(socket, 'data');
+  try {
+    expect(await service.kill()).toBe('SIGTERM');
+    expect(service.log()).not.toContain('not ended');
+  } finally {
+    socket.destroy();
+  }
 });

@@ -43,8 +43,10 @@ export class RestoreHold {
     }
     setStartReason();
     this.logger.log('the restored state was accepted: this process begins its work');
-    server?.closeAllConnections();
-    await new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())));
+    if (server === undefined) return;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
   }
 
   /** A process that began while the HSM was away ends as soon as it learns that it must not work; its successor holds. */

@@ -69,11 +69,7 @@ export async function createSoftHsmToken(
     throw new AdminError(
       'SoftHSM is not installed. Run: apt-get install softhsm2. For another HSM set SVC_PKCS11_LIBRARY and SVC_PKCS11_TOKEN_LABEL in sealwright.env, write its PIN to pkcs11-pin, and use --token existing.',
     );
-  const configuration = join(home, 'softhsm2.conf');
-  const tokens = join(home, 'tokens');
-  await mkdir(tokens, { recursive: true, mode: 0o700 });
-  await writeFile(configuration, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\nslots.removable = false\n`); // prettier-ignore
-  for (const path of [home, tokens, configuration]) await chown(path, account.uid, account.gid);
+  const configuration = await configureSoftHsm(home, account);
   const asAccount = {
     uid: account.uid,
     gid: account.gid,
@@ -89,4 +85,14 @@ export async function createSoftHsmToken(
     await run('softhsm2-util', ['--init-token', '--free', '--label', TOKEN_LABEL, ...pinsOf], asAccount);
   }
   return { SVC_PKCS11_LIBRARY: library, SVC_PKCS11_TOKEN_LABEL: TOKEN_LABEL, SOFTHSM2_CONF: configuration };
+}
+
+/** configureSoftHsm writes the configuration of SoftHSM in `home`, with an empty directory for tokens unless there is one. @returns its path */
+export async function configureSoftHsm(home: string, account: Account): Promise<string> {
+  const configuration = join(home, 'softhsm2.conf');
+  const tokens = join(home, 'tokens');
+  await mkdir(tokens, { recursive: true, mode: 0o700 });
+  await writeFile(configuration, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\nslots.removable = false\n`); // prettier-ignore
+  for (const path of [home, tokens, configuration]) await chown(path, account.uid, account.gid);
+  return configuration;
 }

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { DraftRefs } from '../model/draft-refs.js';
 import type { Remark } from '../model/document.js';
+import { addRemark } from '../model/document-remarks.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS, type RepeatedName } from './bom-text.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -113,11 +114,8 @@ export class BomLists {
   }
 }
 
-const MAX_REPAIRS = 1000;
-
 function addRepair(repairs: Remark[], pointer: string): void {
-  if (repairs.length < MAX_REPAIRS)
-    repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
+  addRemark(repairs, { pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
 }
 
 /** Names that occur twice are faults of a strict document; repair mode keeps the last value, as JSON.parse does, and notes it. */

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Config } from '../../config/config.js';
@@ -8,6 +9,8 @@ import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 /** A busy client calls again well within this time and hears that its connection ends. */
 const LINGER_MS = 3000;
 const LOOK_EVERY_MS = 50;
+/** How long a connection may take to send the head of its first request once the server hangs up. */
+const HEAD_WITHIN_MS = 1000;
 /** Of bodies that begin after that. */
 const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
@@ -16,12 +19,15 @@ const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
  * readiness fails, so that balancers send calls elsewhere. For SVC_DRAIN_SECONDS the server stays open whoever is connected, since a balancer
  * that looks every few seconds sends calls until then; after that it hangs up when nobody is connected any more, or after three seconds.
  * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
- * then are refused: some may take minutes.
+ * then are refused: some may take minutes. Connections without a request are closed: Node.js closes those that have had one, but waits
+ * without end for those of port checks, balancers and browsers that were opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
   private server: Server | undefined;
   private started = false;
+  /** Connections without a request in progress, each with the time since when. */
+  private readonly waiting = new Map<Socket, number>();
 
   constructor(
     private readonly bodies: ArrivingBodies,
@@ -36,6 +42,15 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
   /** To be called by who opens HTTP; a process without it has nobody to wait for. */
   serves(server: Server): void {
     this.server = server;
+    const waits = (socket: Socket) => !socket.destroyed && this.waiting.set(socket, performance.now());
+    server.on('connection', (socket) => {
+      waits(socket);
+      socket.once('close', () => this.waiting.delete(socket));
+    });
+    server.on('request', ({ socket }, response) => {
+      this.waiting.delete(socket);
+      response.once('close', () => waits(socket));
+    });
   }
 
   onModuleDestroy(): void {
@@ -52,5 +67,12 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
     while (performance.now() < drained || (performance.now() < until && (await connections()) > 0));
     this.bodies.allow(LAST_PACE);
     this.bodies.refuse();
+    this.closeWaiting();
+    setInterval(() => this.closeWaiting(), LOOK_EVERY_MS).unref();
+  }
+
+  private closeWaiting(): void {
+    const before = performance.now() - HEAD_WITHIN_MS;
+    for (const [socket, since] of this.waiting) if (since < before) socket.destroy();
   }
 }
