@@ -128,8 +128,7 @@ export function reportRepeatedNames(
   for (const { pointer, name } of repeated) {
     const detail = `the object has the member "${truncate(name, 64)}" twice`;
     if (mode === 'strict') found.addAt(pointer, detail);
-    else if (repairs.length < MAX_REPAIRS)
-      repairs.push({ pointer, code: 'name.repeated', detail: `${detail}; the last value counts` });
+    else addRemark(repairs, { pointer, code: 'name.repeated', detail: `${detail}; the last value counts` });
   }
 }
 
