@@ -1,15 +1,24 @@
 import { COSTS } from './costs.js';
+import { DATABASE } from './database.js';
 import { HOSTS } from './hosts.js';
 import { LOG } from './log.js';
 import type { Mutation } from './mutation.js';
+import { OWNER } from './owner.js';
 import { PROMISES } from './promises.js';
 import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
 /** Findings of the security review of November 2026 (docs/attacks.md). */
-export const FINDINGS = 26;
+export const FINDINGS = 29;
 
 /** The defences against them, by finding. */
-export const MUTATIONS: readonly Mutation[] = [...HOSTS, ...RIGHTS, ...COSTS, ...LOG, ...PROMISES, ...TRUST].toSorted(
-  (one, other) => one.finding - other.finding,
-);
+export const MUTATIONS: readonly Mutation[] = [
+  ...HOSTS,
+  ...RIGHTS,
+  ...COSTS,
+  ...LOG,
+  ...OWNER,
+  ...PROMISES,
+  ...TRUST,
+  ...DATABASE,
+].toSorted((one, other) => one.finding - other.finding);

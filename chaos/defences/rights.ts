@@ -66,7 +66,7 @@ export const RIGHTS: readonly Mutation[] = [
     finding: 5,
     defence: 'whoever was ever shown the secret of a credential counts as its requester',
     file: 'src/auth/rights/secret-disclosures.ts',
-    text: 'return [...new Set([caller.ownerId, ...rows.map(({ person }) => person)])];',
+    text: 'return [...new Set([caller.ownerId, ...(await this.peopleKnowing(tx, askers))])];',
     instead: 'return [caller.ownerId];',
     spec: WHO_COUNTS,
     test: 'of an API key, of a key that it made, and of a client',

@@ -43,6 +43,11 @@ export const NEEDS = {
   pesign: command('pesign', 'pesign libnss3-tools', ''),
   createrepo: command('createrepo_c', 'createrepo-c', ''),
   debsigs: command('debsigs', 'debsigs', ''),
+  rauc: command('rauc', 'rauc squashfs-tools', ''),
+  aptly: command('aptly', 'aptly', ''),
+  ostree: command('ostree', 'ostree', ''),
+  flatpak: command('flatpak', 'flatpak', ''),
+  skopeo: command('skopeo', 'skopeo', ''),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
   bouncycastle: {
     name: 'bcprov.jar of Bouncy Castle',

@@ -68,7 +68,7 @@ export function isOwnedBy(caller: Caller, { ownerId, identity }: AskedFor): bool
 }
 
 /** Who repeats a call with the same Idempotency-Key: the caller; of a workload each of its runs. */
-export function principalOf({ id, identity }: Caller): string {
+export function principalOf({ id, identity }: Pick<Caller, 'id' | 'identity'>): string {
   return identity === undefined ? id : workloadOf(identity);
 }
 

@@ -17,6 +17,7 @@ import { ApproverGroupMember, ApproverGroup } from './groups/approver-group.enti
 import { ApproverGroupsController } from './groups/approver-groups.controller.js';
 import { ApproverGroupsService } from './groups/approver-groups.service.js';
 import { GroupMembers } from './groups/group-members.js';
+import { LoggedApprovals } from './decisions/logged-approvals.js';
 import { ApprovalNotices } from './notices/approval-notices.js';
 import { ApprovalPoliciesController } from './policies/approval-policies.controller.js';
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
@@ -53,6 +54,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
     ApprovalsService,
     ApproverGroupsService,
     GroupMembers,
+    LoggedApprovals,
     PolicyEvaluation,
     PolicyChecks,
     PolicyTrialService,

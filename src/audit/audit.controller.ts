@@ -1,10 +1,11 @@
-import { Controller, Get, Query, Header, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Query, Header, Req, StreamableFile } from '@nestjs/common';
 import { ApiTags, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import { Needs } from '../access/access.js';
 import { AuditPage, AuditQuery } from './entries/audit.dto.js';
 import { AuditService } from './entries/audit.service.js';
 import { Readable } from 'node:stream';
 import { PageQuery } from '../platform/http/page.js';
+import { type AuthorizedRequest, whileAuthorized } from '../platform/http/reauthorization.js';
 import { LogExport } from './log/log-export.js';
 import { LogReader } from './log/log-reader.js';
 import {
@@ -80,9 +81,9 @@ export class LogController {
   @Header('content-disposition', 'attachment; filename="audit-log.ndjson"')
   @ApiProduces('application/x-ndjson')
   @ApiOkResponse({ schema: { type: 'string', format: 'binary', example: '{"log":"localhost:9090/log","size":4711}' } })
-  async exportLog(): Promise<StreamableFile> {
+  async exportLog(@Req() request: AuthorizedRequest): Promise<StreamableFile> {
     await this.reader.key();
-    return new StreamableFile(Readable.from(this.exports.lines(), { objectMode: false }), {
+    return new StreamableFile(Readable.from(whileAuthorized(request, this.exports.lines()), { objectMode: false }), {
       type: 'application/x-ndjson',
     });
   }

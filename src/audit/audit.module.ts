@@ -31,6 +31,10 @@ import { LogWitnessSchedule } from './log/log-witness.schedule.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
 import { RowAdoption } from './rows/row-adoption.js';
 import { RowRefusals } from './rows/row-refusals.js';
+import { RightsLedger } from './history/rights-ledger.js';
+import { RightsLedgerSchedule } from './history/rights-ledger.schedule.js';
+import { RightsSnapshot } from './history/rights-snapshot.entity.js';
+import { VerifiedLeaves } from './history/verified-leaves.js';
 import { VouchedEntries } from './log/vouched-entries.js';
 
 @Global()
@@ -47,6 +51,7 @@ import { VouchedEntries } from './log/vouched-entries.js';
       LogKey,
       LogCheckpoint,
       RestoredDatabase,
+      RightsSnapshot,
     ]),
   ],
   controllers: [AuditController, LogController],
@@ -65,7 +70,9 @@ import { VouchedEntries } from './log/vouched-entries.js';
     LogRestore,
     LogExport,
     LogHealth,
+    RightsLedger,
     RowRefusals,
+    VerifiedLeaves,
     VouchedEntries,
     { provide: AdoptionMark, useClass: RowAdoption },
     { provide: Refusals, useClass: AuditRefusals },
@@ -84,6 +91,8 @@ import { VouchedEntries } from './log/vouched-entries.js';
     LogKeys,
     LogReader,
     LogRestore,
+    RightsLedger,
+    VerifiedLeaves,
     VouchedEntries,
   ],
 })
@@ -106,5 +115,14 @@ export class AuditModule {}
 export class RestoreHoldModule {}
 
 /** Numbers entries, signs checkpoints and sends the log to its receivers, in every process that works in the background. */
-@Module({ providers: [AuditStreamWorker, LogSequencer, LogSequencerSchedule, LogWitness, LogWitnessSchedule] })
+@Module({
+  providers: [
+    AuditStreamWorker,
+    LogSequencer,
+    LogSequencerSchedule,
+    LogWitness,
+    LogWitnessSchedule,
+    RightsLedgerSchedule,
+  ],
+})
 export class AuditWorkerModule {}

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
 import { AdministrationModule } from '../app/app.module.js';
+import { RightsLedger } from '../audit/history/rights-ledger.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
 import { CommandLogger } from '../platform/log/structured-logger.js';
@@ -41,8 +42,10 @@ async function accept(args: string[]): Promise<void> {
     const acceptance = app.get(LogAcceptance);
     const standing = await acceptance.standing();
     say(standing);
-    if (standing.fault === undefined) return;
-    if (MAY_BE_RESTORED.has(standing.fault.code) && !values['damaged-in-place']) {
+    const damaged = standing.fault === undefined ? await app.get(RightsLedger).damagedLeaf() : undefined;
+    if (damaged !== undefined) print(`The entry of leaf ${damaged} was changed or removed.`);
+    if (standing.fault === undefined && damaged === undefined) return;
+    if (standing.fault !== undefined && MAY_BE_RESTORED.has(standing.fault.code) && !values['damaged-in-place']) {
       print(
         'If a backup was restored, by whatever means, use: sealwright-admin restore status',
         `If rows of the log are gone or changed in this very database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,

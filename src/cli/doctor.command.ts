@@ -5,27 +5,32 @@ import { Config } from '../platform/config/config.js';
 import { operatorsWords, sqlState } from '../platform/database/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
+import { examineLeftBehind } from './doctor/left-behind.js';
+import { examineRights } from './doctor/rights-review.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 
 /** Looks at everything that the service stands on and does, and says what to do next. */
 export const doctor: AdminCommand = {
   name: 'doctor',
-  usage: ['[--all] [--json]'],
+  usage: ['[--all] [--log] [--json]'],
   summary: 'Looks at everything, and says what is wrong and what to do first; changes nothing',
   details: [
     'Database and schema, token, Redis, processes with their versions and clocks, the oldest entry of each queue,',
-    'the last success of each job, stored secrets that do not open, certificates that end, disk and table sizes.',
+    'the last success of each job, stored secrets that do not open, certificates that end, disk and table sizes;',
+    'objects of the database that the service did not make, and rights that rows give and the audit log took away.',
     'BAD does not work now. WARN will not for long, or nobody would notice when it stops.',
     'Each finding names its page in docs/runbook.md.',
     '',
     '  --all    shows what is well too',
+    '  --log    compares rights with the audit log also when it has more than 200,000 leaves',
     '  --json   an array of {what, state: ok|warn|bad, detail, next}',
   ],
   codes: ['Ends with 1 when something is bad, with 0 otherwise.'],
   async run(args) {
-    const options = { json: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } } as const;
+    const flag = { type: 'boolean', default: false } as const;
+    const options = { json: flag, all: flag, log: flag };
     const { values } = parseArgs({ args, options });
-    const findings = await examine(new Config());
+    const findings = await examine(new Config(), values.log);
     if (values.json) print(JSON.stringify(findings, null, 2));
     else print(...linesOf(findings, values.all));
     process.exitCode = findings.some(({ state }) => state === 'bad') ? ADMIN_EXIT.failed : ADMIN_EXIT.done;
@@ -36,7 +41,7 @@ export const doctor: AdminCommand = {
 const LATE = new Set(['55P03', '57014']);
 
 /** Without database and schema nothing else can be asked. */
-async function examine(config: Config): Promise<Finding[]> {
+async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
   const fault = await schemaFaultOf(config).then(
     (reason) => (reason === undefined ? undefined : bad('schema', reason, 'docs/upgrade.md')),
     (error: unknown) => bad('database', operatorsWords(error), 'runbook: database'),
@@ -45,7 +50,11 @@ async function examine(config: Config): Promise<Finding[]> {
   const app = await NestFactory.createApplicationContext(AdministrationModule, { logger: ['fatal'] });
   try {
     const findings: Finding[] = [ok('database', 'answers, with the schema of this version')];
-    for (const [what, look] of Object.entries(EXAMINATIONS)) {
+    const more = {
+      'rights and the log': (from: typeof app) => examineRights(from, wholeLog),
+      'left behind': examineLeftBehind,
+    };
+    for (const [what, look] of Object.entries({ ...EXAMINATIONS, ...more })) {
       const found = await look(app).catch((error: unknown) => [bad(what, operatorsWords(error), nextAfter(error))]);
       findings.push(...found);
     }

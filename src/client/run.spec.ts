@@ -38,7 +38,12 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     request: ['test', '--request', 'x'],
     certificate: ['test', '--certificate', 'x'],
   },
-  ssh: { login: ['login'], renew: ['renew'] },
+  ssh: {
+    login: ['login'],
+    renew: ['renew'],
+    'setup-host': ['setup-host'],
+    'host-certificate': ['setup-host', '--host-certificate'],
+  },
   bom: { export: ['export', 'x'], sign: ['sign', 'x'], verify: ['verify', 'x', '--key', 'x'], whole: ['verify', 'x'] },
   sensor: { once: ['/nowhere'], endpoints: ['tls://127.0.0.1'], stay: ['--stay'] },
 };
@@ -52,6 +57,7 @@ const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   bom: ['key'],
   doctor: ['key'],
   sensor: ['stay'],
+  ssh: ['host-certificate'],
 };
 
 const cases = COMMANDS.flatMap((command) =>

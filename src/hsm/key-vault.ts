@@ -197,6 +197,8 @@ export const MAX_SEALED_BYTES = 65_536;
 /** Reads the mark that a deployment refuses rows without a seal, or makes it. `origin` is the base name of its audit log. */
 export interface RowMarkOrder {
   readonly origin: string;
+  /** Number of the upgrade whose tables the mark is about. */
+  readonly generation: number;
   readonly set: boolean;
 }
 

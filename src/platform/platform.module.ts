@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { CatalogueCheck } from './catalogue/catalogue-check.js';
 import { Config } from './config/config.js';
 import { dataSourceOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
@@ -74,6 +75,7 @@ class ConfigModule {}
 const SHARED = [
   ArrivingBodies,
   BodyMemory,
+  CatalogueCheck,
   Clock,
   GracefulShutdown,
   Cursors,

@@ -16,6 +16,7 @@ import { SshCertificateSubject } from './certificate-authority/ssh-certificate-s
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authority.entity.js';
+import { RevocationRecords } from './certificate-authority/revocation-records.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
 import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
 import { FindingReconciler, FindingReconcilerSchedule } from './keys/finding-reconciler.service.js';
@@ -48,6 +49,7 @@ import { KeyTrial } from './rotation/custody/key-trial.js';
 import { NewKey } from './rotation/custody/new-key.js';
 import { RotationActions } from './rotation/rollout/rotation-actions.js';
 import { RotationApproval } from './rotation/planning/rotation-approval.js';
+import { RotationClearance } from './rotation/planning/rotation-clearance.js';
 import { RotationClaims } from './rotation/model/rotation-claims.js';
 import { RolloutController } from './rotation/rollout/rollout-controller.js';
 import { RotationRequirements } from './rotation/planning/rotation-requirements.js';
@@ -106,6 +108,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     KeyRelease,
     RotationActions,
     RotationApproval,
+    RotationClearance,
     RolloutController,
     RotationRequirements,
     NewRotationWriter,
@@ -128,6 +131,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     RenewalReasons,
     SshKeysReader,
     SshKeysService,
+    RevocationRecords,
     SshRevocationsService,
     RevocationPush,
   ],
@@ -138,6 +142,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     HsmModule,
     KeyCustody,
     RotationApproval,
+    RotationClearance,
     RolloutController,
     RotationOrders,
     SshCertificateSigner,

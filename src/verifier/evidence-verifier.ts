@@ -1,5 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
+import { verifiesDigest } from './digest-signature.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';
@@ -49,6 +50,8 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfWorkload(evidence, loggedFactsIn(evidence)),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
+    // The log has the hash of the signature: what it says of the key and the digest is compared with the signature itself.
+    if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
     return { faults, unsaid: [...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
   } catch (error) {
     // The author of the file may have left out anything.
@@ -89,6 +92,15 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))
     faults.push('the log has another signature');
   return faults;
+}
+
+/** The signature against the digest and the key in the file. Formats are verified with their own tools, structures of the service by who gets them. */
+function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string, unknown>): string[] {
+  const { algorithm, scheme, format } = request;
+  if (format !== 'raw' || logged['composed'] === true) return [];
+  const [digest, signature] = [base64Bytes(request.digest), base64Bytes(request.signature ?? '')];
+  const holds = verifiesDigest(key.publicKey, { algorithm, scheme, digest, signature });
+  return holds === false ? ['the signature does not verify with the key'] : [];
 }
 
 /** Facts of the key that the log has of a request: SHA-256, base64. Earlier versions of the service did not log them. */

@@ -14,7 +14,7 @@ const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).di
 const log = newPair();
 const signer = newPair();
 const DIGEST = sha256('what is released');
-const SIGNATURE = Buffer.from('a signature');
+const SIGNATURE = sign('sha256', Buffer.from('what is released'), signer.privateKey);
 const ATTRIBUTES = { sensitive: true, neverExtractable: true };
 const HASHES = { publicKeySha256: sha256(der(signer.publicKey)), attributesSha256: sha256(canonicalJson(ATTRIBUTES)) };
 
@@ -103,6 +103,16 @@ describe('evidence is verified against the log', () => {
       'the log has other attributes of the key',
     ]);
     expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be read as evidence/)]);
+  });
+
+  it('has a fault when the signature that the log has is not one of this digest by this key', () => {
+    const other = sign('sha256', Buffer.from('something else'), signer.privateKey);
+    const swapped = evidenceOf([
+      accepted(HASHES),
+      { action: 'signing.signed', detail: { attempt: 1, signatureSha256: sha256(other) } },
+    ]);
+    const request = { ...swapped.request, signature: other.toString('base64') };
+    expect(examined({ ...swapped, request }).faults).toEqual(['the signature does not verify with the key']);
   });
 
   it('of an earlier version still verifies, and lists what its log does not state', () => {

@@ -118,6 +118,22 @@ export class GrowingRoot {
     this.size += 1;
   }
 
+  /** The tree of `size` leaves whose full subtrees have these hashes, largest first. */
+  static of(size: number, hashes: readonly Buffer[]): GrowingRoot {
+    const tree = new GrowingRoot();
+    const heights = size === 0 ? [] : subtreesOf({ from: 0, to: size }).map(({ height }) => height);
+    if (heights.length !== hashes.length)
+      throw new Error(`a tree of ${size} leaves has ${heights.length} full subtrees`);
+    hashes.forEach((hash, i) => tree.peaks.push({ height: heights[i] ?? 0, hash }));
+    tree.size = size;
+    return tree;
+  }
+
+  /** Hashes of the full subtrees, largest first. */
+  hashes(): Buffer[] {
+    return this.peaks.map(({ hash }) => hash);
+  }
+
   root(): Buffer {
     const [last, ...rest] = this.peaks.toReversed();
     return last === undefined ? EMPTY_ROOT : rest.reduce((right, { hash }) => nodeHash(hash, right), last.hash);

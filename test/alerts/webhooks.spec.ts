@@ -227,7 +227,7 @@ describe.concurrent('messages for people', () => {
       text: expect.stringContaining('test'),
       blocks: [
         { type: 'header', text: { type: 'plain_text' } },
-        { type: 'section', text: { type: 'mrkdwn' } },
+        { type: 'section', text: { type: 'mrkdwn', verbatim: true } },
       ],
     });
     const [toTeams] = await receiver.calls('/workflows/secret');

@@ -71,6 +71,18 @@ afterAll(async () => {
   await stage.close();
 });
 
+it('runs of one workload open no more approvals together than one caller may', async () => {
+  const few = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_APPROVALS_OPEN_PER_CALLER: '1' } });
+  const { key = '', row } = prepared.find((one) => one.row.name === 'a policy without conditions') ?? {};
+  const ask = async (sub: string) => {
+    const token = await exchange(api, await issuer.tokenFor({ ...row?.claims, sub }, AUDIENCE));
+    return sign(few, { key: token.body.access_token, body: { digest: digestOf(unique('run')), key } });
+  };
+  expect((await ask('job one')).status).toBe(202);
+  expect((await ask('job one')).body.code).toBe('approval.too-many-open');
+  expect((await ask('job two')).status).toBe(202);
+});
+
 const expected = () => prepared.map(({ row }) => [row.name, row.needsApproval]);
 const outcomes = (needs: readonly boolean[]) => prepared.map(({ row }, i) => [row.name, needs[i]]);
 

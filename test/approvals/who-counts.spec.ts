@@ -206,4 +206,20 @@ describe('when group or policy are edited meanwhile', () => {
     expect((await vote(place.service, approvalId, ada)).body.status).toBe('PENDING');
     expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
   });
+
+  it.each<[string, (requester: string, keyId: string) => [string, string, object?]]>([
+    ['was disabled', (id) => ['PATCH', `/api/settings/users/${id}`, { disabled: true }]],
+    ['lost the role', (id) => ['PATCH', `/api/settings/users/${id}`, { roles: ['viewer'] }]],
+    ['asked through an API key that was revoked', (_, keyId) => ['DELETE', `/api/settings/api-keys/${keyId}`]],
+  ])('a request is withdrawn at the last vote when its requester %s', async (_, change) => {
+    const boss = await newApprover(place, ['admin']);
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+    const theirs = await newApiKey(place.service, boss.accessToken, ['sign:digest']);
+    const { approvalId, requestId } = await held(place, order(key.name), theirs.key);
+    const [method, path, body] = change(boss.id, theirs.id);
+    expect((await place.service.call(method, path, { key: place.apiKey, body })).status).toBeLessThan(300);
+    expect((await vote(place.service, approvalId, ada)).body.status).toBe('WITHDRAWN');
+    const request = await read(place.service, place.apiKey, requestId);
+    expect(request.body).toMatchObject({ status: 'FAILED', failure: { code: 'approval.withdrawn' } });
+  });
 });

@@ -57,9 +57,11 @@ describe('keys of other purposes', () => {
     });
     const pair = `SELECT cka_id, public_key FROM signing_key_version WHERE key_id = '${tsa.body.id}'`;
     expect((await pointedAt('as-tsa', pair)).code).toBe('hsm.other-key');
-    await sql(`UPDATE signing_key SET purpose = 'signing', revision = revision + 1 WHERE id = $1`, [tsa.body.id]);
+    await place.stage.change(`UPDATE signing_key SET purpose = 'signing', revision = revision + 1 WHERE id = $1`, [
+      tsa.body.id,
+    ]);
     expect((await signedBy(tsa.body.id, 'x')).code).toBe('hsm.other-key');
-    await sql(`UPDATE signing_key SET purpose = 'timestamping' WHERE id = $1`, [tsa.body.id]);
+    await place.stage.change(`UPDATE signing_key SET purpose = 'timestamping' WHERE id = $1`, [tsa.body.id]);
   });
 
   it('the key of an SSH authority signs no digest of a caller', async () => {

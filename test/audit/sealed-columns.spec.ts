@@ -11,7 +11,7 @@ const DECIDED: Readonly<Record<string, string>> = {
   alert: 'who takes care of an alert: no right follows from it',
   alert_rule: 'which alerts are raised',
   approval:
-    'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/genuine-approval.ts)',
+    'judged at each vote and at the claim by the entries of the audit log (approvals/decisions/logged-approvals.ts)',
   approval_vote: 'counted at the claim by the sealed entries of the audit log',
   attestation: 'a statement about a build, verified by its signature',
   certificate: 'certificates are verified by their signatures; the owner only finds them in lists',
@@ -32,12 +32,10 @@ const DECIDED: Readonly<Record<string, string>> = {
   service_instance: 'processes that run',
   signing_batch: 'requests under way: each is judged by the entries of the audit log',
   signing_envelope: 'content under way: its hash is in the log entry of the request',
-  signing_key:
-    'purpose, owner and pair are bound in the token; constraints and state can be changed, see docs/security.md',
   signing_request: 'judged at the claim by the entries of the audit log (claim-check.ts)',
-  ssh_certificate:
-    'a record of what was issued; certificates under approval are judged by the entries of the audit log',
-  ssh_rotation: 'work under way; the rights are those of the person behind it, whose account is sealed',
+  ssh_certificate: 'judged before it is signed and before it is renewed by the entries of the audit log',
+  ssh_rotation:
+    'judged before each change by the entries of the audit log; the rights are those of the person behind it, whose account is sealed',
   ssh_rotation_policy: 'the rights are those of the person behind it, whose account is sealed',
   timestamp: 'a record of what was issued',
   used_proof: 'marks of proofs that were used; a deleted mark allows a replay within a minute by who has the proof',
@@ -87,6 +85,9 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   refresh_token: ['created_at'],
   second_factor: ['created_at', 'last_step', 'last_used_at', 'name', 'seed'],
   secret_disclosure: [],
+  signing_key: ['created_at'],
+  signing_key_destruction: ['attempt', 'created_at', 'finished_at', 'lease_until', 'worker'],
+  ssh_authority: ['created_at', 'list_version', 'serial'],
   ssh_login_rule: ['created_at', 'updated_at'],
   sso_transaction: [],
   user_account: ['created_at'],
@@ -110,6 +111,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   device_authorization: { status: `'APPROVED'` },
   oauth_client: { jwks_uri: 'NULL', certificate_rule: 'NULL' },
   second_factor: { confirmed_at: 'now()' },
+  signing_key_destruction: { finished_at: 'NULL' },
   ssh_login_rule: { life_seconds: '60' },
   workload_trust: { life_seconds: '60' },
 };

@@ -215,6 +215,37 @@ describe('a client that is registered with its certificate (RFC 8705 section 2.2
     expect(await token(shown(first), byCertificate(client.client_id))).toMatchObject(REFUSED);
   });
 
+  it('is not somebody whose certificate copies its names and serial number, or was made with the key of another client', async () => {
+    const copy = (key: string | undefined, name: string, subject: string): Certified => {
+      const serial = new X509Certificate(first.cert).serialNumber;
+      const by = key === undefined ? [] : ['-key', join(directory, key)];
+      const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(directory, `${name}.key`)];
+      const out = join(directory, `${name}.pem`);
+      execFileSync('openssl', ['req', '-x509', ...(key === undefined ? fresh : by), '-nodes', '-days', '2', '-subj', subject, '-addext', 'subjectAltName=DNS:first', '-set_serial', `0x${serial}`, '-out', out], { stdio: 'ignore' }); // prettier-ignore
+      const { raw } = new X509Certificate(readFileSync(out));
+      return { key: Buffer.alloc(0), cert: readFileSync(out), thumbprint: '', header: `:${raw.toString('base64')}:` };
+    };
+    const other = await register({ certificates: [second.cert.toString()] });
+    // The same names and number with another key: the forgery of CVE-2025-6037.
+    expect(await token(shown(copy(undefined, 'copied', '/CN=first')), byCertificate(ids.pinned))).toMatchObject(
+      REFUSED,
+    );
+    // The names of the first client, made with the key that the second one has.
+    const impostor = copy('second.key', 'impostor', '/CN=first');
+    expect(await token(shown(impostor), byCertificate(ids.pinned))).toMatchObject(REFUSED);
+    expect((await token(shown(second), byCertificate(other))).status).toBe(200);
+    // A certificate that is no authority is no anchor for others.
+
+    const leaf = {
+      name: 'anchored',
+      permissions: ['sign:read'],
+      trustAnchors: [issued.job.cert],
+      tls_client_auth_san_uri: JOB,
+    };
+    const answer = await service.call('POST', '/api/settings/oauth-clients', { key: apiKey, body: leaf });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'oauth-client.certificates' } });
+  });
+
   it('may ask about tokens and end them', async () => {
     const { body } = await token(shown(first), byCertificate(ids.pinned));
     const form = { client_id: ids.pinned, token: body.access_token };

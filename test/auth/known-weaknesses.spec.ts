@@ -4,6 +4,7 @@ import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { makeClient, postForm } from './oauth-calls.js';
 import { login, me, register } from './people.js';
 
 /** Weaknesses that comparable products published in 2024 to 2026, tried here by their kind. */
@@ -105,4 +106,73 @@ it('a key that may only read cannot reach what is about its own owner, and none 
     [key.split('_').at(-1)],
   );
   expect(row?.count).toBe(0);
+});
+
+it.skipIf(!hasOathtool)(
+  'a second factor is asked for however the address is written, and no address that looks the same becomes another account',
+  async () => {
+    const person = await register(service, 'factor');
+    const body = { name: 'phone' };
+    const begun = await service.call('POST', '/api/auth/second-factors/totp', { key: person.accessToken, body });
+    const code = execFileSync('oathtool', ['--totp', '--base32', begun.body.secret as string])
+      .toString()
+      .trim();
+    const confirm = `/api/auth/second-factors/totp/${begun.body.id}/confirm`;
+    expect((await service.call('POST', confirm, { key: person.accessToken, body: { code } })).status).toBe(200); // prettier-ignore
+    const [name = '', host = ''] = person.email.split('@');
+    const same = [
+      person.email.toUpperCase(),
+      ` ${person.email}`,
+      `${person.email}\u00a0`,
+      `\uff46${person.email.slice(1)}`,
+    ];
+    for (const email of same) {
+      const answer = await login(service, email, person.password);
+      expect([email, answer.body.code]).toEqual([email, 'auth.second-factor-needed']);
+    }
+    const invisible = ['\u200b', '\u00ad', '\u2060', '\ufeff', '\u3164', '\ufe0f', '\u034f', '\u{e0020}'];
+    const looksSame = [
+      ...same,
+      ...invisible.flatMap((one) => [`${name}${one}@${host}`, `${person.email}${one}`]),
+      `"${name}"@${host}`,
+    ];
+    for (const email of looksSame) {
+      const { status } = await service.call('POST', '/api/auth/register', {
+        body: { email, password: person.password },
+      });
+      expect([email, [400, 409].includes(status)]).toEqual([email, true]);
+      if (same.includes(email)) continue;
+      const invited = await service.call('POST', '/api/settings/invitations', { key: apiKey, body: { email, roles: ['viewer'] } }); // prettier-ignore
+      expect([email, invited.status]).toEqual([email, 400]);
+    }
+  },
+);
+
+it('introspection reports no token as active whose session ended, wherever it ended and however lately it was asked about', async () => {
+  const client = await makeClient(service, apiKey, ['sign:read']);
+  const credentials = { client_id: client.client_id, client_secret: client.client_secret };
+  const isActive = async (token: string) =>
+    (await postForm(service, '/oauth/introspect', { token, ...credentials })).body.active as boolean;
+  const newToken = async () => {
+    const { body } = await postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...credentials });
+    expect(await isActive(body.access_token)).toBe(true);
+    return body.access_token as string;
+  };
+  // Another process ends it, and no signal arrives.
+  const elsewhere = await newToken();
+  const { sid } = JSON.parse(Buffer.from(elsewhere.split('.')[1] ?? '', 'base64url').toString());
+  await stage.sql('UPDATE auth_session SET ended_at = now(), seal = NULL WHERE id = $1', [sid]);
+  expect(await isActive(elsewhere)).toBe(false);
+  const revoked = await newToken();
+  await postForm(service, '/oauth/revoke', { token: revoked, ...credentials });
+  expect(await isActive(revoked)).toBe(false);
+  const person = await register(service);
+  expect([await isActive(person.accessToken), await isActive(person.refreshToken)]).toEqual([true, false]);
+  await service.call('POST', '/api/auth/logout', { key: person.accessToken });
+  expect(await isActive(person.accessToken)).toBe(false);
+  const other = await makeClient(service, apiKey, ['sign:read']);
+  const { body: ofOther } = await postForm(service, '/oauth/token', { grant_type: 'client_credentials', client_id: other.client_id, client_secret: other.client_secret }); // prettier-ignore
+  expect(await isActive(ofOther.access_token)).toBe(true);
+  await service.call('DELETE', `/api/settings/oauth-clients/${other.client_id}`, { key: apiKey });
+  expect(await isActive(ofOther.access_token)).toBe(false);
 });

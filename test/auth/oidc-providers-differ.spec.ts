@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newProviderKey, QUIRKY_CLIENT, QuirkyProvider, type Quirks } from '../fakes/quirky-openid-provider.js';
@@ -5,6 +6,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
+import { postForm } from './oauth-calls.js';
 import { atKnownAddress, PEERS_HERE } from './people.js';
 
 let stage: Stage;
@@ -230,6 +232,20 @@ describe('ID tokens', () => {
     const key = await newProviderKey('RS256');
     provider.is({ key, published: [key.jwk], claims: { sub: name, ...CLAIMS } });
     expect((await signIn()).status).toBe(303);
+  });
+
+  it('has its keys read again once in five seconds at most, whatever tokens strangers send', async () => {
+    expect(await works({})).toEqual(GOOD);
+    provider.keysRead = 0;
+    for (const kid of ['a', 'b', 'c', 'd']) {
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      const token = new SignJWT({ iss: provider.issuer, aud: QUIRKY_CLIENT.id, sub: 'x', jti: kid, events });
+      const { privateKey } = await newProviderKey('RS256');
+      const signed = await token.setIssuedAt().setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
+      const answer = await postForm(service, '/api/auth/oidc/backchannel-logout', { logout_token: signed });
+      assertProblem(answer, { status: 400, code: 'sso.logout-token' });
+    }
+    expect(provider.keysRead).toBe(1);
   });
 
   it('may be ahead of our clock by half a minute', async () => {

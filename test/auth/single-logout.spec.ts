@@ -185,6 +185,7 @@ describe('a logout token is refused', () => {
     ['with a nonce', (sid) => idp.sign(claims({ sid, nonce: 'n' }))],
     ['of another type', (sid) => idp.sign(claims({ sid }), 'at+jwt')],
     ['that names nobody', () => idp.sign(claims())],
+    ['that names a session by a number', () => idp.sign(claims({ sid: 5 }))],
     ['without jti', (sid) => idp.sign(claims({ sid, jti: undefined }))],
     ['that is none', () => Promise.resolve('nonsense')],
   ];

@@ -119,3 +119,37 @@ describe('an installation to which nobody can sign in', () => {
     expect((await admin(args, 'x\n')).code).toBe(2);
   });
 });
+
+describe('doctor names what people left behind', () => {
+  it('who set it up and may not do that now, until somebody else saves it', async () => {
+    const [chief, leaver] = ['keeper@example.com', 'leaver@example.com'];
+    const tokens: Record<string, string> = {};
+    for (const address of [chief, leaver]) {
+      const password = newPassword();
+      expect((await admin(['user', 'create', address, '--role', 'admin'], `${password}\n`)).code).toBe(0);
+      tokens[address] = (await login(service, address, password)).body.access_token as string;
+    }
+    const rule = { name: 'expiring', condition: 'certificate-expiring', parameters: { days: 30 } };
+    const made = await service.call('POST', '/api/alert-rules', { key: tokens[leaver], body: rule });
+    expect(made.status).toBe(201);
+    const found = async () =>
+      (JSON.parse((await admin(['doctor', '--json'])).out) as { what: string }[]).filter(
+        ({ what }) => what === 'left behind',
+      );
+    expect(await found()).toMatchObject([{ state: 'ok' }]);
+    await service.call('PATCH', `/api/settings/users/${await idOf(stage, leaver)}`, {
+      key: tokens[chief],
+      body: { roles: ['viewer'] },
+    });
+    const detail = `the alert rule "expiring" was last changed by ${leaver}, who may not do that now`;
+    expect(await found()).toMatchObject([{ state: 'warn', detail }]);
+    const path = `/api/alert-rules/${made.body.id as string}`;
+    const taken = await service.call('PATCH', path, {
+      key: tokens[chief],
+      body: { severity: 'critical' },
+      headers: { 'if-match': '"1"' },
+    });
+    expect(taken.status).toBe(200);
+    expect(await found()).toMatchObject([{ state: 'ok' }]);
+  });
+});

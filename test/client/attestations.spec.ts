@@ -1,5 +1,5 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleFromJSON } from '@sigstore/bundle';
@@ -12,6 +12,8 @@ import { type CertifiedStage, openCertifiedStage } from '../support/certified-st
 import { createKey, publishedKey, type PublishedKey } from '../support/signing.js';
 import { signaturesFound } from '../support/dsse.js';
 import { type EndedProgram, sealwright as run } from './program.js';
+
+const SKEWED_CLOCK = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 
 let certified: CertifiedStage;
 let home: string;
@@ -27,10 +29,10 @@ afterAll(async () => {
 
 const at = (name: string): string => join(home, name);
 
-function sealwright(args: string[], input = ''): Promise<EndedProgram> {
+function sealwright(args: string[], input = '', more: Record<string, string> = {}): Promise<EndedProgram> {
   return run(args, {
     input,
-    env: { HOME: home, SEALWRIGHT_URL: certified.service.url, SEALWRIGHT_TOKEN: certified.apiKey },
+    env: { HOME: home, SEALWRIGHT_URL: certified.service.url, SEALWRIGHT_TOKEN: certified.apiKey, ...more },
   });
 }
 
@@ -113,11 +115,31 @@ describe('sealwright attest', () => {
   });
 });
 
+describe('a predicate', () => {
+  it.each([
+    ['a list', '[]'],
+    ['a text', '"provenance"'],
+    ['null', 'null'],
+    ['an empty file', ''],
+  ])('that is %s is refused before anything is asked for: statements hold an object', async (_, text) => {
+    writeFileSync(at('bad.json'), text);
+    writeFileSync(at('subject.bin'), 'subject');
+    const attested = await sealwright(['attest', at('subject.bin'), '--predicate', at('bad.json'), '--key', 'ec-p256']);
+    expect(attested).toMatchObject({ code: 1, err: expect.stringContaining('bad.json is ') });
+    expect(existsSync(at('subject.bin.intoto.sigstore.json'))).toBe(false);
+  });
+});
+
 describe('notation-sealwright', () => {
-  const ask = async (command: string, body: object): Promise<{ code: number; answer: Record<string, unknown> }> => {
+  const ask = async (
+    command: string,
+    body: object,
+    environment?: Record<string, string>,
+  ): Promise<{ code: number; answer: Record<string, unknown> }> => {
     const { code, out, err } = await sealwright(
       ['notation', command],
       JSON.stringify({ contractVersion: '1.0', ...body }),
+      environment,
     );
     return { code, answer: JSON.parse(code === 0 ? out : err) };
   };
@@ -155,6 +177,19 @@ describe('notation-sealwright', () => {
       const { publicKey } = await publishedKey(certified.service, certified.apiKey, keyId);
       const signature = Buffer.from(String(answer['signature']), 'base64').toString('base64url');
       await expect(compactVerify(`${input}.${signature}`, await importSPKI(publicKey, alg))).resolves.toBeDefined();
+    },
+  );
+
+  it.each(['describe-key', 'generate-signature'])(
+    '%s: a key whose certificate has expired signs nothing, and the error names the day',
+    async (command) => {
+      const late = { NODE_OPTIONS: `--import ${SKEWED_CLOCK}`, SKEW_MS: String(40 * 24 * 3600 * 1000) };
+      const payload = Buffer.from('{}').toString('base64');
+      const body = { keyId: 'ec-p256', keySpec: 'EC-256', hashAlgorithm: 'SHA-256', payload };
+      const errorMessage = expect.stringMatching(
+        /^The certificate of the key "ec-p256" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]$/,
+      );
+      expect(await ask(command, body, late)).toMatchObject({ code: 1, answer: { errorCode: 'ERROR', errorMessage } });
     },
   );
 

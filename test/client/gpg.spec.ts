@@ -114,6 +114,14 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
     },
   );
 
+  it('signs as JGit calls gpg: by the address of the committer, with the signature on standard output', async () => {
+    const address = `<${keyOf(type).name}@example.org>`;
+    const args = ['-bsau', address, '--batch', '--no-tty', '--status-fd', '2', '--output', '-'];
+    const signed = await place.run('gpg', args, { input: TEXT });
+    expect(signed).toMatchObject({ code: 0, err: expect.stringContaining('[GNUPG:] SIG_CREATED D') });
+    expect(signed.out.toString()).toMatch(/^-----BEGIN PGP SIGNATURE-----/);
+  });
+
   it('--textmode: a text whose line endings change is still signed', async () => {
     writeFileSync(at('text'), 'one\ntwo\n');
     const signed = await place.run('gpg', ['-t', '-b', '-u', keyOf(type).name, '-o', '-', at('text')]);
@@ -153,6 +161,35 @@ describe.skipIf(!has('gpg')).each(TYPES)('sealwright gpg with %s', (type) => {
       const shown = await place.run(GPG, ['--with-colons', '--show-keys'], { input: out });
       expect(shown.out.toString()).toContain(fingerprint);
     }
+  });
+});
+
+describe.skipIf(!has('gpg'))('an OpenPGP key that expires', () => {
+  const until = async (days: number) => {
+    const key = await newOpenPgpKey(place, 'ec-p256');
+    const expiresAt = new Date(Date.now() + days * 24 * 3600 * 1000 + 3600 * 1000).toISOString();
+    const body = { userIds: [key.userId], expiresAt };
+    const path = `/api/v1/signing-keys/${key.id}/openpgp`;
+    expect((await place.service.call('POST', path, { key: place.apiKey, body })).status).toBe(200);
+    return key.name;
+  };
+
+  it.each(['--sign', '--detach-sign', '--clearsign'])(
+    'is announced 30 days before by %s, which signs',
+    async (task) => {
+      const args = [task, '-u', await until(12), '--output', '-'];
+      const signed = await place.run('gpg', args, { input: TEXT });
+      expect(signed).toMatchObject({
+        code: 0,
+        err: expect.stringMatching(/^gpg: sealwright: the OpenPGP key \S+ expires on \d{4}-\d\d-\d\d, in 12 days$/m),
+      });
+      expect(signed.out.length).toBeGreaterThan(50);
+    },
+  );
+
+  it('is not announced earlier', async () => {
+    const signed = await place.run('gpg', ['--sign', '-u', await until(40), '--output', '-'], { input: TEXT });
+    expect([signed.code, signed.err]).toEqual([0, '']);
   });
 });
 

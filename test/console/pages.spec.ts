@@ -16,12 +16,13 @@ let stage: Stage;
 let service: Service;
 let browser: Browser;
 let admin: { adminEmail: string; adminPassword: string };
+let seeded: { apiKey: string };
 let there: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   stage = await openStage();
-  const seeded = await stage.seed();
-  admin = seeded;
+  const made = await stage.seed();
+  [admin, seeded] = [made, made];
   // Charts and lists are looked at with something in them.
   await runToEnd(['seed-demo', '--out', join(tmpdir(), 'console-inventory.env'), '--inventory'], stage.settings);
   service = await stage.start({ settings: { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' } });
@@ -74,6 +75,18 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () =>
   });
 });
 
+interface Deadline {
+  readonly date: string;
+  readonly state: string;
+  readonly authority: string;
+  readonly provision?: string;
+  readonly appliesTo?: string;
+  readonly assets: number | null;
+}
+
+const identityOf = ({ date, state, authority, provision, appliesTo }: Deadline): string =>
+  [date, state, authority, provision, appliesTo].join(' | ');
+
 describe.skipIf(CHROMIUM === undefined)('the shell', () => {
   it('speaks German to who asks for it, and on a phone the approval needs no sideways scrolling', async () => {
     const { page, context, assertClean } = await visit(browser, service.url, { locale: 'de-DE', width: 390 });
@@ -100,6 +113,39 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await page.goto(`${service.url}/deadlines`);
     await page.getByRole('cell', { name: 'Dec 31, 2030' }).first().waitFor();
     expect(await page.getByRole('cell', { name: 'Dec 30, 2030' }).count()).toBe(0);
+    assertClean();
+    await context.close();
+  });
+
+  it('counts the assets of each deadline as the export does, and lists them behind the number', async () => {
+    const { apiKey } = seeded;
+    const get = async (path: string) => (await service.call('GET', path, { key: apiKey })).body;
+    const { components } = await get('/api/export/cyclonedx?state=active');
+    const counted = new Map<string, number>();
+    for (const { 'bom-ref': id } of components as { 'bom-ref': string }[]) {
+      const { findings } = await get(`/api/assets/${id}`);
+      const own = findings.flatMap(({ deadlines }: { deadlines: Deadline[] }) => deadlines.map(identityOf));
+      for (const key of new Set<string>(own)) counted.set(key, (counted.get(key) ?? 0) + 1);
+    }
+    const { items } = (await get('/api/quantum-risk/deadlines')) as { items: Deadline[] };
+    const expected = items.map((one) =>
+      one.assets === null ? 'not counted' : String(counted.get(identityOf(one)) ?? 0),
+    );
+    const { page, context, assertClean } = await visit(browser, service.url);
+    await signIn(page, admin.adminEmail, admin.adminPassword);
+    await page.goto(`${service.url}/deadlines`);
+    const rows = page.getByRole('table', { name: 'Deadlines' }).locator('tbody tr');
+    await rows.first().waitFor();
+    const shown = await rows.evaluateAll((all) => all.map((row) => row.children[4]?.textContent ?? ''));
+    expect(shown).toEqual(expected);
+    expect(shown.filter((text) => Number(text) > 0).length).toBeGreaterThan(5);
+    const first = expected.findIndex((text) => Number(text) > 0);
+    await rows.nth(first).locator('td').nth(4).getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();
+    await settled(page);
+    const listed = page.getByRole('table', { name: 'Assets' }).locator('tbody tr');
+    expect(await listed.count()).toBe(Math.min(Number(expected[first]), await listed.count()));
+    expect(await listed.count()).toBeGreaterThan(0);
     assertClean();
     await context.close();
   });

@@ -74,6 +74,8 @@ export class QuirkyProvider {
   quirks: Quirks;
   /** How clients showed who they are, in order. */
   readonly seen: string[] = [];
+  /** How often its keys were read. */
+  keysRead = 0;
   /** Queries of the authorization endpoint. */
   readonly asked: URLSearchParams[] = [];
 
@@ -140,8 +142,10 @@ export class QuirkyProvider {
       this.seen.push(used);
       if (used !== this.quirks.method) json(401, { error: 'invalid_client' });
       else json(201, { request_uri: this.push(body), expires_in: 60 });
-    } else if (url.pathname === '/keys') json(200, { keys: this.quirks.published });
-    else if (url.pathname === '/userinfo' && this.quirks.userinfoKey !== undefined)
+    } else if (url.pathname === '/keys') {
+      this.keysRead += 1;
+      json(200, { keys: this.quirks.published });
+    } else if (url.pathname === '/userinfo' && this.quirks.userinfoKey !== undefined)
       response
         .writeHead(200, { 'content-type': 'application/jwt' })
         .end(await this.signedUserinfo(this.quirks.userinfoKey));

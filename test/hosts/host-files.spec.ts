@@ -49,14 +49,14 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     await sshd.close();
   });
 
-  async function login(user: string, by = key): Promise<LiveSession & ChangeSession> {
+  async function login(user: string, by = key, timeoutMs = 5000): Promise<LiveSession & ChangeSession> {
     const address = parseAddress(sshd.address);
     if (address === undefined) throw new Error('no address');
     const stream = await openSocket([address], { port: sshd.port, timeoutMs: 5000 });
     const loggedIn = await sshHandshake({
       stream,
       login: { kind: 'private-key', user, privateKey: by.privateKey },
-      timeoutMs: 5000,
+      timeoutMs,
       keyTypes: [],
       judge: () => undefined,
       proven: () => undefined,
@@ -114,6 +114,17 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     const flood = await deploy.exec('yes', { maxBytes: 10_000, timeoutMs: 5000 });
     expect({ size: flood.stdout.length, truncated: flood.truncated }).toEqual({ size: 10_000, truncated: true });
     await expect(deploy.exec('sleep 30', { timeoutMs: 200 })).rejects.toMatchObject({ code: 'host.timeout' });
+    expect((await deploy.exec('echo still here')).stdout.toString()).toBe('still here\n');
+  });
+
+  it('is lost as soon as the host is silent for the time limit of the login, whatever the limit of the command', async () => {
+    const session = await login('deploy', key, 2000);
+    const began = performance.now();
+    // The process that serves this connection stops, as it does for us when its network is gone.
+    const command = session.exec('echo $PPID > ~/served-by; kill -STOP $PPID; sleep 60', { timeoutMs: 60_000 });
+    await expect(command).rejects.toMatchObject({ code: 'host.lost' });
+    expect(performance.now() - began).toBeLessThan(15_000);
+    sshd.inside('sh', '-c', 'kill -KILL "$(cat /home/deploy/served-by)"');
     expect((await deploy.exec('echo still here')).stdout.toString()).toBe('still here\n');
   });
 

@@ -155,6 +155,18 @@ describe('a reporter who sends costly documents', () => {
     expect(order.indexOf('small') - sentAfter).toBeLessThan(COUNT / 3);
   });
 
+  it('keeps no other reporter waiting, however long their documents take', async () => {
+    const ended: string[] = [];
+    const long = Array.from({ length: 3 }, () =>
+      ingest(costlyStore(1, 'PBES2', 2_500_000), { type, key: hostile }).then(() => void ended.push('long')),
+    );
+    // The first has a thread when this is answered, or soon.
+    await ingest(small('first'), { key: other });
+    await ingest(small('beside'), { key: other });
+    expect(ended).toEqual([]);
+    await Promise.all(long);
+  });
+
   it('delays the later imports of another reporter no more either', async () => {
     for (let sent = 0; sent < 10; sent += 1)
       expect((await ingest(costlyStore(1, 'PBES2', 250_000), { type, key: hostile, later: true })).status).toBe(202);

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -212,6 +213,19 @@ describe('what other modules hand over', () => {
     ]);
     await until('the end of the hand-over', 30, async () => (await stage.sql('SELECT id FROM handover')).length === 0);
     expect((await assetsOf('host db1')).map(({ name }) => name).sort()).toEqual(['Ed25519', 'alice@laptop']);
+  });
+
+  it('belongs to the service, although somebody else reported that source before', async () => {
+    const { key } = await newApiKey(service, apiKey, ['inventory:report']);
+    const report = () =>
+      service.call('POST', '/api/ingest?source=tls://db2:443', { key, body: { complete: true, assets: [] } });
+    expect((await report()).status).toBe(200);
+    const body = { reporter: 'discovery', source: 'tls://db2:443', complete: true, assets: [] };
+    await stage.sql(`INSERT INTO handover (id, topic, body) VALUES (gen_random_uuid(), 'inventory.assets-found', $1)`, [
+      body,
+    ]);
+    await until('the end of the hand-over', 30, async () => (await stage.sql('SELECT id FROM handover')).length === 0);
+    expect((await report()).body.code).toBe('source.owned');
   });
 });
 

@@ -136,6 +136,21 @@ describe('deadlines', () => {
     expect(Object.fromEntries(said)).toEqual(Object.fromEntries(counted));
   });
 
+  it('list their assets by the findings of their rules', async () => {
+    const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
+    const counted = items.filter(({ assets }) => (assets ?? 0) > 0);
+    const listed = await Promise.all(
+      counted.map(async ({ rules }) => {
+        const q = encodeURIComponent(`finding in (${rules.join(', ')})`);
+        return (await get(`/api/assets?state=active&total=true&q=${q}`)).total as number;
+      }),
+    );
+    expect(listed).toEqual(counted.map(({ assets }) => assets));
+    const others = await get(`/api/assets?total=true&q=${encodeURIComponent('finding!=Q-RSA-NOSIZE')}`);
+    const all = await get('/api/assets?total=true');
+    expect(others.total).toBe((all.total as number) - 1);
+  });
+
   it('of one day have numbers of their own, and a binding one of acquisitions is not zero', async () => {
     const { items } = (await get('/api/quantum-risk/deadlines')) as { items: CountedDeadline[] };
     const cnsa = items.find(({ state }) => state === 'must-comply-with-cnsa-2.0');

@@ -175,6 +175,24 @@ describe('CSV', () => {
     expect(lines).toHaveLength(rows?.count ?? -1);
     expect(lines.find((line) => line.includes('MD5()'))).toContain(",'=MD5(),");
   });
+
+  it('has no formula behind what separates cells in other languages either', async () => {
+    const names = ['semicolon;=1+1', 'tab\t@x', 'both;\t=1+1', 'harmless; text-with=signs'];
+    await call(
+      'POST',
+      '/api/ingest',
+      bom(
+        names.map((name) => algorithm({ name })),
+        about('cells'),
+      ),
+    );
+    const response = await fetch(`${service.url}/api/export/csv?source=cells`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const cells = (await response.text()).split('\n').map((line) => line.split(',')[2]);
+    for (const cell of ["semicolon;'=1+1", "tab\t'@x", "both;\t'=1+1", 'harmless; text-with=signs'])
+      expect(cells).toContain(cell);
+  });
 });
 
 describe('CSV for Excel', () => {
@@ -215,7 +233,8 @@ describe('a cell of CSV', () => {
       });
       const [kept] = found;
       // RFC 4180: quotes are doubled, and what is between them may hold commas and line breaks.
-      expect(await response.text()).toContain(`"'${kept?.name.replaceAll('"', '""')}"`);
+      const quoted = kept?.name.replaceAll('"', '""').replace('\t=', "\t'=");
+      expect(await response.text()).toContain(`"'${quoted}"`);
       expect(kept?.name.endsWith('"a",b\nc')).toBe(true);
     },
   );

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, inDays, newApiKey } from '../support/access.js';
 import { operationsOf, shippedDocument } from '../support/api-document.js';
@@ -215,6 +216,76 @@ describe('a source', () => {
     expect((await service.call('GET', `/api/imports/${accepted.body.id}`, { key: third })).status).toBe(404);
     expect((await service.call('GET', '/api/imports', { key: third })).body.items).toEqual([]);
     expect((await service.call('GET', '/api/imports', { key: second })).body.items).toHaveLength(1);
+  });
+});
+
+describe('a certificate that several sources show', () => {
+  const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
+  const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
+  /** A document with the certificate of this fingerprint, whose key and signature are of this algorithm. */
+  const claimed = (sha256: string, name: string, end = SOON) =>
+    bom(
+      [
+        {
+          type: 'cryptographic-asset',
+          name: 'CN=pay.example.com',
+          hashes: [{ alg: 'SHA-256', content: sha256 }],
+          cryptoProperties: {
+            assetType: 'certificate',
+            certificateProperties: { notValidAfter: end, signatureAlgorithmRef: name },
+          },
+        },
+        { ...algorithm({ name }), 'bom-ref': name },
+      ],
+      about('claims'),
+    );
+  const stateOf = async (sha256: string) => {
+    const [row] = await stage.sql<{ level: number; end: Date }>(
+      `SELECT level, not_after AS end FROM judged_asset WHERE kind = 'certificate' AND component::text LIKE $1`,
+      [`%${sha256}%`],
+    );
+    return [row?.level, row?.end.toISOString().slice(0, 4)];
+  };
+  const fingerprint = () => randomBytes(32).toString('hex');
+
+  it('is described by the one that showed it first: others make neither verdict nor end better', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
+    const before = await stateOf(sha256);
+    for (const [name, end] of [
+      [SAFE, SOON],
+      [SAFE, LATE],
+      [BROKEN, LATE],
+    ] as const) {
+      const { status, body } = await send(other, `other ${sha256}`, claimed(sha256, name, end));
+      expect({ status, warnings: body.warnings }).toMatchObject({
+        status: 200,
+        warnings: [{ code: 'asset.described-by-another' }],
+      });
+      expect(await stateOf(sha256)).toEqual(before);
+    }
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+
+  it('is described by the one that says worse of it, until that does not show it any more', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
+    const worse = await stateOf(sha256);
+    expect(worse).not.toEqual([0, '2099']);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual(worse);
+    await send(other, `other ${sha256}`, claimed(fingerprint(), BROKEN));
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+
+  it('is described anew by whoever may write the inventory', async () => {
+    const [first, sha256] = [await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
+    await send(apiKey, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 });
 

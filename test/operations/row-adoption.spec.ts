@@ -1,5 +1,5 @@
 import { hash } from '@node-rs/argon2';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { login, me, newPassword } from '../auth/people.js';
 import { runToEnd, type Service } from '../support/service.js';
@@ -41,11 +41,23 @@ const statusOf = async (id: string, secret: string, at: Service) => {
   return (await at.call('GET', '/api/auth/me', { headers })).status;
 };
 
+/** As the version before, or an attacker, writes an SSH authority, a table of the second generation. */
+const insertAuthority = (name: string) => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return stage.sql(
+    `INSERT INTO ssh_authority (id, name, kind, cka_id, public_key) VALUES (gen_random_uuid(), $1, 'user', $2, $3)`,
+    [name, Buffer.from(name), publicKey.export({ format: 'der', type: 'spki' })],
+  );
+};
+const trusted = async () => String((await service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys')).body);
+
 it('rows of the version before are accepted during the upgrade, adopted once, and refused ever after', async () => {
   const early = await signIn();
   expect(early.status).toBe(200);
   const old = await insertSession('old');
   expect(await statusOf(old, 'old', service)).toBe(200);
+  await insertAuthority('old-authority');
+  expect(await trusted()).toContain('old-authority');
 
   await runToEnd(['reseal'], stage.settings);
   const late = await insertSession('late');
@@ -53,8 +65,14 @@ it('rows of the version before are accepted during the upgrade, adopted once, an
   expect(await statusOf(old, 'old', service)).toBe(200);
   expect((await me(service, early.token)).status).toBe(200);
   expect((await signIn()).status).toBe(200);
+  await insertAuthority('late-authority');
+  expect(await trusted()).toContain('old-authority');
+  expect(await trusted()).not.toContain('late-authority');
   const { body } = await service.call('GET', '/api/v1/audit/entries?action=rows.adopted', { key: early.token });
-  expect(body.items).toMatchObject([{ detail: { auth_session: 1, user_account: 1 } }]);
+  expect(body.items).toMatchObject([
+    { detail: { generation: 2, ssh_authority: 1 } },
+    { detail: { generation: 1, auth_session: 1, user_account: 1 } },
+  ]);
 
   // The database owner starts the upgrade again: the token knows better.
   await service.kill();

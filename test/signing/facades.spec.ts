@@ -328,6 +328,15 @@ describe('the route of SignServer', () => {
     expect(await ask(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/\w/) } });
   });
 
+  it('names the encoding when a hash value comes as base64 without it', async () => {
+    const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: 'SHA-256' };
+    const answer = await ask({ data: digestOf(CONTENT), metaData });
+    const error =
+      '/data: is no sha256 hash value: it has 44 bytes, not 32; it is base64, so send "encoding": "BASE64" with it.';
+    expect(answer).toMatchObject({ status: 400, body: { error } });
+    expect((await ask({ data: digestOf(CONTENT), metaData, encoding: 'BASE64' })).status).toBe(200);
+  });
+
   it('says why in the header that SignClient shows', async () => {
     const answer = await ask({ data: 'AAAA', encoding: 'HEX' });
     expect(answer.headers.get('x-signserver-error-message')).toBe(answer.body.error);

@@ -1,4 +1,6 @@
-import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { createHash, generateKeyPairSync, sign as signBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { certifiedKey } from '../support/certified-keys.js';
 import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
@@ -127,4 +129,85 @@ it.skipIf(!has('osslsigncode'))('what is to be signed for Authenticode is refuse
     });
   };
   expect(await faultsOf(content, send)).toEqual([]);
+});
+
+const FORGER = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+const verified = async (body: object): Promise<{ valid: boolean; said: string }> => {
+  const answer = await call('/api/v1/verify', { digest: DIGEST, ...body });
+  return { valid: answer.body.valid, said: JSON.stringify(answer.body.checks) };
+};
+const signedBy = async (key: string, format: string): Promise<Buffer> =>
+  Buffer.from((await signed({ key, format })).signature, 'base64');
+
+it('an ECDSA signature has one encoding: BER, padding and bytes behind it make another signature, which nobody made', async () => {
+  const signature = await signedBy(KEY.ec, 'raw');
+  const [length = 0, first = 0] = [signature[1], signature[3]];
+  const others = [
+    Buffer.concat([signature, Buffer.of(0)]),
+    Buffer.concat([Buffer.of(0x30, 0x81, length), signature.subarray(2)]),
+    Buffer.concat([Buffer.of(0x30, length + 2), signature.subarray(2), Buffer.of(0x05, 0x00)]),
+    Buffer.concat([Buffer.of(0x30, length + 1, 0x02, first + 1, 0x00), signature.subarray(4)]),
+    Buffer.concat([Buffer.of(0x30, length + 1, 0x02, 0x81, first), signature.subarray(4)]),
+    Buffer.from('3006020100020100', 'hex'),
+  ];
+  const asked = (bytes: Buffer) => verified({ key: KEY.ec, signature: bytes.toString('base64') });
+  expect((await asked(signature)).valid).toBe(true);
+  for (const other of others) expect([other.toString('hex'), (await asked(other)).valid]).toEqual([other.toString('hex'), false]); // prettier-ignore
+});
+
+it('a JWS is verified by keys of the service, whatever its header names and whoever else signed', async () => {
+  const compact = (await signedBy(KEY.ec, 'jws')).toString();
+  const [header = '', , value] = compact.split('.');
+  const fields = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
+  const forged = (more: object) => {
+    const own = Buffer.from(JSON.stringify({ ...fields, ...more })).toString('base64url');
+    const input = Buffer.concat([Buffer.from(`${own}.`), Buffer.from(DIGEST, 'base64')]);
+    const made = signBytes('sha256', input, { key: FORGER.privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${own}..${made.toString('base64url')}`;
+  };
+  const several = { payload: '', signatures: [{ protected: header, signature: value }, { protected: header, signature: 'AAAA' }] }; // prettier-ignore
+  const jwk = FORGER.publicKey.export({ format: 'jwk' });
+  const pem = FORGER.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const forgeries = [
+    forged({}),
+    forged({ jwk }),
+    forged({ x5c: [Buffer.from(pem).toString('base64')] }),
+    forged({ crit: ['b64', 'exp'], exp: 1 }),
+    `${Buffer.from(JSON.stringify({ ...fields, alg: 'none' })).toString('base64url')}..`,
+    JSON.stringify(several),
+  ];
+  const asked = (text: string) => verified({ format: 'jws', signature: Buffer.from(text).toString('base64') });
+  expect((await asked(compact)).valid).toBe(true);
+  for (const text of forgeries) expect([text, (await asked(text)).valid]).toEqual([text, false]);
+});
+
+it('a Sigstore bundle holds for the digest that it names alone, and by keys of the service alone', async () => {
+  const bundle = JSON.parse((await signedBy(KEY.ec, 'sigstore-bundle')).toString());
+  const { messageSignature } = bundle;
+  const other = { ...messageSignature.messageDigest, digest: digestOf('another file') };
+  const foreign = signBytes('sha256', Buffer.from('a file that was released'), FORGER.privateKey).toString('base64');
+  const asked = (changed: object) => {
+    const signature = Buffer.from(JSON.stringify({ ...bundle, ...changed })).toString('base64');
+    return verified({ format: 'sigstore-bundle', key: KEY.ec, signature });
+  };
+  expect((await asked({})).valid).toBe(true);
+  for (const changed of [{ messageDigest: other }, { messageDigest: undefined }, { signature: foreign }])
+    expect((await asked({ messageSignature: { ...messageSignature, ...changed } })).valid).toBe(false);
+});
+
+it('a CMS without signed attributes is refused: nothing in it says which certificate or which digest was meant', async () => {
+  const { at } = certified;
+  const run = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
+  writeFileSync(at('content'), 'a file that was released');
+  run('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', at('f.key'), '-out', at('f.pem'), '-subj', '/CN=f');
+  const cms = ['cms', '-sign', '-binary', '-inkey', at('f.key'), '-signer', at('f.pem'), '-in', at('content'), '-outform', 'DER']; // prettier-ignore
+  for (const [option, said] of [
+    ['-noattr', 'no signed attributes'],
+    ['-cades', 'signature'],
+  ] as const) {
+    run(...cms, option, '-out', at('f.p7s'));
+    const answer = await verified({ format: 'cms', signature: readFileSync(at('f.p7s')).toString('base64') });
+    expect(answer).toMatchObject({ valid: false, said: expect.stringContaining(said) });
+  }
 });

@@ -61,14 +61,16 @@ describe('a key signs what it is for and nothing else', () => {
 
   it('the purpose is part of the label in the token: changing the row gives no signature', async () => {
     const login = keys.get('ssh-login');
-    await stage.sql(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [
+    await stage.change(`UPDATE signing_key SET purpose = 'code-signing', revision = revision + 1 WHERE id = $1`, [
       login?.id,
     ]);
     const message = randomBytes(16);
     const answer = await ask('ssh-login', 'code-signing', message);
     assertProblem(answer, { status: 422, code: 'hsm.other-key' });
     expect(stage.operationsOn(digestOf(message))).toBe(0);
-    await stage.sql(`UPDATE signing_key SET purpose = 'ssh-login', revision = revision + 1 WHERE id = $1`, [login?.id]);
+    await stage.change(`UPDATE signing_key SET purpose = 'ssh-login', revision = revision + 1 WHERE id = $1`, [
+      login?.id,
+    ]);
   });
 
   it('a batch is for one purpose, too', async () => {

@@ -161,6 +161,54 @@ function membersOf(shape: Shape, body: object): string[] {
   return shape === 'errors' || shape === 'nothing' ? ['errors'] : [...ENVELOPE, 'wrap_info'].sort();
 }
 
+const SHA512 = digestOf(CONTENT, 'sha512');
+
+describe('a call that Vault would sign otherwise than it says', () => {
+  it.each([
+    ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'two hash algorithms, "sha2-512" and "sha2-256"'],
+    ['', { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' }, 'two hash algorithms, "sha2-256" and "sha2-512"'],
+    ['', { algorithm: 'md5-of-us' }, 'invalid hash algorithm "md5-of-us"'],
+    ['/md5-of-us', {}, 'invalid hash algorithm "md5-of-us"'],
+    ['', { input: SHA512, prehashed: true }, 'no sha256 digest: it has 64 bytes, not 32'],
+    ['', { marshaling_algorithm: 'p1363' }, 'invalid marshaling type "p1363"'],
+  ])('is refused, and nothing is signed: %s %o', async (hash, fields, said) => {
+    const count = async () => (await certified.stage.sql('SELECT id FROM signing_request')).length;
+    const before = await count();
+    for (const operation of ['sign', 'verify']) {
+      const body = json({ input: INPUT, signature: of('ec-p256'), ...fields });
+      const answer = await send('PUT', `/v1/transit/${operation}/ec-p256${hash}`, GO(), body);
+      expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(said)] } });
+    }
+    expect(await count()).toBe(before);
+  });
+
+  it('takes the hash by each of its three names, for both operations', async () => {
+    const ways: [string, object][] = [
+      ['/sha2-512', {}],
+      ['', { hash_algorithm: 'sha2-512' }],
+      ['', { algorithm: 'sha2-512' }],
+      ['/sha2-512', { hash_algorithm: 'sha2-512' }],
+    ];
+    for (const [hash, fields] of ways) {
+      const signature = (await send('PUT', `/v1/transit/sign/rsa-2048${hash}`, GO(), json({ input: INPUT, ...fields })))
+        .body.data.signature;
+      for (const [other, more] of ways)
+        expect((await send('PUT', `/v1/transit/verify/rsa-2048${other}`, GO(), json({ input: INPUT, signature, ...more }))).body.data).toEqual({ valid: true }); // prettier-ignore
+      const weaker = json({ input: INPUT, signature });
+      expect((await send('PUT', '/v1/transit/verify/rsa-2048', GO(), weaker)).body.data).toEqual({ valid: false });
+    }
+  });
+
+  it('a file that is too large is refused with the limit, and with what to send in its place', async () => {
+    const body = json({ input: 'QUFB'.repeat(200_000) });
+    const answer = await send('PUT', '/v1/transit/sign/ec-p256', GO(), body);
+    expect(answer).toMatchObject({
+      status: 413,
+      body: { errors: [expect.stringMatching(/larger than 524288 bytes.* prehashed: true\.$/)] },
+    });
+  });
+});
+
 describe('what was signed', () => {
   it.each([
     ['asn1', 'base64', 'der'],

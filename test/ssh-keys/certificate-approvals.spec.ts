@@ -103,6 +103,37 @@ describe('an SSH certificate under a policy', () => {
     expect(await settled(asked.headers.get('location') ?? '')).toMatchObject({ status: 'ISSUED' });
   });
 
+  it('is not signed under a policy that became stricter after its approval: it waits again, and a further vote signs it', async () => {
+    const name = unique('people');
+    const authority = await newAuthority(name);
+    const second = (await newGroup(place, [bea])).body.name as string;
+    const policyOf = (asked: string) => ({
+      name: unique('policy'),
+      subject: 'ssh-certificate',
+      keys: [name],
+      stages: [{ group: asked, threshold: 1 }],
+    });
+    expect((await call('POST', '/api/v1/approval-policies', policyOf(group))).status).toBe(201);
+    const asked = await ask(authority, orderFor(['deploy']));
+    const { approvalId } = asked.body;
+    const location = asked.headers.get('location') ?? '';
+    await vote(service, approvalId, ann);
+    await settled(location);
+    // As a process leaves it that died between the last vote and the signature.
+    await stage.sql(
+      `UPDATE ssh_certificate SET status = 'READY', certificate = NULL, created_at = now() - interval '1 minute' WHERE id = $1`,
+      [asked.body.id],
+    );
+    expect((await call('POST', '/api/v1/approval-policies', policyOf(second))).status).toBe(201);
+    const again = await until('the approval is asked for again', 30, async () => {
+      const { body } = await call('GET', location);
+      return body.status === 'PENDING_APPROVAL' ? body : undefined;
+    });
+    expect(again).toMatchObject({ certificate: '', approvalId });
+    expect((await vote(service, approvalId, bea)).body).toMatchObject({ status: 'APPROVED' });
+    expect(await settled(location)).toMatchObject({ status: 'ISSUED' });
+  });
+
   it('is never signed when it is rejected, or withdrawn by who asked', async () => {
     const authority = await authorityUnder({});
     const rejected = await ask(authority, orderFor(['root']));

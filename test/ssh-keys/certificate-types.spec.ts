@@ -1,3 +1,4 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPublicKeyBlob, readHostKeyLine } from '../../src/hosts/host-keys/public-key-blob.js';
 import { readKnownHosts } from '../../src/hosts/import/known-hosts.js';
@@ -6,7 +7,7 @@ import { readSshPublicKey, sshKeyLine } from '../../src/inventory/certificates/s
 import { readLines } from '../../src/platform/ssh/authorized-keys-file.js';
 import { factsOfBlob } from '../../src/client/sensor/model/ssh-blob.js';
 import { certifiedKeyTypeOf, isSshCertificateType } from '../../src/formats/ssh/certificate-type.js';
-import { readCertificateLine } from '../../src/formats/ssh/certificate-reader.js';
+import { readCertificateLine, readSshCertificate } from '../../src/formats/ssh/certificate-reader.js';
 import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
 import {
   publicKeyFault,
@@ -14,7 +15,7 @@ import {
   readPublicKeyLine,
   sshFingerprintOf,
 } from '../../src/formats/ssh/public-key.js';
-import { wireString } from '../../src/formats/ssh/wire.js';
+import { wireString, wireUint32, wireUint64 } from '../../src/formats/ssh/wire.js';
 
 /** Types of certificates that this version cannot read. */
 const UNKNOWN = [
@@ -78,4 +79,74 @@ it('the inventory names a certified key by its own fingerprint, not by that of t
   const own = publicKey.blob.subarray(wireString('ssh-ed25519').length);
   const certificate = Buffer.concat([wireString('ssh-ed25519-cert-v01@openssh.com'), wireString('nonce'), own]);
   expect(readSshPublicKey(certificate, '').sshFingerprint).toBe(sshFingerprintOf(publicKey.blob));
+});
+
+const CERTIFICATE = 'ssh-ed25519-cert-v01@openssh.com';
+const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
+/** The bytes of a key of type Ed25519 themselves. */
+const pointOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(-32);
+const plainBlob = (key: KeyObject): Buffer => Buffer.concat([wireString('ssh-ed25519'), wireString(pointOf(key))]);
+
+interface Forged {
+  readonly type?: string;
+  /** What stands in the place of the bytes of the certified key. */
+  readonly point?: Buffer;
+  /** What stands in the place of the authority's key. */
+  readonly authority?: Buffer;
+}
+
+/** A host certificate whose signature is good, by a key that need not be the one that it names. */
+function certificateBy(
+  signer: KeyObject,
+  { type = CERTIFICATE, point = randomBytes(32), authority = plainBlob(signer) }: Forged = {},
+): Buffer {
+  const numbers = [
+    wireUint64(1n),
+    wireUint32(2),
+    wireString('web'),
+    wireString(wireString('web.example')),
+    wireUint64(1n),
+    wireUint64(4_000_000_000n),
+  ];
+  const rest = ['', '', '', authority].map((part) => wireString(part));
+  const signed = Buffer.concat([wireString(type), wireString(randomBytes(32)), wireString(point), ...numbers, ...rest]);
+  const signature = Buffer.concat([wireString('ssh-ed25519'), wireString(sign(null, signed, signer))]);
+  return Buffer.concat([signed, wireString(signature)]);
+}
+
+describe('a certificate inside a certificate opens nothing (the kind of CVE-2025-49825)', () => {
+  const [authority, attacker] = [newKey(), newKey()];
+  const issued = certificateBy(authority, { point: pointOf(attacker) });
+
+  it('reads a plain one, so that the cases below say something', () => {
+    expect(readSshCertificate(issued)?.authority).toBe(sshFingerprintOf(plainBlob(authority)));
+  });
+
+  it.each<[string, Buffer]>([
+    ['the authority is a certificate by the trusted one', certificateBy(attacker, { authority: issued })],
+    [
+      'the authority is a certificate of the trusted key',
+      certificateBy(attacker, { authority: certificateBy(attacker, { point: pointOf(authority) }) }),
+    ],
+    [
+      'the authority is the trusted key, and another signed',
+      certificateBy(attacker, { authority: plainBlob(authority) }),
+    ],
+    ['the certified key is a certificate', certificateBy(authority, { point: issued })],
+    [
+      'the type is that of a certificate of a certificate',
+      certificateBy(authority, { type: `${CERTIFICATE}-cert-v01@openssh.com` }),
+    ],
+  ])('%s', (_, blob) => {
+    expect(readSshCertificate(blob)).toBeUndefined();
+    expect(readHostKeyLine(`${CERTIFICATE} ${blob.toString('base64')}`)).toBeUndefined();
+  });
+
+  it('nor does a certificate in the place of an authority, or of a key to be certified', () => {
+    const line = `${CERTIFICATE} ${issued.toString('base64')}`;
+    expect(readHostKeyLine(line)).toBeUndefined();
+    expect(readPublicKeyLine(line)).toBeUndefined();
+    const disguised = Buffer.concat([wireString('ssh-ed25519'), wireString(issued)]);
+    expect(readPublicKeyLine(`ssh-ed25519 ${disguised.toString('base64')}`)).toBeUndefined();
+  });
 });

@@ -104,6 +104,15 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     await sshd.start();
   }
 
+  it('is not renewed when its row differs from what the log describes', async () => {
+    const later = `request = jsonb_set(request, '{renewal,until}', '"2099-01-01T00:00:00Z"')`;
+    for (const change of [`principals = '{db-1.example.org}'`, `key_id = 'db-1'`, later]) {
+      const { id, certificate } = await issue();
+      await stage.sql(`UPDATE ssh_certificate SET ${change} WHERE id = $1`, [id]);
+      assertProblem(await renew(certificate), { status: 403, code: 'ssh-renewal.unknown' });
+    }
+  });
+
   it('is renewed by "sealwright ssh renew" with its key alone, and ssh knows the host by it', async () => {
     const first = await issue();
     await use(first.certificate);
@@ -129,6 +138,22 @@ describe.runIf(canRunSshd())('the certificate of a host', () => {
     expect(body.items.find(({ serial }: { serial: string }) => serial === String(next?.serial))).toMatchObject({
       renews: first.id,
       renewableUntil: expect.any(String),
+    });
+  });
+
+  it('keeps each of its names when it is renewed', async () => {
+    const principals = [NAME, 'web-1', '192.0.2.7', '*.cluster.example.org'];
+    const first = await issue({ principals });
+    const { body } = await renew(first.certificate);
+    expect(readCertificateLine(body.certificate)).toMatchObject({ kind: 'host', keyId: first.keyId, principals });
+  });
+
+  it('is not renewed without terms, and the command says what to ask for', async () => {
+    writeFileSync(`${hostKey}-cert.pub`, (await issue({ renewal: undefined })).certificate);
+    const env = { SEALWRIGHT_URL: service.url };
+    expect(await sealwright(['ssh', 'renew', hostKey], { env })).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/renewal.*Ask for a new one|Ask for a new one/),
     });
   });
 

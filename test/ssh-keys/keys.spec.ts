@@ -62,14 +62,16 @@ describe('a key that is entered by hand', () => {
     expect(rulesOf(entered.body)).toEqual(['weak']);
   });
 
-  it.each([
+  it.each<[string, string, RegExp?, string?]>([
     ['no key', 'hello'],
     ['a type that is not that of the blob', keygen().line.replace('ssh-ed25519', 'ssh-rsa')],
     ['a cut blob', keygen().line.slice(0, 40)],
-  ])('is refused when it is %s', async (_name, publicKey) => {
+    ['a blob with a blank in it', keygen().line.replace('AAAAC3', 'AAA AC3')],
+    ['a key of RFC 4716', `---- BEGIN SSH2 PUBLIC KEY ----\nComment: "ann"\n${keygen().line.split(' ')[1]}\n---- END SSH2 PUBLIC KEY ----\n`, /ssh-keygen -i/, 'request.invalid'], // prettier-ignore
+  ])('is refused when it is %s', async (_name, publicKey, advice = /./, code = 'ssh-key.unreadable') => {
     expect(await call('POST', '/v1/keys', { publicKey })).toMatchObject({
       status: 400,
-      body: { code: 'ssh-key.unreadable', errors: [{ pointer: '/publicKey' }] },
+      body: { code, errors: [{ pointer: '/publicKey', detail: expect.stringMatching(advice) }] },
     });
   });
 

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
@@ -49,6 +49,47 @@ describe.runIf(canRunSshd())('an authorized_keys file as its account left it', (
     );
     const [, next = ''] = /(ssh-ed25519 \S+ (?:\S+ )?sealwright:\S+)/.exec(after) ?? [];
     expect(after.replace(next, key.publicKey)).toBe(before);
+  });
+
+  it('that has the key twice keeps the restrictions and the comment of each line, and lines of others', async () => {
+    key = await field.newKey();
+    const [type, blob] = key.publicKey.split(' ');
+    const other = others();
+    const lines = [
+      '# Added by the platform team',
+      `from="127.0.0.0/8" ${type} ${blob} ann@laptop`,
+      '',
+      other,
+      `from="127.0.0.0/8,192.0.2.0/24",no-pty ${type} ${blob} backup of ann`,
+      '# end',
+    ];
+    writeFileSync(file(), `${lines.join('\n')}\n`);
+    const id = await field.rotate(key.id, [at], { overlapSeconds: 1 });
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    const after = at.sshd.authorizedKeys('deploy').split('\n');
+    expect(after).toEqual([
+      lines[0],
+      expect.stringMatching(/^from="127\.0\.0\.0\/8" ssh-ed25519 \S+ ann@laptop sealwright:\S+$/),
+      '',
+      other,
+      expect.stringMatching(
+        /^from="127\.0\.0\.0\/8,192\.0\.2\.0\/24",no-pty ssh-ed25519 \S+ backup of ann sealwright:\S+$/,
+      ),
+      '# end',
+      '',
+    ]);
+    expect(after.join()).not.toContain(blob);
+  });
+
+  it('that everybody may change is not read by sshd: the plan names its mode', async () => {
+    key = await field.newKey();
+    writeFileSync(file(), `${key.publicKey}\n`);
+    chmodSync(file(), 0o666);
+    const id = await field.rotate(key.id, [at], { dryRun: true });
+    await field.ended(id);
+    const [target] = await field.targets(id);
+    expect(target).toMatchObject({ outcome: 'FAILED_PRECHECK', failure: { detail: expect.stringMatching(/666/) } });
+    chmodSync(file(), 0o600);
   });
 
   it.each<[string, (line: string) => void, string, RegExp]>([

@@ -220,6 +220,23 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
             .then(() => stage.sql(`UPDATE ssh_rotation_target SET due_at = now() WHERE rotation_id = $1`, [id])),
         'rotation.not-approved',
       ],
+      [
+        'nothing in the rows says any more that it needs approval',
+        async ({ at, id }) => {
+          await stage.sql(`UPDATE host SET labels = '{}' WHERE id = $1`, [at.id]);
+          await stage.sql(`UPDATE ssh_rotation SET approval_demand = NULL, approval_id = NULL WHERE id = $1`, [id]);
+          await stage.sql(
+            `DELETE FROM approval_item WHERE approval_id IN (SELECT id FROM approval WHERE subject_id = $1)`,
+            [id],
+          );
+          await stage.sql(`UPDATE approval SET subject_id = gen_random_uuid() WHERE subject_id = $1`, [id]);
+          await stage.sql(`UPDATE ssh_rotation SET status = 'RUNNING' WHERE id = $1`, [id]);
+          await stage.sql(`UPDATE ssh_rotation_target SET state = 'PLANNED', due_at = now() WHERE rotation_id = $1`, [
+            id,
+          ]);
+        },
+        'rotation.not-approved',
+      ],
     ])('is not begun when %s', async (_, change, code) => {
       const place = await ordered('prod');
       const approvalId = await waiting(place.id);

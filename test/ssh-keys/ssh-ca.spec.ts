@@ -187,6 +187,19 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect(items.filter(({ keyId }: { keyId: string }) => keyId === 'repeated')).toHaveLength(1);
   });
 
+  it('revoking the key of an authority refuses every certificate of it, and none of another', async () => {
+    const other = await field.ask('POST', '/v1/ssh-ca', { name: 'people-compromised', kind: 'user' });
+    await trust();
+    const [theirs, ours] = [await certified({}, other.id), await certified()];
+    expect([await logIn(at, theirs.file), await logIn(at, ours.file)]).toEqual(['accepted', 'accepted']);
+    const revocation = { kind: 'publicKey', value: other.publicKey };
+    expect((await field.call('POST', `/v1/ssh-ca/${first.id}/revocations`, revocation)).status).toBe(204);
+    expect(await push()).toMatchObject([{ done: true }]);
+    expect([await logIn(at, theirs.file), await logIn(at, ours.file)]).toEqual(['denied', 'accepted']);
+    const later = await certified({}, other.id);
+    expect(await logIn(at, later.file)).toBe('denied');
+  });
+
   it('another authority takes over without a gap', async () => {
     const old = await certified();
     const second = await field.ask('POST', '/v1/ssh-ca', { name: 'people-2', kind: 'user' });
@@ -281,5 +294,25 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     expect([await enter(certificate), await tried()]).toEqual(['kept', 'ok']);
     expect((await field.call('DELETE', `/v1/host-authorities/${authority.id}`)).status).toBe(204);
     expect(await tried()).toBe('host.key-unknown');
+  });
+
+  it.each([
+    ['user', []],
+    ['user', ['']],
+    ['user', ['deploy', '*']],
+    ['user', ['dep*']],
+    ['host', ['*']],
+    ['host', ['web.example', '*.*']],
+  ])('nothing is certified for everybody: a %s certificate for %j is refused', async (kind, principals) => {
+    const { id } = await field.ask('POST', '/v1/ssh-ca', { name: `all-${(names += 1)}`, kind });
+    const [validAfter, validBefore] = [-HOUR, HOUR].map((by) => new Date(Date.now() + by).toISOString());
+    const { publicKey } = newClientKey(field.directory, `all-${names}`);
+    const order = { publicKey, keyId: 'all', principals, validAfter, validBefore };
+    const { status, body } = await field.call('POST', `/v1/ssh-ca/${id}/certificates`, order);
+    expect({ status, code: body.code, pointer: body.errors?.[0]?.pointer }).toEqual({
+      status: 400,
+      code: 'request.invalid',
+      pointer: expect.stringMatching(/^\/principals/),
+    });
   });
 });

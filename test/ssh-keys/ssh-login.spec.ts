@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -165,6 +165,15 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     await drop(made);
   });
 
+  it('names the account by an address as it is written, dots included', async () => {
+    const dotted = await register(service, 'ann.marie');
+    const made = await rule({ subject: 'person', principals: ['{email:local}'], conditions: [{ claim: 'email', values: [dotted.email] }] }); // prettier-ignore
+    expect((await loggedIn(dotted.accessToken)).answer.body).toMatchObject({
+      principals: [dotted.email.split('@')[0]],
+    });
+    await drop(made);
+  });
+
   it('is for nobody with an API key, and only of an authority that is there', async () => {
     const key = newClientKey(field.directory, 'nobody');
     const answer = await service.call('POST', '/v1/ssh-login', { key: apiKey, body: { publicKey: key.publicKey } });
@@ -200,6 +209,73 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const configOf = ({ sshd }: ManagedHost) => join(sshd.directory, 'sshd_config');
     const setUp = (host: ManagedHost, ...more: string[]) =>
       sealwright(['ssh', 'setup-host', '--config', configOf(host), ...more], { env: env() });
+    const as = (token: string) => ({ SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: token });
+
+    /** Whether ssh takes the host for `name` with nothing but the authorities in known_hosts. */
+    async function isKnownAs({ sshd }: ManagedHost, name: string, known: string): Promise<boolean> {
+      const file = join(field.directory, 'known_hosts');
+      writeFileSync(file, known);
+      const options = [`UserKnownHostsFile=${file}`, 'GlobalKnownHostsFile=/dev/null', `HostKeyAlias=${name}`, 'StrictHostKeyChecking=yes', 'BatchMode=yes']; // prettier-ignore
+      const place = ['-v', '-p', String(sshd.port), `nobody@${sshd.address}`];
+      const { stderr } = spawnSync('ssh', ['-F', '/dev/null', ...options.flatMap((one) => ['-o', one]), ...place], { encoding: 'utf8' }); // prettier-ignore
+      return stderr.includes('Authentications that can continue');
+    }
+
+    it('shows a certificate of an authority for hosts, keeps it, and says how it is renewed', async () => {
+      const host = await field.addHost();
+      const { name } = await field.ask('POST', '/v1/ssh-ca', { name: unique('machines'), kind: 'host' });
+      const { body: known } = await service.call('GET', '/v1/ssh-ca/known-hosts');
+      const order = ['ssh', 'setup-host', '--config', configOf(host), '--host-certificate', '--authority', name, '--names', 'web-7.example.org,web-7']; // prettier-ignore
+      const file = join(host.sshd.directory, 'host_ed25519-cert.pub');
+      const trial = await sealwright([...order, '--dry-run'], { env: as(apiKey) });
+      expect(trial).toMatchObject({ code: 0, out: expect.stringContaining(`${file} would be added`) });
+      expect(existsSync(file)).toBe(false);
+      expect(await sealwright(order, { env: as(apiKey) })).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`${file} added`),
+        err: expect.stringMatching(
+          /expires on \d{4}-\d\d-\d\d\. Run "sealwright ssh renew .*host_ed25519" from a daily timer/,
+        ),
+      });
+      await until('the certificate is shown', 20, () => isKnownAs(host, 'web-7.example.org', known));
+      expect(await isKnownAs(host, 'web-7', known)).toBe(true);
+      expect(await isKnownAs(host, 'web-8.example.org', known)).toBe(false);
+      const certificate = readFileSync(file, 'utf8');
+      for (const again of [order, order.slice(0, 4)])
+        expect(await sealwright(again, { env: as(apiKey) })).toMatchObject({ code: 0, out: '', err: expect.stringMatching(/already/) }); // prettier-ignore
+      expect(readFileSync(file, 'utf8')).toBe(certificate);
+      const renewal = await sealwright(['ssh', 'renew', join(host.sshd.directory, 'host_ed25519')], { env: env() });
+      expect(renewal).toMatchObject({ code: 0, err: expect.stringContaining('is not due before') });
+    });
+
+    it('is left as it was when the authority for hosts is another one, or refuses', async () => {
+      const host = await field.addHost();
+      const before = readdirSync(host.sshd.directory);
+      const order = ['ssh', 'setup-host', '--config', configOf(host), '--host-certificate', '--authority'];
+      for (const [name, code, said] of [
+        ['logins', 2, 'is for users'],
+        ['nowhere', 1, 'There is no SSH authority "nowhere"'],
+      ] as const)
+        expect(await sealwright([...order, name], { env: as(apiKey) })).toMatchObject({ code, err: expect.stringContaining(said) }); // prettier-ignore
+      const { key } = await newApiKey(service, apiKey, ['keys:read']);
+      const { name } = await field.ask('POST', '/v1/ssh-ca', { name: unique('machines'), kind: 'host' });
+      expect(await sealwright([...order, name], { env: as(key) })).toMatchObject({ code: 4 });
+      expect(await setUp(host, '--names', 'web-1')).toMatchObject({ code: 2, err: expect.stringContaining('--names has no effect') }); // prettier-ignore
+      expect(readdirSync(host.sshd.directory)).toEqual(before);
+    });
+
+    it('refuses everybody while its list of revoked keys is missing, until it is set up again', async () => {
+      const host = await field.addHost({ config: ['StrictModes no'] });
+      expect((await setUp(host)).code).toBe(0);
+      const made = await rule({ conditions: RELEASE });
+      const { file } = await loggedIn(await runOf(GITHUB));
+      await until('the login', 20, async () => (await logIn(host, file)) === 'accepted');
+      rmSync(join(host.sshd.directory, 'sealwright_revoked_keys'));
+      expect(await logIn(host, file)).toBe('denied');
+      expect((await setUp(host)).out.trim()).toMatch(/sealwright_revoked_keys added$/);
+      await until('the login', 20, async () => (await logIn(host, file)) === 'accepted');
+      await drop(made);
+    });
 
     it('trusts the certificates of the service for the listed principals, refuses revoked ones, and is set up once', async () => {
       // The configuration lies below /tmp, where sshd would trust no file of principals.
@@ -254,6 +330,25 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     it('refuses arguments that are not ACCOUNT=PRINCIPALS before it reads anything', async () => {
       for (const word of ['deploy', 'deploy=', '../x=a', 'deploy=a b'])
         expect(await setUp(at, word)).toMatchObject({ code: 2, err: expect.stringContaining(`"${word}"`) });
+    });
+
+    // Last in this file: afterwards no authority for users is left.
+    it('trusts nobody any more once the last authority was retired, and a host that was never set up is left alone', async () => {
+      const host = await field.addHost({ config: ['StrictModes no'] });
+      expect((await setUp(host)).code).toBe(0);
+      const made = await rule({ conditions: RELEASE });
+      const { file } = await loggedIn(await runOf(GITHUB));
+      await until('the login', 20, async () => (await logIn(host, file)) === 'accepted');
+      await drop(made);
+      for (const state of ['RETIRING', 'RETIRED'])
+        await field.ask('POST', `/v1/ssh-ca/${authorityId}/retire`, { state });
+      expect(await setUp(host)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/sealwright_user_ca\.pub changed/),
+      });
+      await until('the refusal', 20, async () => (await logIn(host, file)) === 'denied');
+      const fresh = await field.addHost();
+      expect(await setUp(fresh)).toMatchObject({ code: 1, err: expect.stringContaining('no SSH authority for users') });
     });
   });
 });

@@ -58,6 +58,7 @@ it('all is well: 200, with details for who is signed in only', async () => {
     workers: up,
     schema: up,
     rows: up,
+    catalogue: up,
     administrators: up,
     tsa: unknown,
     mail: unknown,

@@ -99,6 +99,7 @@ export const SMALL = [
   'policy_scope',
   'probe_window',
   'restored_database',
+  'rights_snapshot',
   'risk_rule_set',
   'risk_verdict',
   'scan_scope',

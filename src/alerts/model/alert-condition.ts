@@ -13,6 +13,7 @@ export const ALERT_CONDITIONS = [
   'drift',
   'approvals-waiting',
   'hsm-down',
+  'database-changed',
 ] as const;
 export type AlertConditionName = (typeof ALERT_CONDITIONS)[number];
 
@@ -105,5 +106,12 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     counts: 'once',
     headline: 'The HSM does not answer',
     advice: 'Nothing is signed meanwhile; requests wait and are signed later. Look at /actuator/health and at the HSM.',
+  },
+  'database-changed': {
+    events: ['row.refused', 'catalogue.changed'],
+    counts: 'each',
+    headline: 'The database was changed outside the service',
+    advice:
+      'Find out who can write to the database and change its passwords. Run sealwright-admin doctor, and follow docs/runbook.md, "rows".',
   },
 };

@@ -10,7 +10,9 @@ type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'has
 
 type Requested = About &
   ApprovalRequirement &
-  Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: ApprovalManifest };
+  Pick<Approval, 'title' | 'correlation' | 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'> & {
+    readonly manifest?: ApprovalManifest;
+  };
 
 /** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
 export interface ApprovalManifest {
@@ -29,10 +31,14 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
     title,
     correlation,
     manifest,
+    ownerId: owner,
     requesters,
+    requestedBy,
+    requesterName,
   } = approval;
   const rules = { policies, stages, commentRequired, rejectThreshold, expiresInSeconds };
-  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules, requesters };
+  const parties = { owner, requesters, requestedBy, requesterName };
+  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules, ...parties };
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 

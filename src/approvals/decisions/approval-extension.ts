@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { VouchedEntries } from '../../audit/log/vouched-entries.js';
-import { Approval, endsAfter, isRequester, putNotice } from '../model/approval.entity.js';
+import { Approval, endsAfter, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
+import { LoggedApprovals } from './logged-approvals.js';
 
 /**
  * ApprovalExtension adds stages to an approval whose subject needs more votes under the policies of now than when it was asked for. The document
@@ -14,25 +14,15 @@ import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
 export class ApprovalExtension {
   constructor(
     private readonly audit: AuditService,
-    private readonly vouched: VouchedEntries,
+    private readonly logged: LoggedApprovals,
   ) {}
 
   /** The stages of a demand for which too few people have approved: for each group as many votes as are missing. */
   async missingStages(tx: EntityManager, approvalId: string, demand: ApprovalRequirement): Promise<Stage[]> {
-    const votes: { groupId: string; stage: number; person: string; hash: Buffer }[] = await tx.query(
-      `SELECT s.stage ->> 'groupId' AS "groupId", v.stage, v.user_id AS person, v.hash
-       FROM approval a CROSS JOIN LATERAL jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number)
-       JOIN approval_vote v ON v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE' AND v.hash = a.hash
-       WHERE a.id = $1 AND NOT ${isRequester('v.user_id::text')} AND (NOT $2 OR v.comment IS NOT NULL)`,
-      [approvalId, demand.commentRequired],
-    );
-    const entries = await this.vouched.about(tx, [approvalId], ['approval.approved']);
-    const isCast = ({ stage, person, hash }: (typeof votes)[number]) =>
-      entries.some(
-        ({ actorId, detail }) =>
-          actorId === person && detail['stage'] === stage && detail['hash'] === hash.toString('base64'),
-      );
-    const given = votes.filter(isCast);
+    const logged = (await this.logged.read(tx, [approvalId])).get(approvalId);
+    const given = (logged?.approvals ?? [])
+      .filter(({ hasComment }) => hasComment || !demand.commentRequired)
+      .map(({ stage }) => ({ groupId: logged?.stages[Number(stage)]?.groupId }));
     return demand.stages.flatMap((stage) => {
       const count = given.filter(({ groupId }) => groupId === stage.groupId).length;
       return count >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - count }];

@@ -7,6 +7,7 @@ import { PolicyEvaluation } from '../policies/policy-evaluation.js';
 import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../subjects/approval-subject.port.js';
 import { putNotice, type ApprovalStatus, type Approval, ApprovalItem, ApprovalVote } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
+import { lostRequester } from './requester-standing.js';
 import { ApprovalExtension } from './approval-extension.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
@@ -48,8 +49,13 @@ export class ApprovalMoves {
     this.subjects.of(subjectKind).decided(subjectId);
   }
 
-  /** All stages have approved: the subject is released in this very transaction, unless the policies of now demand more. */
+  /**
+   * All stages have approved: the subject is released in this very transaction, unless the policies of now demand more. It is withdrawn if the
+   * requester could not ask for it any more.
+   */
   private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
+    const lost = await lostRequester(tx, approval);
+    if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
     const uses = await owner.usesToApprove(tx, subject);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import { SecretDisclosures } from '../../auth/rights/secret-disclosures.js';
 import { Config } from '../../platform/config/config.js';
 import { advisoryLock } from '../../platform/database/statements.js';
@@ -23,19 +23,34 @@ export class ApprovalRequesters {
 
   /**
    * Verifies that the caller may open another approval: approvers cannot review lists of any length, and in a long list one hostile
-   * request goes unnoticed. Requests of the same caller are serialized until the transaction ends. Problem `approval.too-many-open`.
+   * request goes unnoticed. The runs of a workload count together: a job gets any number of tokens. Requests of the same caller are serialized
+   * until the transaction ends. Problem `approval.too-many-open`.
    */
-  async assertRoom(tx: EntityManager, { id }: Pick<Caller, 'id'>): Promise<void> {
+  async assertRoom(tx: EntityManager, caller: Pick<Caller, 'id' | 'ownerId' | 'identity'>): Promise<void> {
     const limit = this.config.approvalsOpenPerCaller;
-    await advisoryLock(tx, `open approvals of ${id}`);
-    const open: unknown[] = await tx.query(
-      `SELECT 1 FROM approval WHERE requested_by = $1 AND status = 'PENDING' LIMIT $2`,
-      [id, limit],
-    );
+    await advisoryLock(tx, `open approvals of ${principalOf(caller)}`);
+    const open = await openApprovals(tx, caller, limit);
     if (open.length < limit) return;
     const detail =
       `${limit} approvals that you requested are pending, which is the limit. Wait for decisions, withdraw approvals that are no longer ` +
       'needed (POST /api/v1/approvals/{id}/withdraw), or request one approval for many files (POST /api/v1/sign/batch).';
     throw new Problem('overloaded', 'approval.too-many-open', detail, { retryAfter: RETRY_SECONDS });
   }
+}
+
+/** Up to `limit` of the pending approvals that this caller, or a run of the same workload, requested. */
+async function openApprovals(
+  tx: EntityManager,
+  { id, ownerId, identity }: Pick<Caller, 'id' | 'ownerId' | 'identity'>,
+  limit: number,
+): Promise<unknown[]> {
+  const direct = `SELECT 1 FROM approval WHERE requested_by = $1 AND status = 'PENDING' LIMIT $2`;
+  if (identity === undefined) return tx.query(direct, [id, limit]);
+  return tx.query(
+    `SELECT 1 FROM approval a WHERE a.status = 'PENDING' AND a.owner_id = $1 AND EXISTS (
+       SELECT FROM workload_identity w
+       WHERE w.id = CASE WHEN a.requested_by ~ '^[0-9a-f-]{36}$' THEN a.requested_by::uuid END AND w.trust_id = $2 AND w.claims -> 'sub' = $3::jsonb)
+     LIMIT $4`,
+    [ownerId, identity.trust.id, JSON.stringify(identity.claims['sub']), limit],
+  );
 }

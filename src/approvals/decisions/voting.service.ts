@@ -5,8 +5,8 @@ import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { mayVote, type VotersOf } from '../groups/voters.js';
-import { VouchedEntries } from '../../audit/log/vouched-entries.js';
-import { signInOf, votersOf } from './genuine-approval.js';
+import type { RightsHistory } from '../../audit/history/rights-history.js';
+import { LoggedApprovals } from './logged-approvals.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
 import { isDecided, Approval, ApprovalVote, type Decision } from '../model/approval.entity.js';
@@ -32,11 +32,17 @@ export class VotingService {
     private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
     private readonly moves: ApprovalMoves,
-    private readonly vouched: VouchedEntries,
+    private readonly logged: LoggedApprovals,
   ) {}
 
   async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
-    const approval = await this.db.transaction((tx) => this.cast(tx, caller, id, ballot, use));
+    const rights = await this.logged.rights();
+    const approval = await this.db.transaction(async (tx) => {
+      await this.logged.assertDatabaseUnchanged(tx);
+      const voted = await this.cast(tx, caller, { id, ballot, rights }, use);
+      await this.logged.assertDatabaseUnchanged(tx);
+      return voted;
+    });
     if (approval !== undefined) this.moves.committed(approval);
   }
 
@@ -44,8 +50,7 @@ export class VotingService {
   private async cast(
     tx: EntityManager,
     caller: Caller,
-    id: string,
-    ballot: Ballot,
+    { id, ballot, rights }: { readonly id: string; readonly ballot: Ballot; readonly rights: RightsHistory },
     use: IdempotentUse | undefined,
   ): Promise<Approval | undefined> {
     const approval = await lock(tx, id);
@@ -53,17 +58,17 @@ export class VotingService {
     if (earlier !== undefined) return undefined;
     assertMayVote(caller, approval);
     assertOpen(approval, await standingOf(tx, approval, caller.id));
-    const voters = await votersOf(tx, this.vouched, approval);
+    const voters = await this.logged.votersOf(tx, approval);
     if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
     if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);
-    const signIn = await signInOf(tx, this.vouched, caller);
+    const signIn = await this.logged.signInOf(tx, rights, caller, voters.groupId);
     const { decision, comment } = ballot;
     const { hash, stage } = approval;
     const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
     await tx.insert(ApprovalVote, vote);
     await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller, signIn)]);
-    await this.count(tx, approval, vote, { caller, voters });
+    await this.count(tx, approval, vote, { caller, voters, rights });
     return approval;
   }
 
@@ -71,7 +76,7 @@ export class VotingService {
     tx: EntityManager,
     approval: Approval,
     { decision, userName, comment }: Pick<ApprovalVote, 'decision' | 'userName' | 'comment'>,
-    { caller, voters }: { readonly caller: Caller; readonly voters: VotersOf },
+    { caller, voters, rights }: { readonly caller: Caller; readonly voters: VotersOf; readonly rights: RightsHistory },
   ): Promise<void> {
     const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
     if (decision === 'REJECT') {
@@ -82,7 +87,7 @@ export class VotingService {
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
-    if ((await yesVotes(tx, approval, voters)) >= threshold) await this.moves.stagePassed(tx, approval, by);
+    if ((await yesVotes(tx, approval, voters, rights)) >= threshold) await this.moves.stagePassed(tx, approval, by);
   }
 }
 
@@ -104,15 +109,17 @@ async function standingOf(tx: EntityManager, { id }: Approval, person: string): 
 }
 
 /** Counts those who are still members. */
-async function yesVotes(tx: EntityManager, { id }: Approval, voters: VotersOf): Promise<number> {
+async function yesVotes(tx: EntityManager, { id }: Approval, voters: VotersOf, rights: RightsHistory): Promise<number> {
   const votes: { person: string }[] = await tx.query(
     `SELECT v.user_id AS person FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
      WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash`,
     [id],
   );
   let yes = 0;
+  const isMember = (person: string) =>
+    rights.objectionTo({ id: person, groupId: voters.groupId, at: Date.now() }) === undefined;
   for (const { person } of votes)
-    if (!voters.requesters.includes(person) && (await mayVote(tx, person, voters))) yes += 1;
+    if (isMember(person) && !voters.requesters.includes(person) && (await mayVote(tx, person, voters))) yes += 1;
   return yes;
 }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type PolicySubject, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
@@ -22,12 +23,18 @@ export interface CoveringPolicy {
   readonly coveredKeys: readonly string[];
 }
 
+interface NamedGroup {
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Checks whether a policy can work: its keys exist, and the people of its groups can satisfy it. */
 @Injectable()
 export class PolicyChecks {
   constructor(
     private readonly subjects: ApprovalSubjectsService,
     private readonly evaluation: PolicyEvaluation,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   /**
@@ -37,7 +44,7 @@ export class PolicyChecks {
    * @throws Problem `approval-policy.stage` or `approval-policy.key`.
    */
   async stagesOf(tx: EntityManager, order: PolicyOrder, before?: ApprovalPolicy): Promise<PolicyStage[]> {
-    const stages = await known(tx, order);
+    const stages = await this.known(tx, order);
     for (const [i, stage] of stages.entries()) {
       const isKept = before?.stages.some(
         ({ groupId, threshold }) => groupId === stage.groupId && threshold >= stage.threshold,
@@ -60,6 +67,36 @@ export class PolicyChecks {
     this.evaluation.forget();
   }
 
+  private async known(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
+    const names = stages.map(({ group }) => group);
+    const groups: NamedGroup[] = await tx.query(
+      `SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[]) OR name = ANY($2::text[]) ORDER BY id FOR SHARE`,
+      [names.filter(isId), names],
+    );
+    await this.assertNamed(tx, groups);
+    const found = stages.map(({ group, threshold }, i): PolicyStage => {
+      const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
+      if (one === undefined) throw wrong(STAGE, `/stages/${i}/group`, `there is no approver group "${group}"`);
+      return { groupId: one.id, threshold };
+    });
+    const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
+    if (twice !== -1)
+      throw wrong(STAGE, `/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
+    return found;
+  }
+
+  /** Verifies that groups have the names that the audit log has of them: a policy may name its groups, and rows of groups have no seal. */
+  private async assertNamed(tx: EntityManager, groups: readonly NamedGroup[]): Promise<void> {
+    const ids = groups.map(({ id }) => id);
+    const entries = await this.vouched.about(tx, ids, ['approver-group.created', 'approver-group.changed']);
+    for (const { id, name } of groups) {
+      const logged = entries.findLast(({ targetId }) => targetId === id)?.detail['name'];
+      if (typeof logged !== 'string' || logged === name) continue;
+      const detail = `The approver group ${id} has the name "${name}" in the database and "${logged}" in the audit log: it was changed in the database. Rename it in the console or the API.`;
+      throw new Problem('conflict', 'row.not-sealed', detail);
+    }
+  }
+
   private async assertKeysThere(
     tx: EntityManager,
     { subject, keys }: PolicyOrder,
@@ -72,22 +109,6 @@ export class PolicyChecks {
     const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" is every key, also those to come`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
-}
-
-async function known(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
-  const names = stages.map(({ group }) => group);
-  const groups: { id: string; name: string }[] = await tx.query(
-    `SELECT id, name FROM approver_group WHERE id = ANY($1::uuid[]) OR name = ANY($2::text[]) ORDER BY id FOR SHARE`,
-    [names.filter(isId), names],
-  );
-  const found = stages.map(({ group, threshold }, i): PolicyStage => {
-    const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
-    if (one === undefined) throw wrong(STAGE, `/stages/${i}/group`, `there is no approver group "${group}"`);
-    return { groupId: one.id, threshold };
-  });
-  const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
-  if (twice !== -1) throw wrong(STAGE, `/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
-  return found;
 }
 
 async function assertReachable(tx: EntityManager, { groupId, threshold }: PolicyStage, index: number): Promise<void> {

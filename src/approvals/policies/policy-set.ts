@@ -20,7 +20,7 @@ export function assertPolicySet(
   const known = policies.filter((policy) => seals.trusted(ApprovalPolicy, policy) !== null);
   const isWhole = set !== null && known.length === policies.length && sameSet(set.policies ?? [], known);
   // An earlier version, which may still run during an upgrade, keeps no set.
-  if (isWhole || !seals.isStrict) return policies;
+  if (isWhole || !seals.demandsSealOf(ApprovalPolicyRevision)) return policies;
   if (set !== null) seals.report(ApprovalPolicyRevision, set);
   const detail =
     'The approval policies were changed in the database, not by the service. An operator runs sealwright-admin doctor, restores them, or accepts them: sealwright-admin seal-rows.';

@@ -28,7 +28,9 @@ const ROWS: Row[] = [
   ['a verified claim', 'signing-request', is('verified.ref', 'refs/**'), undefined],
   ['a principal', 'ssh-certificate', is('metadata.principal', 'root'), undefined],
   ['the name in a certificate', 'ssh-certificate', is('metadata.keyId', 'ann'), 'choice-condition'],
-  ['an environment', 'ssh-rotation', is('metadata.environment', 'production'), undefined],
+  ['an environment', 'ssh-rotation', is('metadata.environment', 'production'), 'record-condition', /hosts:write/],
+  ['a label of a host', 'ssh-rotation', is('metadata.label.tier', '1'), 'record-condition', /hosts:write/],
+  ['an account', 'ssh-rotation', is('metadata.account', 'root'), undefined],
   ['the custody of the new key', 'ssh-rotation', is('metadata.custody', 'human'), 'choice-condition'],
 ];
 

@@ -8,6 +8,7 @@ export const POLICY_WARNINGS = [
   'metadata-condition',
   'format-condition',
   'choice-condition',
+  'record-condition',
   'caller-condition',
   'ignored-exception',
 ] as const;
@@ -21,7 +22,7 @@ export interface PolicyWarning {
   readonly detail: string;
 }
 
-/** Facts that whoever requests a subject chooses, besides metadata of signing requests. Others are properties of the subject. */
+/** Facts that whoever requests a subject chooses, besides metadata of signing requests and what is on record of hosts. */
 const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
   'signing-request': ['algorithm', 'scheme'],
   'ssh-rotation': ['metadata.custody'],
@@ -35,6 +36,9 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
     ...policy.unless.filter(({ fact }) => !isExceptionFact(fact)).map(({ fact }) => ignored(fact)),
   ];
 }
+
+/** Facts that are on record of a host or a key, for whoever may change hosts to write. */
+const ON_RECORD = /^metadata\.(?:environment|host|owner|label\..*)$/s;
 
 function warningOfCondition({ subject }: PolicyRules, condition: Condition): PolicyWarning | undefined {
   const { fact, op } = condition;
@@ -50,6 +54,12 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
       code: 'choice-condition',
       fact,
       detail: `Callers choose "${fact}": a request with another value avoids this policy. Remove the condition, or restrict what the key may do.`,
+    };
+  if (subject === 'ssh-rotation' && ON_RECORD.test(fact))
+    return {
+      code: 'record-condition',
+      fact,
+      detail: `People with hosts:write change "${fact}" on record, and operators have that scope and keys:rotate: one who changes it before the rotation avoids this policy. Remove the condition, or name the keys by fingerprint.`,
     };
   if (fact !== 'caller' || op !== 'in') return undefined;
   return {

@@ -7,6 +7,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { notWritten } from '../../platform/sealing/sealed-rows.js';
 import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
@@ -65,27 +66,29 @@ export class AuditService {
     private readonly seals: AuditSeals,
   ) {}
 
+  /**
+   * Writes entries in the caller's transaction. What an entry is about does not happen without it: Problem `row.not-written` if the database left one out,
+   * such as by a trigger.
+   */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const { from, values } = columns(
-      entries.map((entry) => this.rowOf(entry)),
-      {
-        id: 'uuid',
-        action: 'text',
-        outcome: 'text',
-        actor_kind: 'text',
-        actor_id: 'text',
-        actor_name: 'text',
-        target_kind: 'text',
-        target_id: 'text',
-        correlation: 'text',
-        source: 'text',
-        detail: 'jsonb',
-        record: 'text',
-        seal: 'bytea',
-      },
-    );
-    await prepared(
+    const rows = entries.map((entry) => this.rowOf(entry));
+    const { from, values } = columns(rows, {
+      id: 'uuid',
+      action: 'text',
+      outcome: 'text',
+      actor_kind: 'text',
+      actor_id: 'text',
+      actor_name: 'text',
+      target_kind: 'text',
+      target_id: 'text',
+      correlation: 'text',
+      source: 'text',
+      detail: 'jsonb',
+      record: 'text',
+      seal: 'bytea',
+    });
+    const written = await prepared<{ id: string }>(
       tx,
       'append',
       `WITH entry AS (
@@ -93,9 +96,11 @@ export class AuditService {
            (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record, seal)
          SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record, seal
          FROM ${from} RETURNING id)
-       INSERT INTO log_waiting (entry_id) SELECT id FROM entry`,
+       INSERT INTO log_waiting (entry_id) SELECT id FROM entry RETURNING entry_id AS id`,
       values,
     );
+    const ids = new Set(written.map(({ id }) => id));
+    if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');
   }
 
   /** Adds an entry about what a call did. The entry has the id of the call and the address it came from. */

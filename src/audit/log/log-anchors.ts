@@ -67,6 +67,12 @@ export class LogAnchors {
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
+  /** Whether an entry of this time may be one that an earlier version wrote without a seal. */
+  async mayLackSeal(at: Date): Promise<boolean> {
+    const since = (await this.newest())?.since ?? 0;
+    return since > 0 && at.getTime() < since + UPGRADE_MS;
+  }
+
   /** The newest anchor; undefined if there is none. */
   async newest(): Promise<LogAnchor | undefined> {
     const key = await this.keys.current();

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { ExportedLeaf, ExportHead, UnloggedEntry } from '../../verifier/log-verifier.js';
-import { HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { LeafRowsReader, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
+import { leafHashes } from './log-tiles.js';
 
 /** Maximum entries in an export that are not in the log. */
 const MAX_UNLOGGED = 100;
@@ -60,26 +60,18 @@ export class LogExport {
   }
 
   private async step(from: number, to: number): Promise<string> {
-    const [hashes, rows] = await Promise.all([this.hashes(from, to), this.leaves.rows(from, to)]);
+    const [hashes, rows] = await Promise.all([leafHashes(this.db.manager, from, to), this.leaves.rows(from, to)]);
     return rows
       .map((row, i): ExportedLeaf => {
         const { kind, entryId } = row;
         const data =
           kind === null || entryId === null ? undefined : leafData(kind, entryId, row.at === null ? undefined : row);
-        const hash = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES).toString('base64');
+        const hash = hashes[i]?.toString('base64') ?? '';
         const parsed = data === undefined ? null : (JSON.parse(data) as object);
         return { index: from + i, kind: kind ?? 'missing', entryId: entryId ?? '', hash, data: parsed };
       })
       .map((leaf) => `${JSON.stringify(leaf)}\n`)
       .join('');
-  }
-
-  private async hashes(from: number, to: number): Promise<Buffer> {
-    const rows: { hashes: Buffer }[] = await this.db.query(
-      `SELECT hashes FROM log_tile WHERE level = 0 AND index >= $1 AND index <= $2 ORDER BY index`,
-      [Math.floor(from / 256), Math.floor((to - 1) / 256)],
-    );
-    return Buffer.concat(rows.map(({ hashes }) => hashes));
   }
 }
 

@@ -56,6 +56,16 @@ export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): 
   return wanted.map((places) => joinedSubtrees(places.map((place) => subtreeHash(tiles, place))));
 }
 
+/** Hashes of the leaves from `from` up to but without `to`, fewer if the tree has no more. `from` begins a tile or lies in it. */
+export async function leafHashes(tx: EntityManager, from: number, to: number): Promise<Buffer[]> {
+  const rows: { hashes: Buffer }[] = await tx.query(
+    `SELECT hashes FROM log_tile WHERE level = 0 AND index >= $1 AND index <= $2 ORDER BY index`,
+    [Math.floor(from / TILE_WIDTH), Math.floor((to - 1) / TILE_WIDTH)],
+  );
+  const all = rows.flatMap(({ hashes }) => hashesIn(hashes));
+  return all.slice(from % TILE_WIDTH, (from % TILE_WIDTH) + to - from);
+}
+
 export async function rootOf(tx: EntityManager, size: number): Promise<Buffer> {
   if (size === 0) return EMPTY_ROOT;
   const [root] = await rangeHashes(tx, [{ from: 0, to: size }]);

@@ -35,6 +35,18 @@ export class VouchedEntries {
     return this.vouched(tx, rows);
   }
 
+  /** All entries of an action of which there are few, oldest first. */
+  async ofAction(tx: EntityManager, action: string): Promise<EntryRow[]> {
+    const rows: EntryRow[] = await tx.query(
+      `SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.action = $1 ORDER BY e.at, e.id`,
+      [action],
+    );
+    return this.vouched(
+      tx,
+      rows.filter((row) => row.action === action),
+    );
+  }
+
   /** Entries about the sign-in that opened this session of a person. */
   async signIns(
     tx: EntityManager,
@@ -54,9 +66,12 @@ export class VouchedEntries {
     return vouched;
   }
 
-  /** Written by an earlier version, or under another SVC_JWT_SECRET. */
+  /** Written by an earlier version, or under another SVC_JWT_SECRET. An entry of this version without a seal lost it in the database. */
   private async isOlder(tx: EntityManager, row: EntryRow): Promise<boolean> {
-    if (row.seal === null && (await this.anchors.acceptsUnsealed())) return true;
+    if (row.seal === null) {
+      if (await this.anchors.acceptsUnsealed()) return true;
+      if (!(await this.anchors.mayLackSeal(new Date(row.at)))) return false;
+    }
     return this.isSigned(tx, row);
   }
 

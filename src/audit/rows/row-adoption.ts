@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { AdoptionMark } from '../../platform/sealing/row-seal-epoch.js';
+import type { SealGeneration } from '../../platform/sealing/sealed-entity.js';
 import { AuditService } from '../entries/audit.service.js';
 import { LogKeys } from '../log/log-keys.js';
 
@@ -18,19 +19,19 @@ export class RowAdoption implements AdoptionMark {
     private readonly audit: AuditService,
   ) {}
 
-  async isSet(): Promise<boolean> {
-    return (await this.vault.rowMark({ origin: this.keys.origin, set: false })) !== undefined;
+  async isSet(generation: SealGeneration): Promise<boolean> {
+    return (await this.vault.rowMark({ origin: this.keys.origin, generation, set: false })) !== undefined;
   }
 
-  async set(adopted: Readonly<Record<string, number>>): Promise<void> {
+  async set(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void> {
     const entry = {
       action: 'rows.adopted',
       actor: ROW_SEALS,
       target: { kind: 'service', id: 'row-seals' },
       correlation: 'row-seals',
-      detail: { ...adopted },
+      detail: { generation, ...adopted },
     };
     await this.db.transaction((tx) => this.audit.append(tx, [entry]));
-    await this.vault.rowMark({ origin: this.keys.origin, set: true });
+    await this.vault.rowMark({ origin: this.keys.origin, generation, set: true });
   }
 }

@@ -1,9 +1,16 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { AlertEvents, type AlertEvent } from '../../platform/events/alert-events.js';
 import { EventBus, type Events } from '../../platform/events/events.js';
-import { AuditService } from '../entries/audit.service.js';
+import { AuditService, type NewEntry } from '../entries/audit.service.js';
 
-/** RowRefusals records in the audit log that a row was refused because it does not match its seal. */
+const BY_ROW_SEALS = {
+  outcome: 'refused',
+  actor: { kind: 'system', id: 'row-seals', name: 'row seals' },
+  correlation: 'row-seals',
+} as const;
+
+/** RowRefusals records in the audit log and as an alert that somebody changed the database: a row that does not match its seal, or its catalogue. */
 @Injectable()
 export class RowRefusals {
   private readonly logger = new Logger(RowRefusals.name);
@@ -11,23 +18,39 @@ export class RowRefusals {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
+    private readonly alerts: AlertEvents,
     events: EventBus,
   ) {
-    events.on('row.not-sealed', (event) => void this.record(event));
+    events.on('row.not-sealed', (event) => void this.refused(event));
+    events.on('catalogue.changed', (event) => void this.changed(event));
   }
 
-  private async record({ table, key }: Events['row.not-sealed']): Promise<void> {
-    const entry = {
-      action: 'row.refused',
-      outcome: 'refused' as const,
-      actor: { kind: 'system' as const, id: 'row-seals', name: 'row seals' },
-      target: { kind: table, id: key },
-      correlation: 'row-seals',
-    };
+  private refused({ table, key }: Events['row.not-sealed']): Promise<void> {
+    const target = { kind: table, id: key };
+    const facts = { why: `Row ${key} of ${table} was not written by the service, or was changed in the database.` };
+    return this.record(
+      { ...BY_ROW_SEALS, action: 'row.refused', target },
+      { type: 'row.refused', subject: { ...target, name: `${table} ${key}` }, facts },
+    );
+  }
+
+  private changed({ objects }: Events['catalogue.changed']): Promise<void> {
+    const target = { kind: 'service', id: 'database' };
+    const facts = { why: `Not made by the migrations: ${objects.join(', ')}.` };
+    return this.record(
+      { ...BY_ROW_SEALS, action: 'database.changed', target, detail: { objects } },
+      { type: 'catalogue.changed', subject: { ...target, name: 'database' }, facts },
+    );
+  }
+
+  private async record(entry: NewEntry, alert: AlertEvent): Promise<void> {
     try {
-      await this.db.transaction((tx) => this.audit.append(tx, [entry]));
+      await this.db.transaction(async (tx) => {
+        await this.audit.append(tx, [entry]);
+        await this.alerts.record(tx, [alert]);
+      });
     } catch (error) {
-      this.logger.error(`the refused row ${key} of ${table} is not in the audit log: ${String(error)}`);
+      this.logger.error(`${entry.action} of ${entry.target.kind} ${entry.target.id} is not recorded: ${String(error)}`);
     }
   }
 }

@@ -48,9 +48,15 @@ export class Credentials {
     return this.browsers.callerOf(cookie, originOf(request));
   }
 
-  /** The caller that an access token is of, whoever holds it. This admits nobody: it is for questions about a token. */
+  /**
+   * The caller that an access token is of now, whoever holds it. This admits nobody: it is for questions about a token. It reads past the cache,
+   * since another process may have ended the session a moment ago, and whoever asks lets somebody in by the answer.
+   */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
-    return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
+    const presented = { headers: { authorization: `Bearer ${token}` }, origin, use: null };
+    const { session } = await this.withToken(presented);
+    if (session !== undefined) this.sessions.forget(session.id);
+    return this.withToken(presented);
   }
 
   /** Reads a credential of the scheme Bearer (RFC 6750 section 2.1), whose prefix decides between API key and access token, or DPoP (RFC 9449 section 7.1). */

@@ -5,7 +5,8 @@ import { jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.j
 /** JSON of a key set that somebody registers. */
 export const MAX_KEY_SET_BYTES = 64 * 1024;
 
-const MAX_KEYS = 50;
+/** MAX_KEYS is the number of keys of one set: each may have to be tried. */
+export const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
 /** Uses of keys that verify JWTs: RFC 7517 section 4.2, and those of SPIFFE trust bundles (`x509-svid` keys verify certificates). */
 const USES: ReadonlySet<unknown> = new Set([undefined, 'sig', 'jwt-svid']);
@@ -44,6 +45,15 @@ export function hasSecretKey(read: unknown): boolean {
 /** Thumbprints of the keys (RFC 7638), in order. */
 export function thumbprintsOf(keys: readonly PublicJwk[]): string[] {
   return keys.flatMap((key) => jwkThumbprint(key) ?? []).sort();
+}
+
+/** Whether a key that can be read costs too much to verify with. */
+export function isCostlyJwk(key: unknown): boolean {
+  try {
+    return isCostlyKey(createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));
+  } catch {
+    return false;
+  }
 }
 
 function usableKey(key: unknown): PublicJwk | undefined {

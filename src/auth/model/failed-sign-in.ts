@@ -1,7 +1,6 @@
 import { Problem } from '../../platform/errors/problem.js';
+import { PLAIN_ADDRESS } from './plain-address.js';
 import { canonical } from './users.service.js';
-
-const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u;
 
 /** SignInAttempt is what is known about somebody who could not sign in. */
 export interface SignInAttempt {
@@ -38,5 +37,5 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
 /** People type their password into the wrong field: text that is no address is not recorded. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
-  return ADDRESS.test(account) ? account : '(not an e-mail address)';
+  return PLAIN_ADDRESS.test(account) ? account : '(not an e-mail address)';
 }

@@ -83,6 +83,10 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
+  /** Ids of all people who were ever shown the secret, in order. Null in rows of an earlier version. */
+  @Column('text', { array: true, nullable: true })
+  disclosedTo: string[] | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 

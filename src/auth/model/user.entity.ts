@@ -6,6 +6,7 @@ import type { RoleName } from '../../access/scopes.js';
 @Index('user_account_administrators', ['id'], { where: "'admin' = ANY(roles)" })
 @Sealed<User>({
   except: ['createdAt'],
+  revision: 'revision',
   list: {
     column: 'factors',
     now: `(SELECT coalesce(array_agg(f.id::text ORDER BY f.id), '{}') FROM second_factor f WHERE f.user_id = t.id AND f.confirmed_at IS NOT NULL)`,
@@ -36,6 +37,10 @@ export class User extends SealedEntity {
    */
   @Column('text', { array: true, nullable: true })
   factors: string[] | null;
+
+  /** Counts the changes of the row, so that a process which has read a later state refuses an earlier one. Null in rows of an earlier version. */
+  @Column('int', { nullable: true })
+  revision: number | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

@@ -5,6 +5,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { RoleName } from '../../access/scopes.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { Passwords } from './passwords.js';
 import { User } from './user.entity.js';
 
@@ -48,7 +49,8 @@ export class UsersService {
   }
 
   async findByEmail(email: string): Promise<User | null> {
-    return await findTrusted(this.db.manager, User, { email: canonical(email) });
+    const found = await findTrusted(this.db.manager, User, { email: canonical(email) });
+    return sealsOf(this.db.manager).newest(User, found, true);
   }
 
   /** Hashes the same password again, as `Passwords.hash` does now. Leaves a password alone that was changed in the meantime. */

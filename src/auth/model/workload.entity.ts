@@ -39,6 +39,14 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
+  /** The person who uploaded the present keys, and can therefore make tokens of the issuer. Null for read keys, and in rows of an earlier version. */
+  @Column('text', { nullable: true })
+  uploaderId: string | null;
+
+  /** Ids of all people who ever uploaded keys, or could have, in order. Null in rows of an earlier version. */
+  @Column('text', { array: true, nullable: true })
+  disclosedTo: string[] | null;
+
   @Column('boolean', { default: true })
   enabled: boolean;
 

@@ -1,10 +1,4 @@
-import {
-  assertSealed,
-  changeSealed,
-  consumeSealed,
-  insertSealed,
-  trusted,
-} from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, consumeSealed, findGenuine, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
@@ -82,7 +76,7 @@ export class DeviceFlowService {
     const scopes = grantable(caller, waiting.scopes);
     await this.db.transaction(async (tx) => {
       const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
-      const session = assertSealed(tx, Session, await tx.findOneByOrFail(Session, { id: caller.session?.id ?? '' }));
+      const session = await findGenuine(tx, Session, { id: caller.session?.id ?? '', userId: caller.id });
       if (session === null) throw missing();
       const { authenticatedAt, providerId, externalSession } = session;
       const change = { status: decision, userId: caller.id, scopes, authenticatedAt, providerId, externalSession };
@@ -113,7 +107,8 @@ export class DeviceFlowService {
     const values = [place.deviceCodeHash, place.clientId];
     const order = { where, set: `status = 'REDEEMED'`, values, is: place };
     const [row] = await consumeSealed(tx, DeviceAuthorization, order);
-    if (row !== undefined && row.clientId === client.id && row.status === 'APPROVED') return redeemed(row);
+    const isOpen = row?.clientId === client.id && row.status === 'APPROVED' && row.expiresAt > new Date();
+    if (row !== undefined && isOpen) return redeemed(row);
     const found = await tx.findOneBy(DeviceAuthorization, place);
     if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');
     const refusal = refusalOf(found.status);
@@ -147,7 +142,7 @@ export class DeviceFlowService {
       DeviceAuthorization,
       await this.db.manager.findOneBy(DeviceAuthorization, known),
     );
-    if (found === null) throw missing();
+    if (found?.userCode !== userCode || found.status !== 'PENDING' || found.expiresAt <= new Date()) throw missing();
     return found;
   }
 }

@@ -34,11 +34,7 @@ export class CredentialRights {
 
   /** Undefined if disabled or revoked, or if there is no such person, key or client. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
-    const [row]: GiverRow[] = await tx.query(GIVER, [id]);
-    const giver = row && giverIn(tx, row);
-    if (!giver) return undefined;
-    if (!('permissions' in giver)) return effectiveRights({ people: [giver], limits: [] });
-    return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
+    return rightsOf(tx, id);
   }
 
   /** Whether all of these scopes are held now. False for a disabled or unknown one, also for an empty list. */
@@ -57,6 +53,15 @@ export class CredentialRights {
     await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [people]);
     return this.holds(id, scopes, tx);
   }
+}
+
+/** The rights that a person, an API key or an OAuth client has now. Undefined if disabled or revoked, or if there is none with this id. */
+export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
+  const [row]: GiverRow[] = await tx.query(GIVER, [id]);
+  const giver = row && giverIn(tx, row);
+  if (!giver) return undefined;
+  if (!('permissions' in giver)) return effectiveRights({ people: [giver], limits: [] });
+  return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
 }
 
 /** Null if the row does not match its seal, or was revoked. */

@@ -2,6 +2,7 @@ import { uuidOf } from '../../platform/database/new-id.js';
 import type { RowSeals } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { User } from '../model/user.entity.js';
+import type { WorkloadIssuer } from '../model/workload.entity.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Roles and state of a person now. */
@@ -45,7 +46,7 @@ export function personNow(id: string): string {
 
 /** The person with this id in a row that `personNow` returned; null if the row is missing, of another person, or does not match its seal. */
 export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User | null {
-  const person = seals.opened(User, row);
+  const person = seals.newest(User, seals.opened(User, row));
   return person?.id === id.toLowerCase() ? person : null;
 }
 
@@ -75,19 +76,28 @@ export function peopleOf(
 export interface RunRows {
   /** Who changed the trust last. */
   readonly owner: JsonRow | null;
-  /** Who uploaded the present keys of the issuer, and can therefore make its tokens; null: nobody here did. */
+  /** Who uploaded the present keys of the issuer, by rows that its own row does not cover (`uploaderOf`). */
   readonly uploader_id: string | null;
+  /** The person of the issuer's `uploaderId`, or of `uploader_id`. */
   readonly uploader: JsonRow | null;
 }
 
-/** @param ownerId the person who changed the trust last, by its sealed row */
+/**
+ * The people behind the runs of a trust. Uploaded keys without a known uploader make the runs void: the row that named the uploader was deleted.
+ *
+ * @param ownerId the person who changed the trust last, by its sealed row
+ * @param issuer the sealed row
+ */
 export function peopleOfRun(
   seals: RowSeals,
   ownerId: string,
-  { owner, uploader_id: uploaderId, uploader }: RunRows,
+  issuer: Pick<WorkloadIssuer, 'keySource' | 'uploaderId'>,
+  { owner, uploader_id: recorded, uploader }: RunRows,
 ): CredentialStanding['people'] {
   const its = personIn(seals, ownerId, owner);
-  return uploaderId === null ? [its] : [its, personIn(seals, uploaderId, uploader)];
+  if (issuer.keySource !== 'uploaded') return [its];
+  const uploaderId = issuer.uploaderId ?? recorded;
+  return [its, uploaderId === null ? null : personIn(seals, uploaderId, uploader)];
 }
 
 /** The intersection of two sets of scopes; `admin:*` includes everything. */

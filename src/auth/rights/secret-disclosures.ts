@@ -1,15 +1,19 @@
-import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { newId } from '../../platform/database/new-id.js';
 import type { Caller } from '../../access/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { SealedClass, SealedEntity } from '../../platform/sealing/sealed-entity.js';
+import { changeSealed, findTrusted, insertSealed } from '../../platform/sealing/sealed-rows.js';
+import { ApiKey } from '../model/api-key.entity.js';
+import { OAuthClient } from '../model/oauth.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { type DisclosedCredentialKind, SecretDisclosure } from './secret-disclosure.entity.js';
 
 const ISSUER: DisclosedCredentialKind = 'workload-issuer';
 
 /**
- * SQL for the id of the person who uploaded the present keys of a workload issuer; null for an issuer whose keys are read by discovery, and
- * for keys from before this was recorded. `issuer`: the alias of workload_issuer.
+ * SQL for the id of the person who uploaded the present keys of a workload issuer that an earlier version wrote, whose row does not have it. `issuer`: the
+ * alias of workload_issuer.
  */
 export function uploaderOf(issuer: string): string {
   return `(SELECT d.person_id FROM secret_disclosure d WHERE ${issuer}.key_source = 'uploaded' AND d.credential_kind = '${ISSUER}'
@@ -23,7 +27,22 @@ export interface Disclosure {
   readonly occasion: 'created' | 'rotated' | 'secret-replaced' | 'keys-replaced' | 'keys-uploaded';
 }
 
-/** Records who was ever shown the secret of a credential, and can therefore make requests in its name. */
+/** A credential whose row lists who was ever shown its secret. */
+interface DisclosedRow extends SealedEntity {
+  id: string;
+  disclosedTo: string[] | null;
+}
+
+const DISCLOSED: Readonly<Record<string, SealedClass<DisclosedRow>>> = {
+  'api-key': ApiKey,
+  'oauth-client': OAuthClient,
+  [ISSUER]: WorkloadIssuer,
+};
+
+/**
+ * Records who was ever shown the secret of a credential, and can therefore make requests in its name. The sealed row of the credential has the list, so that
+ * nobody drops out when rows of secret_disclosure are deleted.
+ */
 @Injectable()
 export class SecretDisclosures {
   /** Records that the caller's answer has the secret, in the transaction that makes it. */
@@ -35,7 +54,12 @@ export class SecretDisclosures {
       shownToKind,
       shownToId,
     }));
+    const known = await this.peopleKnowing(tx, [[kind, id]]);
+    const people = new Set([...known, ...(await this.peopleBehind(tx, caller))]);
     await insertSealed(tx, SecretDisclosure, ...rows);
+    const change = { disclosedTo: [...people].sort() };
+    if (kind === ISSUER) await changeSealed(tx, WorkloadIssuer, { id }, { ...change, uploaderId: caller.ownerId });
+    else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
   }
 
   /**
@@ -43,20 +67,30 @@ export class SecretDisclosures {
    * of the credentials to which that was shown, and so on. Of a workload: whoever ever uploaded keys of its issuer.
    */
   async peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
-    const askers = askersOf(caller);
+    const askers: [string, string][] = askersOf(caller);
+    const trust = caller.identity && (await findTrusted(tx, WorkloadTrust, { id: caller.identity.trust.id }));
+    if (trust) askers.push([ISSUER, trust.issuerId]);
+    return [...new Set([caller.ownerId, ...(await this.peopleKnowing(tx, askers))])];
+  }
+
+  /** By the sealed lists of the credentials, and by rows of secret_disclosure, which earlier versions kept alone. */
+  private async peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
+    const people: string[] = [];
+    for (const [kind, id] of askers) {
+      const entity = DISCLOSED[kind];
+      const row = entity && (await findTrusted(tx, entity, { id }));
+      people.push(...(row?.disclosedTo ?? []));
+    }
     const rows: { person: string }[] = await tx.query(
-      `WITH RECURSIVE asker (kind, id) AS (
-         SELECT * FROM unnest($1::text[], $2::text[])
-         UNION ALL SELECT '${ISSUER}', t.issuer_id::text FROM workload_trust t WHERE t.id = $3),
-       known (kind, id, person) AS (
-         SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM asker
+      `WITH RECURSIVE known (kind, id, person) AS (
+         SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM unnest($1::text[], $2::text[]) AS asker (kind, id)
            JOIN secret_disclosure d ON d.credential_kind = asker.kind AND d.credential_id = asker.id
          UNION SELECT d.shown_to_kind, d.shown_to_id, d.person_id FROM known k
            JOIN secret_disclosure d ON d.credential_kind = k.kind AND d.credential_id = k.id)
        SELECT DISTINCT person FROM known ORDER BY person`,
-      [askers.map(([kind]) => kind), askers.map(([, id]) => id), caller.identity?.trust.id ?? null],
+      [askers.map(([kind]) => kind), askers.map(([, id]) => id)],
     );
-    return [...new Set([caller.ownerId, ...rows.map(({ person }) => person)])];
+    return [...people, ...rows.map(({ person }) => person)];
   }
 }
 

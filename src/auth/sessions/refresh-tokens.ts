@@ -69,9 +69,11 @@ export class RefreshTokens {
         values: [hash],
         is: { hash },
       });
-      if (used === undefined) return undefined;
+      // What the statement asked is asked again: PostgreSQL alone is not believed.
+      if (used === undefined || used.expiresAt <= new Date()) return undefined;
       const session = await findTrusted(tx, Session, { id: used.sessionId });
-      if (session === null || session.endedAt !== null) return undefined;
+      if (session === null || session.endedAt !== null || session.expiresAt <= new Date()) return undefined;
+      if (session.clientId !== clientId) return undefined;
       return { session, refreshToken: await this.issue(tx, session) };
     });
     if (refreshed === undefined) await this.endFamilyOfReused(hash, origin);

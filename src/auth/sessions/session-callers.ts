@@ -12,6 +12,7 @@ import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { secretHashOf } from '../model/secret-text.js';
 import { bindingOf, Session } from '../model/session.entity.js';
 import { OAuthClient } from '../model/oauth.entity.js';
+import { User } from '../model/user.entity.js';
 import {
   effectiveRights,
   ownerColumns,
@@ -57,7 +58,7 @@ const READ = `
   LEFT JOIN oauth_client c ON c.id = s.client_id
   LEFT JOIN workload_trust t ON t.id = s.trust_id
   LEFT JOIN workload_issuer i ON i.id = t.issuer_id
-  LEFT JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up ON true
+  LEFT JOIN LATERAL (SELECT coalesce(i.uploader_id, ${uploaderOf('i')}) AS id) up ON true
   LEFT JOIN workload_identity w ON w.id = s.id
   LEFT JOIN identity_provider p ON p.id = s.provider_id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
@@ -132,6 +133,7 @@ export class SessionCallers implements OnApplicationShutdown {
     const seals = sealsOf(this.db.manager);
     const session = row === undefined ? null : seals.opened(Session, row.session);
     if (row === undefined || session?.id !== id.toLowerCase() || !isOpen(session, this.clock.now())) return null;
+    seals.newest(User, seals.opened(User, row.person), true);
     const caller = callerOf(seals, session, row);
     return caller === undefined ? null : { caller, cookieHash: session.cookieHash };
   }
@@ -184,7 +186,7 @@ function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession):
   if (trust === null || issuer === null || run === null) return undefined;
   const isSame = trust.id === session.trustId && trust.revision === session.trustRevision && run.id === session.id;
   if (!isSame || trust.issuerId !== issuer.id || !trust.enabled || !issuer.enabled) return undefined;
-  const people = peopleOfRun(seals, trust.ownerId, { ...row, owner: row.trust_owner });
+  const people = peopleOfRun(seals, trust.ownerId, issuer, { ...row, owner: row.trust_owner });
   const scopes = effectiveRights({ people, limits: [session.scopes, trust.scopes] });
   if (scopes === undefined) return undefined;
   const { claims, tokenSha256, keyThumbprint } = run;

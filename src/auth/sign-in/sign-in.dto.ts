@@ -1,3 +1,4 @@
+import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
@@ -71,6 +72,7 @@ export class ResetPasswordBody {
 export class RegisterBody {
   /** @example ada@example.com */
   @IsEmail()
+  @Matches(PLAIN_ADDRESS, NOT_PLAIN)
   @MaxLength(254)
   email: string;
 

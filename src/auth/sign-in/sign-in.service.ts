@@ -41,7 +41,10 @@ export class SignInService {
   /** Step-up: a signed-in person authenticates again. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
     const attempt = { account: caller.name, password, factors, origin: caller.origin, isStepUp: true };
-    const { methods } = await this.authenticated(attempt);
+    const { user, methods } = await this.authenticated(attempt);
+    // The address led to the account: another person may have it by now.
+    if (user.id !== caller.id)
+      throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
   }
 

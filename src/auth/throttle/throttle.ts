@@ -44,6 +44,7 @@ const RULES = {
   'user code by person': { free: 10, longest: 900 },
   'device flow from network': { free: 100, longest: 900 },
   'sign-in elsewhere from network': { free: 200, longest: 900 },
+  'SAML message from network': { free: 200, longest: 900 },
 } as const satisfies Record<string, Rule>;
 
 export type ThrottleRule = keyof typeof RULES;

@@ -41,7 +41,8 @@ export class InvitationRights {
     const where = 't.id = $1 AND t.accepted_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > now()';
     const order = { where, set: 'accepted_at = now()', values: [row.id], is: { id: row.id } };
     const [accepted] = await consumeSealed(tx, Invitation, order);
-    return accepted?.roles;
+    const isOpen = accepted !== undefined && accepted.expiresAt > new Date();
+    return isOpen ? accepted.roles : undefined;
   }
 
   /** Revokes the open invitations of a person whose roles were changed, if they may not grant them any more. */

@@ -85,7 +85,7 @@ export class PasswordResetsService {
     const tokenHash = secretHashOf(token);
     const order = { where, set: 'used_at = now()', values: [tokenHash], is: { tokenHash, userId } };
     const [used] = await consumeSealed(tx, PasswordReset, order);
-    if (used === undefined) throw unusable();
+    if (used === undefined || used.expiresAt <= new Date()) throw unusable();
     await tx.update(PasswordReset, { userId, usedAt: IsNull() }, { usedAt: () => 'now()', seal: null });
   }
 }

@@ -1,5 +1,6 @@
+import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsBoolean, IsEmail, IsIn, IsOptional, MaxLength } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsBoolean, IsEmail, IsIn, IsOptional, Matches, MaxLength } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
@@ -28,6 +29,7 @@ export class ChangeUserBody {
 export class InviteBody {
   /** @example ada@example.com */
   @IsEmail()
+  @Matches(PLAIN_ADDRESS, NOT_PLAIN)
   @MaxLength(254)
   email: string;
 

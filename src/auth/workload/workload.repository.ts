@@ -11,7 +11,7 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import { WorkloadTrust } from '../model/workload.entity.js';
+import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 
 /** A trust that is enabled, with the people behind its runs as they are now. */
@@ -19,21 +19,24 @@ export type UsableTrust = WorkloadTrust & { readonly people: CredentialStanding[
 
 interface TrustRow extends RunRows {
   readonly trust: JsonRow;
+  readonly issuer: JsonRow;
 }
 
 /** The enabled trusts of an issuer for an audience. */
 export async function trustsOf(tx: EntityManager, issuerId: string, audience: string): Promise<UsableTrust[]> {
   const rows: TrustRow[] = await tx.query(
-    `SELECT to_jsonb(t) AS trust, ${personNow('t.owner_id')} AS owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
-     FROM workload_trust t JOIN workload_issuer i ON i.id = t.issuer_id CROSS JOIN LATERAL (SELECT ${uploaderOf('i')} AS id) up
+    `SELECT to_jsonb(t) AS trust, to_jsonb(i) AS issuer, ${personNow('t.owner_id')} AS owner, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader
+     FROM workload_trust t JOIN workload_issuer i ON i.id = t.issuer_id CROSS JOIN LATERAL (SELECT coalesce(i.uploader_id, ${uploaderOf('i')}) AS id) up
      WHERE t.issuer_id = $1 AND t.audience = $2 AND t.enabled ORDER BY t.name`,
     [issuerId, audience],
   );
   const seals = sealsOf(tx);
   return rows.flatMap((row) => {
     const trust = seals.opened(WorkloadTrust, row.trust);
-    if (trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled) return [];
-    return [Object.assign(trust, { people: peopleOfRun(seals, trust.ownerId, row) })];
+    const issuer = seals.opened(WorkloadIssuer, row.issuer);
+    if (issuer?.id !== issuerId || trust?.issuerId !== issuerId || trust.audience !== audience || !trust.enabled)
+      return [];
+    return [Object.assign(trust, { people: peopleOfRun(seals, trust.ownerId, issuer, row) })];
   });
 }
 

@@ -8,6 +8,7 @@ import { ApprovalPoliciesService, type IgnoredException } from '../../approvals/
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
+import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
 import { Config } from '../../platform/config/config.js';
 import { operatorsWords } from '../../platform/database/database-error.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
@@ -126,9 +127,9 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   rows: async (app) => {
     const forged = await app.get(RowSealKeeper).forged();
-    if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
-    if (!app.get(RowSeals).isStrict)
+    if (forged.length === 0 && !app.get(RowSeals).isStrict)
       return [ok('sealed rows', 'rows of the earlier version are adopted when the upgrade is over')];
+    if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
     return forged.map((table) =>
       bad(
         'sealed rows',
@@ -136,6 +137,11 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
         'runbook: rows, then: sealwright-admin seal-rows',
       ),
     );
+  },
+  catalogue: async (app) => {
+    const found = await app.get(CatalogueCheck).findings();
+    if (found.length === 0) return [ok('catalogue', 'the database has only what the migrations made')];
+    return found.map((object) => bad('catalogue', `not made by the migrations: ${object}`, 'runbook: rows'));
   },
   indicators: async (app) => {
     const { log, tsa, mail } = await app.get(HealthIndicators).read();

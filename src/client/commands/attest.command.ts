@@ -81,15 +81,22 @@ async function sha256Of(file: string, progress?: HashProgress): Promise<string> 
   return base64Bytes(await fileHashOf(file, 'sha256', progress)).toString('hex');
 }
 
-async function predicateIn(file: string): Promise<unknown> {
+/** The predicate of a statement is an object (in-toto attestation framework, Statement v1). */
+async function predicateIn(file: string): Promise<object> {
+  let predicate: unknown;
   try {
-    return readJson(await readFile(file));
+    predicate = readJson(await readFile(file));
   } catch (error) {
     throw new ClientError(
       EXIT.failed,
       `${file} is no JSON that can be read: ${error instanceof Error ? error.message : ''}`,
     );
   }
+  if (typeof predicate === 'object' && predicate !== null && !Array.isArray(predicate)) return predicate;
+  throw new ClientError(
+    EXIT.failed,
+    `${file} is not a JSON object. The predicate of an in-toto statement must be one.`,
+  );
 }
 
 async function signed({ options, environment, api }: Invocation, payload: Buffer, filename: string): Promise<Request> {
@@ -159,7 +166,7 @@ interface AttestedFile {
 }
 
 /** An in-toto statement about files, as it is signed. */
-export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: unknown): Buffer {
+export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: object): Buffer {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }));
   return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
 }

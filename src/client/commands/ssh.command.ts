@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { ApiClient } from '../api/api-client.js';
 import { secondsOf } from '../api/awaiting.js';
@@ -10,26 +9,31 @@ import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import {
   type HostCertificate,
+  certificateFile,
   certificateOf,
   certifiedHostKeys,
   keepCertificate,
   publicKeyOf,
   renewed,
 } from '../ssh/host-certificates.js';
-import { applyHostSetup, type HostSetup, planHostSetup, reloadSshd } from '../ssh/host-setup.js';
+import { awaitCertificate, isCertified, orderHostCertificate, renewalHint } from '../ssh/host-certificate-order.js';
+import { applyHostSetup, hostKeysOf, type HostSetup, isSetUp, planHostSetup, reloadSshd } from '../ssh/host-setup.js';
 
-const PAUSE_MS = 2000;
 const HOST_KEY = '/etc/ssh/ssh_host_ed25519_key';
 const SSHD_CONFIG = '/etc/ssh/sshd_config';
 /** sshd re-executes itself, so it wants an absolute path. */
 const SSHD = '/usr/sbin/sshd';
 
+/** What a host trusts when the last authority for users was retired: nothing. sshd wants a file. */
+const NO_AUTHORITY = Buffer.from('# The service has no SSH authority for users.\n');
+const SETUP = ['dry-run', 'no-reload', 'config', 'sshd'];
+
 export const ssh: ClientCommand = {
   name: 'ssh',
   usage:
-    'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...] | setup-host [--dry-run] [--no-reload] [--config FILE] [ACCOUNT=PRINCIPAL,...]',
+    'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...] | setup-host [--dry-run] [--no-reload] [--config FILE] [--host-certificate [--authority NAME [--names NAME,...] | --rule NAME] [--key FILE] [--wait SECONDS]] [ACCOUNT=PRINCIPAL,...]',
   meaning:
-    'login: gets a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it beside it; renew: renews the certificates of this host (/etc/ssh) that are due, by its keys alone; setup-host: makes the sshd of this host trust the user certificates of the service and refuse revoked ones (as root)',
+    'login: gets a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it beside it; renew: renews the certificates of this host (/etc/ssh) that are due, by its keys alone; setup-host: makes the sshd of this host trust the user certificates of the service and refuse revoked ones, and with --host-certificate show a certificate itself (as root)',
   options: {
     key: { type: 'string' },
     rule: { type: 'string' },
@@ -40,12 +44,24 @@ export const ssh: ClientCommand = {
     'no-reload': { type: 'boolean' },
     config: { type: 'string' },
     sshd: { type: 'string' },
+    'host-certificate': { type: 'boolean' },
+    authority: { type: 'string' },
+    names: { type: 'string' },
   },
   forms: {
     login: { uses: ['key', 'rule', 'wait', 'host'], when: 'on ssh login' },
     renew: { uses: ['now'], when: 'on ssh renew' },
+    'setup-host': { uses: SETUP, when: 'on ssh setup-host without --host-certificate' },
+    'host-certificate': {
+      uses: [...SETUP, 'host-certificate', 'authority', 'names', 'rule', 'key', 'wait'],
+      when: 'on ssh setup-host --host-certificate',
+    },
   },
-  formOf: (_options, [action]) => (action === 'renew' || action === 'login' ? action : undefined),
+  formOf(options, [action]) {
+    if (action === 'renew' || action === 'login') return action;
+    if (action !== 'setup-host') return undefined;
+    return options['host-certificate'] === true ? 'host-certificate' : 'setup-host';
+  },
   async run(invocation) {
     const [action, ...keys] = invocation.positionals;
     if (action === 'login' && keys.length === 0) return login(invocation);
@@ -64,12 +80,9 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
   const rule = text(options, 'rule');
   const body = { publicKey, kind, ...(rule === undefined ? {} : { rule }) };
   const headers = { 'idempotency-key': randomUUID() };
-  let found = (await client.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
-  const until = performance.now() + secondsOf(text(options, 'wait')) * 1000;
-  while (found.status !== 'ISSUED' && found.status !== 'FAILED' && performance.now() < until) {
-    await sleep(PAUSE_MS);
-    found = (await client.call('GET', `/v1/ssh-login/${found.id}`)) as HostCertificate;
-  }
+  const asked = (await client.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
+  const seconds = secondsOf(text(options, 'wait'));
+  const found = await awaitCertificate(client, `/v1/ssh-login/${asked.id}`, asked, seconds);
   if (!isIssued(found)) {
     note(`Not certified yet (${found.status}).`);
     print(found, [found.id]);
@@ -90,25 +103,23 @@ function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']
 }
 
 /** Writes only what differs, so that it can be called as often as one likes. */
-async function setupHost(
-  { options, environment, print, note }: Invocation,
-  named: readonly string[],
-): Promise<ExitCode> {
+async function setupHost(invocation: Invocation, named: readonly string[]): Promise<ExitCode> {
+  const { options, environment, print, note } = invocation;
   const principals = principalsIn(named);
+  const [config, sshd] = [text(options, 'config') ?? SSHD_CONFIG, text(options, 'sshd') ?? SSHD];
   const client = await ApiClient.withoutCredential(environment, text(options, 'url'));
   const fetched = async (path: string) => buffer((await client.stream(path)) as AsyncIterable<Buffer>);
-  const setup: HostSetup = {
-    config: text(options, 'config') ?? SSHD_CONFIG,
-    sshd: text(options, 'sshd') ?? SSHD,
-    authorities: await fetched('/v1/ssh-ca/trusted-user-ca-keys'),
-    revocations: await fetched('/v1/ssh-ca/revoked-user-keys'),
-    principals,
-  };
-  if (setup.authorities.length === 0)
+  const fetchedKeys = await fetched('/v1/ssh-ca/trusted-user-ca-keys');
+  if (fetchedKeys.length === 0 && !(await isSetUp(config)))
     throw new ClientError(
       EXIT.failed,
       'The service has no SSH authority for users. Create one first (POST /v1/ssh-ca).',
     );
+  const authorities = fetchedKeys.length === 0 ? NO_AUTHORITY : fetchedKeys;
+  const revocations = await fetched('/v1/ssh-ca/revoked-user-keys');
+  const hostCertificate = await newHostCertificate(invocation, sshd, config);
+  if (hostCertificate === 'pending') return EXIT.pending;
+  const setup: HostSetup = { config, sshd, authorities, revocations, principals, hostCertificate };
   const files = await planHostSetup(setup);
   const isTrial = options['dry-run'] === true;
   const reload = options['no-reload'] === true ? async () => undefined : () => reloadSshd(setup);
@@ -123,6 +134,37 @@ async function setupHost(
     planned.map(({ path, change }) => `${path} ${isTrial ? 'would be ' : ''}${change}`),
   );
   return EXIT.done;
+}
+
+/** Obtains the certificate that --host-certificate asks for. Undefined: none was asked for, or a valid one is there; a trial asks for none. */
+async function newHostCertificate(
+  { options, api, note }: Invocation,
+  sshd: string,
+  config: string,
+): Promise<HostSetup['hostCertificate'] | 'pending'> {
+  if (options['host-certificate'] !== true) return undefined;
+  const [first] = await hostKeysOf(sshd, config);
+  const key = text(options, 'key')?.replace(/(?:-cert)?\.pub$/, '') ?? first;
+  if (key === undefined) throw new ClientError(EXIT.failed, `${config} names no host key. Name one with --key.`);
+  const path = certificateFile(key);
+  const order = {
+    key,
+    authority: text(options, 'authority'),
+    names: text(options, 'names')?.split(',').filter(Boolean) ?? [],
+    rule: text(options, 'rule'),
+    seconds: secondsOf(text(options, 'wait')),
+  };
+  if (await isCertified(key)) return { path, content: Buffer.from(`${(await certificateOf(key)).line}\n`) };
+  if (options['dry-run'] === true) return { path, content: Buffer.alloc(0) };
+  const found = await orderHostCertificate(await api(), order);
+  if (!isIssued(found)) {
+    note(
+      `The host certificate ${found.id} is not issued yet (${found.status}). Nothing was changed; run this again with --wait.`,
+    );
+    return 'pending';
+  }
+  note(renewalHint(found, key));
+  return { path, content: Buffer.from(`${found.certificate}\n`) };
 }
 
 /** Reads `ACCOUNT=PRINCIPAL,PRINCIPAL` arguments. */

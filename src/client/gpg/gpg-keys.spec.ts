@@ -20,6 +20,7 @@ function keyNamed(name: string, fingerprint: string, userId: string): GpgKey {
 
 const KEYS = [
   keyNamed('release', FINGERPRINT, 'Releases <rel@example.org>'),
+  keyNamed('team', '1'.repeat(40), 'Ann Baker (Release Team) <ann@example.org>'),
   keyNamed('nightly', `AB${FINGERPRINT.slice(2, 20)}${'0'.repeat(20)}`, 'Nightly builds <nightly@example.org>'),
 ];
 const named = (name: string) => gpgKeysNamed(KEYS, name).map((key) => key.name);
@@ -41,6 +42,17 @@ describe('the keys that a name stands for', () => {
     ['a part of one behind a star', '*rel@ex'],
   ])('%s', (_, name) => {
     expect(named(name)).toEqual(['release']);
+  });
+
+  it.each([
+    '<ann@example.org>',
+    'ann@example.org',
+    'Ann Baker',
+    'Ann Baker (Release Team) <ann@example.org>',
+    '=Ann Baker (Release Team) <ann@example.org>',
+    'Release Team',
+  ])('a user ID with a comment is found by "%s"', (name) => {
+    expect(named(name)).toEqual(['team']);
   });
 
   it.each(['', ' ', '=', '=Releases', 'CD8E EC94', FINGERPRINT.slice(0, 39), 'nobody'])(

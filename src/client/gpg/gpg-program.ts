@@ -1,4 +1,5 @@
 import { armored, dearmored } from '../../formats/openpgp/armor.js';
+import { soonEnd } from '../agent/signer/key-certificates.js';
 import { askingProgramOf, type AskingProgram } from '../agent/signer/said-by-client.js';
 import { type NotSigned, RemoteSigner } from '../agent/signer/remote-signer.js';
 import type { ApiClient } from '../api/api-client.js';
@@ -110,6 +111,8 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   if (other !== undefined)
     throw usageError(`one key signs at a time, and "${other}" is another one: call gpg for each.`);
   console.status(considered(key));
+  const end = key.expiresAt === undefined ? undefined : soonEnd(key.expiresAt);
+  if (end !== undefined) console.note(`sealwright: the OpenPGP key ${key.name} expires ${end}`);
   const asking = callingProgram() ?? askingProgramOf('gpg', args);
   const ended = new AbortController();
   const release = watchForTheEnd(ended);

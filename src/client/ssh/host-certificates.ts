@@ -19,6 +19,8 @@ export interface HostCertificate {
   readonly certificate: string;
   readonly principals: readonly string[];
   readonly validBefore: string;
+  /** Until when the host may renew it by its key; absent: not at all. */
+  readonly renewableUntil?: string;
   readonly failure?: { readonly code: string; readonly detail: string };
 }
 
@@ -62,7 +64,8 @@ export async function publicKeyOf(key: string): Promise<string> {
   return (await readText(`${key}.pub`)).trim();
 }
 
-const certificateFile = (key: string) => `${key}-cert.pub`;
+/** Path of the certificate of a key. */
+export const certificateFile = (key: string) => `${key}-cert.pub`;
 
 async function readText(file: string): Promise<string> {
   try {

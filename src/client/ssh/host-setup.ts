@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
+import { certificateFile } from './host-certificates.js';
 
 /** What a host is to trust, and where its sshd reads it. */
 export interface HostSetup {
@@ -14,7 +15,11 @@ export interface HostSetup {
   readonly revocations: Buffer;
   /** Principals that may log in, by account. Empty: the principals files of an earlier setup stay as they are. */
   readonly principals: ReadonlyMap<string, readonly string[]>;
+  /** The new certificate of a host key with its path. Undefined: certificates beside host keys stay, and are shown to clients. */
+  readonly hostCertificate: { readonly path: string; readonly content: Buffer } | undefined;
 }
+
+type Directive = readonly [name: string, value: string];
 
 /** A file of the setup. `before` is undefined for a new file, `after` for one that is removed. */
 export interface PlannedFile {
@@ -53,11 +58,14 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
   const settingsFile = hasDropIns ? paths.dropIn : paths.included;
   const wanted = await directivesOf(setup);
   await assertOurs(setup, wanted);
-  const settings = HEADER + [...wanted].map(([name, value]) => `${name} ${value}\n`).join('');
+  const settings = HEADER + wanted.map(([name, value]) => `${name} ${value}\n`).join('');
   const include = Buffer.from(`Include ${paths.included}\n`);
   const planned: [string, Buffer | undefined][] = [
     [paths.authorities, authorities],
     [paths.revocations, revocations],
+    ...(setup.hostCertificate === undefined
+      ? []
+      : [[setup.hostCertificate.path, setup.hostCertificate.content] as [string, Buffer]]),
     ...(await principalsFiles(setup)),
     [settingsFile, Buffer.from(settings)],
     ...(hasDropIns || main.includes(include) ? [] : [[config, Buffer.concat([include, main])] as [string, Buffer]]),
@@ -93,9 +101,14 @@ export async function applyHostSetup(
   }
 }
 
+/** Whether an earlier setup told the sshd of this host which authorities to trust. */
+export async function isSetUp(config: string): Promise<boolean> {
+  return (await present(pathsOf(config).authorities)) !== undefined;
+}
+
 /** Has sshd read its configuration again: by systemd where it runs the service, else by a signal to the process of the PID file. */
 export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
-  const pidFile = (await effective(sshd, config)).get('pidfile');
+  const [pidFile] = (await effective(sshd, config)).get('pidfile') ?? [];
   const pid = pidFile === undefined ? undefined : (await present(pidFile))?.toString().trim();
   if (pid !== undefined && /^[1-9]\d*$/.test(pid)) {
     process.kill(Number(pid), 'SIGHUP');
@@ -119,14 +132,33 @@ function includesDropIns(config: string): boolean {
 }
 
 /** The directives with their values, as sshd_config has them. */
-async function directivesOf({ config, principals }: HostSetup): Promise<Map<string, string>> {
+async function directivesOf({ config, sshd, principals, hostCertificate }: HostSetup): Promise<Directive[]> {
   const paths = pathsOf(config);
   const hasPrincipals = principals.size > 0 || (await namesIn(paths.principals)).length > 0;
-  return new Map([
+  const certificates = new Set(hostCertificate === undefined ? [] : [hostCertificate.path]);
+  for (const key of await hostKeysOf(sshd, config)) {
+    const file = certificateFile(key);
+    if ((await present(file)) !== undefined && (await isOurs(config, file))) certificates.add(file);
+  }
+  return [
     ['TrustedUserCAKeys', paths.authorities],
     ['RevokedKeys', paths.revocations],
     ...(hasPrincipals ? [['AuthorizedPrincipalsFile', `${paths.principals}/%u`] as const] : []),
-  ]);
+    ...[...certificates].map((path) => ['HostCertificate', path] as const),
+  ];
+}
+
+/** Whether an earlier setup of ours names a host certificate. */
+async function isOurs(config: string, certificate: string): Promise<boolean> {
+  const { dropIn, included } = pathsOf(config);
+  const settings = await Promise.all([dropIn, included].map(present));
+  return settings.some((file) => file?.toString('latin1').split('\n').includes(`HostCertificate ${certificate}`));
+}
+
+/** The private keys that sshd shows to clients, with Ed25519 first. */
+export async function hostKeysOf(sshd: string, config: string): Promise<string[]> {
+  const keys = (await effective(sshd, config)).get('hostkey') ?? [];
+  return keys.toSorted((a, b) => Number(b.includes('ed25519')) - Number(a.includes('ed25519')));
 }
 
 async function principalsFiles({ config, principals }: HostSetup): Promise<[string, Buffer | undefined][]> {
@@ -142,11 +174,12 @@ async function principalsFiles({ config, principals }: HostSetup): Promise<[stri
   ];
 }
 
-async function assertOurs({ sshd, config }: HostSetup, wanted: ReadonlyMap<string, string>): Promise<void> {
+async function assertOurs({ sshd, config }: HostSetup, wanted: readonly Directive[]): Promise<void> {
   const settings = await effective(sshd, config);
   for (const [name, value] of wanted) {
-    const current = settings.get(name.toLowerCase()) ?? 'none';
-    if (current === 'none' || current === value) continue;
+    const [current = 'none'] = settings.get(name.toLowerCase()) ?? [];
+    // sshd shows every certificate that is configured for its keys.
+    if (name === 'HostCertificate' || current === 'none' || current === value) continue;
     throw new ClientError(
       EXIT.failed,
       `The configuration of sshd sets ${name} to ${current}, which this setup would replace by ${value}. Move what that file holds into the service or remove the directive, then run this again.`,
@@ -157,16 +190,20 @@ async function assertOurs({ sshd, config }: HostSetup, wanted: ReadonlyMap<strin
 async function assertInEffect(setup: HostSetup): Promise<void> {
   const settings = await effective(setup.sshd, setup.config);
   for (const [name, value] of await directivesOf(setup)) {
-    const current = settings.get(name.toLowerCase());
-    if (current !== value) throw new Error(`sshd reports ${name} ${current ?? 'none'} instead of ${value}.`);
+    const current = settings.get(name.toLowerCase()) ?? ['none'];
+    if (!current.includes(value)) throw new Error(`sshd reports ${name} ${current.join(', ')} instead of ${value}.`);
   }
 }
 
 /** The settings that sshd reports for a login as root from this machine, by their names in lower case. */
-async function effective(sshd: string, config: string): Promise<Map<string, string>> {
+async function effective(sshd: string, config: string): Promise<Map<string, string[]>> {
   const printed = await run(sshd, ['-T', '-f', config, '-C', 'user=root,host=localhost,addr=127.0.0.1']);
-  const lines = printed.split('\n').filter((line) => line.includes(' '));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]));
+  const settings = new Map<string, string[]>();
+  for (const line of printed.split('\n').filter((one) => one.includes(' '))) {
+    const name = line.slice(0, line.indexOf(' '));
+    settings.set(name, [...(settings.get(name) ?? []), line.slice(name.length + 1)]);
+  }
+  return settings;
 }
 
 /** Replaces a file by one rename, readable by everybody and changed by its owner alone; removes it without content. */

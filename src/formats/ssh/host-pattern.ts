@@ -14,3 +14,8 @@ export function matchesHostPattern(pattern: string, name: string): boolean {
   while (pattern[at] === '*') at += 1;
   return at === pattern.length;
 }
+
+/** namesHost reports whether a pattern says anything about a host: one of wildcards, dots and marks alone (`*`, `*.*`) matches hosts of any name. */
+export function namesHost(pattern: string): boolean {
+  return /[\p{L}\p{N}]/u.test(pattern);
+}

@@ -19,7 +19,7 @@ export interface OpenOptions {
   readonly login?: Login;
   /** Address of this machine that the connection starts at, for keys with `from=`. */
   readonly localAddress?: string;
-  /** Limit for connecting and for logging in, each; default 10,000. */
+  /** Limit for connecting, for logging in, and later for the silence of the host, each; default 10,000. */
   readonly timeoutMs?: number;
   /** X-Request-Id or name of the work, for the audit log. */
   readonly correlation: string;

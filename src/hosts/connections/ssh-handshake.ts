@@ -21,6 +21,9 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
 };
 
+/** Keep-alive messages that a host may leave unanswered. With the next one due, after `timeoutMs` of silence, the connection is lost. */
+const UNANSWERED = 2;
+
 /** Algorithms of old hosts, allowed by `legacyAlgorithms` of the host. */
 const LEGACY = {
   hostKeys: ['ssh-rsa'],
@@ -32,6 +35,7 @@ export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
+  /** Limit for the login, and later for the silence of the host, whatever runs there. */
   readonly timeoutMs: number;
   /** Allows SHA-1 and ciphers in CBC mode as well, after everything else. */
   readonly allowsLegacy?: boolean;
@@ -89,8 +93,8 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         sock: stream,
         username: login.user,
         readyTimeout: timeoutMs,
-        keepaliveInterval: 10_000,
-        keepaliveCountMax: 3,
+        keepaliveInterval: Math.ceil(timeoutMs / (UNANSWERED + 1)),
+        keepaliveCountMax: UNANSWERED,
         authHandler: [
           methodOf(login, (problem) => {
             refusal = problem;

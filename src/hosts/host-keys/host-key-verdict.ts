@@ -1,5 +1,5 @@
 import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
-import { matchesHostPattern } from '../../formats/ssh/host-pattern.js';
+import { matchesHostPattern, namesHost } from '../../formats/ssh/host-pattern.js';
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
@@ -53,9 +53,9 @@ export function certificateFault(
   if (now < validAfter || now >= validBefore)
     return `is good from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
   // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for every
-  // host, which proves nothing about this one.
+  // host, which proves nothing about this one, and neither does a pattern of wildcards alone.
   const isNamed = (principal: string) =>
-    [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
+    namesHost(principal) && [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
   if (!principals.some(isNamed))
     return `names ${principals.slice(0, 5).join(', ') || 'no host'}, and neither ${name} nor ${address}`;
   return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;

@@ -4,12 +4,13 @@ import { KeyProcessFault } from './key-process-fault.js';
 import type { TokenChanges } from './token-changes.js';
 import type { SigningParts } from './token-signer.js';
 
-const VERSION = 'sealwright rows sealed 1';
+/** A value begins with this and the generation of the tables. */
+const NAME = 'sealwright rows sealed';
 const LABEL = 'sealwright-rows-sealed';
 const APPLICATION = 'sealwright';
 const MAX_ORIGIN_LENGTH = 300;
 
-/** TokenRowMark keeps a data object in the token that says since when a deployment refuses rows without a seal. It is never removed. */
+/** TokenRowMark keeps a data object in the token for each generation of sealed tables that says since when a deployment refuses rows without a seal. It is never removed. */
 export class TokenRowMark {
   private readonly parts: SigningParts;
   private readonly changes: TokenChanges;
@@ -20,28 +21,31 @@ export class TokenRowMark {
   }
 
   /** Milliseconds since 1970; undefined while there is no mark. With `set` the mark is made unless it exists. */
-  mark({ origin, set }: RowMarkOrder): Promise<{ since?: number }> {
+  mark({ origin, generation, set }: RowMarkOrder): Promise<{ since?: number }> {
     return this.changes.runNext(() => {
       if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))
         throw new KeyProcessFault('refused', 'the origin of a mark is one word');
-      const since = this.read(origin);
+      if (!Number.isSafeInteger(generation) || generation < 1)
+        throw new KeyProcessFault('refused', 'the generation of a mark is a number from 1');
+      const version = `${NAME} ${generation}`;
+      const since = this.read(version, origin);
       if (since !== undefined || !set) return Promise.resolve(since === undefined ? {} : { since });
       const now = Date.now();
-      this.write(origin, now);
+      this.write(`${version}\n${origin}\n${now}\n`);
       return Promise.resolve({ since: now });
     });
   }
 
-  private read(origin: string): number | undefined {
+  private read(wanted: string, origin: string): number | undefined {
     const { directory } = this.parts;
     for (const object of directory.labelled(CKO.DATA, LABEL)) {
       const [version, its, since] = directory.attribute(object, CKA.VALUE).toString().split('\n');
-      if (version === VERSION && its === origin && /^\d{1,15}$/.test(since ?? '')) return Number(since);
+      if (version === wanted && its === origin && /^\d{1,15}$/.test(since ?? '')) return Number(since);
     }
     return undefined;
   }
 
-  private write(origin: string, since: number): void {
+  private write(value: string): void {
     const { token, directory } = this.parts;
     const session = token.openSession(true);
     try {
@@ -52,7 +56,7 @@ export class TokenRowMark {
         { type: CKA.PRIVATE, value: true },
         { type: CKA.LABEL, value: LABEL },
         { type: CKA.APPLICATION, value: APPLICATION },
-        { type: CKA.VALUE, value: Buffer.from(`${VERSION}\n${origin}\n${since}\n`) },
+        { type: CKA.VALUE, value: Buffer.from(value) },
       ]);
     } finally {
       token.closeSession(session);

@@ -43,6 +43,8 @@ describe('rawToDer and derToRaw', () => {
     ['three INTEGERs', '3009020101020101020101'],
     ['bytes behind the SEQUENCE', '300602010102010100'],
     ['an INTEGER longer than the curve', `3026022101${'00'.repeat(32)}020101`],
+    ['a length in more octets than it needs', '308106020101020101'],
+    ['an INTEGER with such a length', '30070281010102010 1'.replace(' ', '')],
     ['an indefinite length', '3080020101020101'],
     ['a cut', '3006020101'],
   ])('refuses %s', (_what, hex) => {

@@ -26,7 +26,10 @@ export function rawToDer(raw: Buffer): Buffer {
   return sequence(integer(raw.subarray(0, half)), integer(raw.subarray(half)));
 }
 
-/** SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError when it is not DER or does not fit the curve. */
+/**
+ * SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError when it is not DER or does not fit the curve: a length in more octets than it needs
+ * is BER, and would be a second signature that nobody made.
+ */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];
   const elements = elementsOfSequence(der);
@@ -37,5 +40,6 @@ export function derToRaw(der: Buffer, curve: CurveType): Buffer {
     if (number.length > size) throw new RangeError('INTEGER is longer than the curve allows');
     number.copy(raw, (index + 1) * size - number.length);
   });
+  if (!rawToDer(raw).equals(der)) throw new RangeError('an ECDSA signature is DER');
   return raw;
 }

@@ -51,6 +51,10 @@ export class Asset {
   @Column('uuid')
   content: string;
 
+  /** The source that last made it worse; null: the source that has shown it for the longest time describes it. */
+  @Column('uuid', { nullable: true })
+  describedBy: string | null;
+
   @Column('text', { default: 'active' })
   state: AssetState;
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Draft, DraftOccurrence, Rejection, Remark } from '../model/document.js';
+import { addRejection, addRemark } from '../model/document-remarks.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
 import { firstElement } from '../../formats/asn1/der-reader.js';
@@ -112,7 +113,7 @@ export class CredentialReading {
   reject(detail: string): void {
     const index = this.items;
     this.items += 1;
-    this.rejected.push({ index, pointer: `/${index}`, code: 'asset.invalid', detail });
+    addRejection(this.rejected, { index, pointer: `/${index}`, code: 'asset.invalid', detail });
   }
 
   /** Counts an item that is recognized but not listed in the inventory. */
@@ -122,7 +123,7 @@ export class CredentialReading {
   }
 
   warn(code: string, detail: string): void {
-    this.warnings.push({ pointer: '', code, detail });
+    addRemark(this.warnings, { pointer: '', code, detail });
   }
 
   /** Within what was sent: by the names and key identifiers, as OpenSSL matches them. */

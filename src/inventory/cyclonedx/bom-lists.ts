@@ -1,8 +1,10 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { DraftRefs } from '../model/draft-refs.js';
 import type { Remark } from '../model/document.js';
+import { addRemark } from '../model/document-remarks.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
-import { type BomText, type ListName, LISTS } from './bom-text.js';
+import { type BomText, type ListName, LISTS, type RepeatedName } from './bom-text.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { type SchemaCheck, schemaNameOf } from './json-schema.js';
 import { leaveOutParts } from './left-out-parts.js';
 import { repairTexts } from './repaired-texts.js';
@@ -42,7 +44,8 @@ export class BomLists {
     const { found } = this;
     const bit = 1 << LISTS.indexOf(list);
     const doubtful: Doubtful[] = [];
-    for (const { index: first, items } of this.text.stretches(list))
+    for (const { index: first, items, repeated } of this.text.stretches(list)) {
+      reportRepeatedNames(repeated, this.mode, found, this.repairs);
       for (let at = 0; at < items.length; at += 1) {
         const item = items[at];
         const index = first + at;
@@ -53,6 +56,7 @@ export class BomLists {
         if (isKnown) doubtful.push({ item, index });
         else if (found.count === 0) yield item as Item;
       }
+    }
     for (const item of this.distinct(list, doubtful)) if (found.count === 0) yield item as Item;
   }
 
@@ -110,11 +114,23 @@ export class BomLists {
   }
 }
 
-const MAX_REPAIRS = 1000;
-
 function addRepair(repairs: Remark[], pointer: string): void {
-  if (repairs.length < MAX_REPAIRS)
-    repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
+  addRemark(repairs, { pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
+}
+
+/** Names that occur twice are faults of a strict document; repair mode keeps the last value, as JSON.parse does, and notes it. */
+export function reportRepeatedNames(
+  repeated: readonly RepeatedName[],
+  mode: Mode,
+  found: SchemaFaults,
+  repairs: Remark[],
+): void {
+  for (const { pointer, name } of repeated) {
+    const detail = `the object has the member "${truncate(name, 64)}" twice`;
+    if (mode === 'strict') found.addAt(pointer, detail);
+    else if (repairs.length < MAX_REPAIRS)
+      repairs.push({ pointer, code: 'name.repeated', detail: `${detail}; the last value counts` });
+  }
 }
 
 /** Removes repeated items from their lists. */

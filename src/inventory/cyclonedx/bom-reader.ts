@@ -5,7 +5,7 @@ import { stepsOf } from '../../platform/json/json-pointer.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 import { withoutSecretMembers } from '../model/secrets.js';
-import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
+import { BomLists, type Mode, removeRepeated, reportRepeatedNames } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
 import { assetsOfBom, type Bom, type Dependency } from './connected-components.js';
@@ -18,8 +18,8 @@ import { SchemaFaults } from './schema-faults.js';
  * iterated, some items at a time: a document whose content is known need not be read again, and items are garbage before the next are read.
  *
  * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so does the iteration of the
- * assets, at its end. In repair mode, repeated list items, an upper-case serial number and incomplete times are
- * repaired, since nothing is lost by it; other faults refuse the document.
+ * assets, at its end. In repair mode, repeated list items and names, an upper-case serial number and incomplete times are repaired and
+ * noted; other faults refuse the document.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();
@@ -28,6 +28,8 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const repairs: Remark[] = [];
   acceptTemplates(head['services']);
   const found = judge(head, version, mode, repairs);
+  const repeated = text.repeatedInHead();
+  if (repeated !== undefined) reportRepeatedNames([repeated], mode, found, repairs);
   const lists = new BomLists(text, version, mode, found, repairs);
   if (found.count > 0) {
     for (const list of LISTS) for (const _ of lists.items(list, new DraftRefs()));

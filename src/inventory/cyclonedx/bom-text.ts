@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
+import {
+  isList,
+  itemsOf,
+  type Outline,
+  type Span,
+  stretchesOf,
+  withoutLists,
+} from '../../platform/json/json-outline.js';
+import { findAmbiguity } from '../../platform/json/strict-json.js';
 import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } from '../model/json.js';
 
 /** The long lists of a document. */
@@ -8,11 +16,19 @@ export type ListName = (typeof LISTS)[number];
 /** To be raised when the same document is read differently by a new version of the service. */
 const READING = 5;
 
+/** A name that occurs twice in an object: JSON.parse keeps the last value, other readers the first. */
+export interface RepeatedName {
+  readonly pointer: string;
+  readonly name: string;
+}
+
 /** Consecutive items of a list. */
 export interface Stretch {
   /** Of its first item in the list. */
   readonly index: number;
   readonly items: readonly unknown[];
+  /** The first repeated name of each item that has one. */
+  readonly repeated: readonly RepeatedName[];
 }
 
 /** A CycloneDX document as bytes. Its lists are parsed some items at a time, so that the whole is never in memory as objects. */
@@ -40,20 +56,38 @@ export class BomText {
   *stretches(name: ListName): Generator<Stretch> {
     if (this.outline === undefined) {
       const list = this.whole()[name];
-      if (Array.isArray(list)) yield { index: 0, items: list };
+      if (Array.isArray(list)) yield { index: 0, items: list, repeated: [] };
       return;
     }
     const list = this.outline.get(name);
     if (list === undefined || !isList(this.bytes, list)) return;
     let index = 0;
-    for (const { start, end } of stretchesOf(this.bytes, list)) {
+    for (const span of stretchesOf(this.bytes, list)) {
+      const { start, end, members } = span;
       const first = index;
       const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
       const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
-      yield { index, items };
+      // A text has as many colons as its objects have members, unless a name occurs twice.
+      const repeated = members === membersIn(items) ? [] : this.repeatedNames(name, first, span);
+      yield { index, items, repeated };
       index += items.length;
     }
+  }
+
+  /** The name that occurs twice in the head of the document, if any. */
+  repeatedInHead(): RepeatedName | undefined {
+    if (this.outline === undefined) return undefined;
+    const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));
+    return repeatedNameIn(head, '');
+  }
+
+  private repeatedNames(list: ListName, first: number, { start, end }: Span): RepeatedName[] {
+    const text = Buffer.concat([OPEN, this.bytes.subarray(start, end), CLOSE]);
+    return [...itemsOf(text, { start: 0, end: text.length })].flatMap((item, at) => {
+      const own = bodyTextOf(text.subarray(item.start, item.end));
+      return repeatedNameIn(own, `/${list}/${first + at}`) ?? [];
+    });
   }
 
   /**
@@ -69,4 +103,29 @@ export class BomText {
     }
     return hash.digest();
   }
+}
+
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');
+
+function repeatedNameIn(text: string, pointer: string): RepeatedName | undefined {
+  const found = findAmbiguity(text, { roundsNumbers: true });
+  return found?.name === undefined ? undefined : { pointer: `${pointer}${found.pointer}`, name: found.name };
+}
+
+/** The members of all objects in a value of JSON.parse. */
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) if (typeof item === 'object') count += membersIn(item);
+    return count;
+  }
+  const members = value as JsonMembers;
+  for (const name in members) {
+    count += 1;
+    const member = members[name];
+    if (typeof member === 'object') count += membersIn(member);
+  }
+  return count;
 }

@@ -3,6 +3,7 @@ import { stepsOf } from '../../platform/json/json-pointer.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { isMembers } from '../model/json.js';
 import type { Remark } from '../model/document.js';
+import { addRemark } from '../model/document-remarks.js';
 
 /** Parts of the evidence of a component of which nothing is read. */
 const UNREAD_EVIDENCE = new Set('callstack copyright identity licenses'.split(' '));
@@ -20,7 +21,6 @@ interface Part {
  * @param depth steps of the pointers that lead to the component itself.
  */
 export function leaveOutParts(item: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
-  const before = repairs.length;
   const parts = new Map<string, { readonly part: Part; readonly fault: Fault }>();
   for (const fault of faults) {
     const part = partOf(item, depth, fault);
@@ -32,9 +32,9 @@ export function leaveOutParts(item: unknown, depth: number, faults: readonly Fau
     if (Array.isArray(holder)) holder.splice(Number(member), 1);
     else Reflect.deleteProperty(holder, member);
     const detail = `is not read and was left out: ${truncate(fault.pointer, 200)} ${fault.detail}`;
-    repairs.push({ pointer, code: 'part.left-out', detail });
+    addRemark(repairs, { pointer, code: 'part.left-out', detail });
   }
-  return repairs.length > before;
+  return parts.size > 0;
 }
 
 function partOf(item: unknown, depth: number, { pointer, detail }: Fault): Part | undefined {

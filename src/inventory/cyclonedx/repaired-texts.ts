@@ -1,13 +1,13 @@
 import type { Fault } from '../../platform/errors/problem.js';
 import { truncate } from '../../platform/text/truncate.js';
 import type { Remark } from '../model/document.js';
+import { addRemark } from '../model/document-remarks.js';
 import { isDateTime } from '../model/date-time.js';
 import { stepsOf } from '../../platform/json/json-pointer.js';
 import { licenseAt, repairedLicense, repairedValue } from './repaired-values.js';
 
 const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?(?: [A-Z]{3,5})?)?$/;
-const MAX_REPAIRS = 1000;
 
 /**
  * Completes a time that lacks parts of RFC 3339 section 5.6: no zone or a zone in words is UTC, no time of day is the start of
@@ -90,7 +90,7 @@ export function repairTexts(root: unknown, depth: number, faults: readonly Fault
     noteChange(repair);
     if (value === undefined) Reflect.deleteProperty(holder, member);
     else holder[member] = value;
-    if (repairs.length < MAX_REPAIRS) repairs.push({ pointer, code, detail });
+    addRemark(repairs, { pointer, code, detail });
   }
   return true;
 }

@@ -28,7 +28,11 @@ export class SchemaFaults {
 
   add(detail: string, ...below: (string | number)[]): false {
     this.deepest = Math.max(this.deepest, this.path.length + below.length);
-    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: pointerOf([...this.path, ...below]), detail });
+    return this.addAt(pointerOf([...this.path, ...below]), detail);
+  }
+
+  addAt(pointer: string, detail: string): false {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer, detail });
     else this.more += 1;
     return false;
   }

@@ -6,10 +6,14 @@ import { nameAtSource } from '../assets/asset-source-name.entity.js';
 import { hashId } from '../model/asset-identity.js';
 import { Exports } from './exports.js';
 
-/** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection), in full width too: an apostrophe makes it a text. */
-const FORMULA = String.raw`^[-=+@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]`;
+/**
+ * Where a spreadsheet takes a cell for a formula (OWASP, CSV injection): before one of these characters, also in full width, at the beginning or
+ * behind a character that spreadsheets of other languages separate cells by. There an apostrophe makes it a text.
+ */
+const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
+const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t])(?=[${SIGNS}])`;
 const text = (column: string, name = column) =>
-  `CASE WHEN ${column} ~ '${FORMULA}' THEN '''' || ${column} ELSE ${column} END AS "${name}"`;
+  `CASE WHEN ${column} ~ '${FORMULA}' THEN regexp_replace(${column}, '${FORMULA}', '''', 'g') ELSE ${column} END AS "${name}"`;
 /** RFC 3339, as in JSON; PostgreSQL's own form is read as text by spreadsheets. */
 const time = (column: string, name: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "${name}"`;

@@ -17,13 +17,16 @@ const RENEW_EVERY_MS = 1000;
 const FIRST_PAUSE_SECONDS = 5;
 const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
+/** An import of no more than this runs beside one of another caller: its memory does not matter. */
+const SMALL_BYTES = 4 * 1024 * 1024;
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
 /** `again`: seconds after which the import is tried again at the earliest. */
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * Runs imports one after the other, those of different callers in turn. The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
+ * Runs imports one after the other, those of different callers in turn; a small one also beside one of another caller, which may take many minutes.
+ * The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
  * when whoever ran it is gone, somebody else runs it again. A document is one transaction, so half of one is never there; one that was
  * committed is known by its idempotency key.
  */
@@ -31,10 +34,12 @@ type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number }
 export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
   private timer: NodeJS.Timeout | undefined;
+  /** Id of the caller of each import that runs here. */
+  private readonly callers = new Set<string>();
   private readonly imports = new WorkPool<Claimed>({
-    max: 1,
+    max: 2,
     claim: () => this.claim(),
-    run: async (claimed) => this.finish(claimed, await this.run(claimed)),
+    run: async (claimed) => this.finish(claimed, await this.runAlone(claimed)),
     failed: (error) => this.logger.warn(`imports wait: ${causeOf(error)}`),
   });
 
@@ -59,15 +64,29 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private claim(): Promise<Claimed[]> {
-    return claimDue(this.db, {
+    const callers = [...this.callers];
+    const beside = `AND bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`;
+    const claim = {
       table: 'inventory_import',
-      where: 'ended_at IS NULL AND lease_until <= now()',
+      where: `ended_at IS NULL AND lease_until <= now() ${callers.length === 0 ? '' : beside}`,
       order: 'turn, id',
       limit: 1,
       set: `status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
         started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
       returning: 't.id, t.bytes, t."order", t.attempts',
-    });
+    };
+    return claimDue(this.db, claim, callers.length === 0 ? [] : [callers]);
+  }
+
+  /** Runs the only import of its caller in this process. */
+  private async runAlone(claimed: Claimed): Promise<End> {
+    const { id } = claimed.order.caller;
+    this.callers.add(id);
+    try {
+      return await this.run(claimed);
+    } finally {
+      this.callers.delete(id);
+    }
   }
 
   private async run(claimed: Claimed): Promise<End> {

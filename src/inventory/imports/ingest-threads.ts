@@ -35,25 +35,32 @@ export class IngestThreads implements OnApplicationShutdown {
     const mergeLock = randomUUID();
     const count = config.role === 'worker' ? THREADS_OF_WORKER : THREADS;
     const work: IngestWork = {
-      waiting: this.waiting,
+      next: (isReserve) => this.waiting.shift((caller) => !isReserve || !this.isReadingFor(caller)),
+      clear: () => this.waiting.clear(),
       messageOf: (job) => this.messageOf(job, heartbeat),
       spent: ({ order }, rounds) => this.rates.spend(DERIVATIONS, order.caller.id, rounds),
       retryAfter: (kind) => (kind === 'overloaded' ? this.rates.secondsLeft : kind === 'unavailable' ? 2 : undefined),
     };
-    this.threads = Array.from({ length: count }, () => new IngestThread(mergeLock, work));
+    this.threads = Array.from({ length: count + 1 }, (_, i) => new IngestThread(mergeLock, work, i === count));
   }
 
   /**
    * Ingests a document in the next free thread. Callers are served in turn: a document waits for at most one of each other caller, beside
-   * those that run. The number of waiting documents is limited where bodies are read. Throws Problem why the document was refused.
+   * those that run. One thread more is kept for callers of whom nothing is being read, since a large document takes minutes. The number of
+   * waiting documents is limited where bodies are read. Throws Problem why the document was refused.
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
     return new Promise<IngestOutcome>((resolve, reject) => {
       this.waiting.push(order.caller.id, { number: (this.last += 1), order, stallMs, onProgress, resolve, reject });
       const free = this.threads.filter(({ isFree }) => isFree);
-      (free.find(({ isWarm }) => isWarm) ?? free[0])?.startNext();
+      const usual = free.filter(({ isReserve }) => !isReserve);
+      (usual.find(({ isWarm }) => isWarm) ?? usual[0] ?? free[0])?.startNext();
     });
+  }
+
+  private isReadingFor(caller: string): boolean {
+    return this.threads.some((thread) => thread.caller === caller);
   }
 
   private messageOf({ number: job, order }: Job, { confirmedUntil }: InstanceHeartbeat): IngestMessage {
@@ -96,7 +103,10 @@ interface Job {
 
 /** What the threads of a process share. */
 interface IngestWork {
-  readonly waiting: FairQueue<Job>;
+  /** Takes the next document off the queue. `isReserve`: of a caller of whom no thread reads one. */
+  next(isReserve: boolean): Job | undefined;
+  /** Takes all documents off the queue. */
+  clear(): Job[];
   messageOf(job: Job): IngestMessage;
   /** Counts rounds of key derivation for the caller of a document. */
   spent(job: Job, rounds: number): void;
@@ -117,11 +127,20 @@ class IngestThread {
   /** Why the thread was ended, when its document was the reason. */
   private verdict: string | undefined;
 
-  /** @param mergeLock name of the lock under which the threads of a process merge, one at a time. */
+  /**
+   * @param mergeLock name of the lock under which the threads of a process merge, one at a time
+   * @param isReserve kept for callers of whom no other thread reads a document
+   */
   constructor(
     private readonly mergeLock: string,
     private readonly work: IngestWork,
+    readonly isReserve: boolean,
   ) {}
+
+  /** Id of the caller whose document is being read; undefined while none is. */
+  get caller(): string | undefined {
+    return this.running?.order.caller.id;
+  }
 
   get isFree(): boolean {
     return this.running === undefined;
@@ -146,14 +165,14 @@ class IngestThread {
 
   /** Rejects what waits, and ends the thread. */
   private giveUp(worker: Worker): void {
-    for (const job of this.work.waiting.clear()) job.reject(new Error('the thread ended'));
+    for (const job of this.work.clear()) job.reject(new Error('the thread ended'));
     void worker.terminate();
   }
 
   /** Takes the next document that waits, unless one is running. */
   startNext(): void {
     if (this.running !== undefined) return;
-    const job = this.work.waiting.shift();
+    const job = this.work.next(this.isReserve);
     if (job === undefined) return this.rest();
     clearTimeout(this.idle);
     const isNew = this.worker === undefined;
@@ -166,6 +185,7 @@ class IngestThread {
   }
 
   private rest(): void {
+    clearTimeout(this.idle);
     if (this.stopping) this.retire();
     else this.idle = setTimeout(() => this.retire(), IDLE_MS).unref();
   }

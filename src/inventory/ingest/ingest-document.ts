@@ -46,6 +46,7 @@ import {
 } from './document.repository.js';
 import type { IngestOrder, OnProgress } from './ingest-order.js';
 import { Judge } from './judge.js';
+import { foreignRemarks } from './asset-describers.js';
 import { merge, scopeOf } from './merge.js';
 import { count } from './merge-counts.js';
 import { type KnownSource, knownSource } from './source-owner.js';
@@ -231,8 +232,9 @@ export class DocumentIngest {
     const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
     onProgress({ phase: 'MERGING', done: draft.received, total: draft.received });
     const { whole } = draft;
-    const order = { sourceId: source.id, isKnown, whole, scope: scopeOf(draft, before), edition };
-    const merged = await merge(tx, order, staged);
+    const describer = { sourceId: source.id, owner: before.owner, mayWrite: intake.order.caller.mayWrite ?? true };
+    const merged = await merge(tx, { ...describer, isKnown, whole, scope: scopeOf(draft, before), edition }, staged);
+    draft.warnings.push(...foreignRemarks(merged.foreign));
     await keepSourceNames(
       tx,
       source.id,

@@ -9,6 +9,7 @@ import type { PlacedAsset, Staged } from './staging.js';
 import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../model/document.js';
 import type { KnownSource } from './source-owner.js';
+import { countForeign, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
 const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
@@ -22,6 +23,8 @@ export interface Merged {
   /** Updated, or in another state than before. */
   readonly changed: number;
   readonly successions: readonly Succession[];
+  /** Assets whose description stays as another owner reports it. */
+  readonly foreign: number;
 }
 
 /** Places of a source, by what their contexts start with. */
@@ -32,8 +35,7 @@ export interface PlaceScope {
   readonly others: readonly string[];
 }
 
-export interface MergeOrder {
-  readonly sourceId: string;
+export interface MergeOrder extends Describer {
   /** false: the source reports for the first time. */
   readonly isKnown: boolean;
   /** What the source showed before and does not show now is missing. */
@@ -48,7 +50,7 @@ export interface MergeOrder {
 export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
   await lockVerdictsShared(tx);
   await writeVerdicts(tx, staged.verdicts, order.edition);
-  return staged.differs ? mergeChanges(tx, order, staged) : { updated: 0, changed: 0, successions: [] };
+  return staged.differs ? mergeChanges(tx, order, staged) : { updated: 0, changed: 0, successions: [], foreign: 0 };
 }
 
 export async function writeVerdicts(
@@ -72,13 +74,14 @@ export async function writeVerdicts(
 }
 
 async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
-  const updated = await updateAssets(tx);
+  const foreign = await countForeign(tx, order);
+  const updated = await updateAssets(tx, order);
   await touchStale(tx);
   const placed = order.isKnown ? await mergePlaces(tx, order, staged.placed) : [];
   await updateStates(tx);
   const successions = await successionsOf(tx, order.sourceId, placed);
   await inherit(tx, successions, staged.created);
-  return { updated, changed: await countChanged(tx), successions };
+  return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
 /** Answers which assets the source shows where it did not show them before. */
@@ -95,13 +98,14 @@ async function mergePlaces(
   return again.length === 0 ? placed : [...placed, ...again];
 }
 
-/** A document that says less than is known (it does not name an algorithm) does not overwrite it. */
-async function updateAssets(tx: EntityManager): Promise<number> {
+/** A document that says less than is known (it does not name an algorithm) does not overwrite it, nor does one that describes what is another's. */
+async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
     `INSERT INTO stage_changed (${COUNTED})
      SELECT ${COUNTED_NOW} JOIN stage_asset s ON s.id = a.id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
-     WHERE a.content <> s.content AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown')
+     WHERE a.content <> s.content AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown') AND ${MAY_DESCRIBE}
      ORDER BY a.id FOR UPDATE OF a`,
+    describerValues(describer),
   );
   const updated = await countChanged(tx);
   if (updated === 0) return 0;
@@ -110,7 +114,8 @@ async function updateAssets(tx: EntityManager): Promise<number> {
     .map((name) => `${name} = s.${name}`)
     .join(', ');
   await tx.query(
-    `UPDATE asset a SET ${sets}, changed_at = now() FROM stage_asset s JOIN stage_changed c ON c.id = s.id WHERE a.id = s.id`,
+    `UPDATE asset a SET ${sets}, described_by = $1, changed_at = now() FROM stage_asset s JOIN stage_changed c ON c.id = s.id WHERE a.id = s.id`,
+    [describer.sourceId],
   );
   return updated;
 }

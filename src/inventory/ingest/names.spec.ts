@@ -108,6 +108,55 @@ describe('a name is read whole', () => {
     expect(judged('algorithm', 'EMSA1(SHA-256)').level).not.toBe('NONE');
   });
 
+  it.each([
+    ['AES-256 reduced to 9 rounds', 'MEDIUM', 'AES'],
+    ['7-round AES-128', 'MEDIUM', 'AES'],
+    ['SHA-256 (24 rounds)', 'MEDIUM', 'SHA-2'],
+    ['proprietary AES-256', 'MEDIUM', 'AES'],
+    ['AES-256 (14 rounds)', 'NONE', 'AES'],
+    ['sha512crypt rounds=5000', 'NONE', 'sha-crypt'],
+    ['chacha20poly1305::ChaCha8Poly1305', 'LOW', 'ChaCha20'],
+    ['SHA-256 truncated to 64 bits', 'MEDIUM', 'SHA-2'],
+    ['SHA-256/64', 'MEDIUM', 'SHA-2'],
+    ['SHA-512/256', 'NONE', 'SHA-2'],
+    ['HMAC-CRC32', 'HIGH', 'HMAC'],
+    ['HMAC-SHA-256-128', 'NONE', 'HMAC'],
+    ['CTR_DRBG with 3DES', 'HIGH', 'DRBG'],
+    ['RC4-based PRNG', 'CRITICAL', 'RNG'],
+    ['acme PRNG', 'LOW', 'RNG'],
+    ['FIPS 186-2 PRNG', 'HIGH', 'FIPS-186-2'],
+  ])('a variant or a part that is weak counts: %s is %s, %s', (name, level, family) => {
+    expect(judged('algorithm', name)).toMatchObject({
+      level,
+      family: expect.stringMatching(new RegExp(`${family}|RC4|3DES`)),
+    });
+  });
+
+  it.each([
+    ['PKINIT DH group 2', 'CRITICAL', 'DH', 1024],
+    ['TLS_DHE_RSA_WITH_AES_128_CBC_SHA (dh 1024)', 'CRITICAL', 'DH', 1024],
+    ['cipher spec 000A', 'HIGH', 'RSA', null],
+    ['{0xC0,0x30}', 'HIGH', 'ECDH', null],
+    ['pre-g5-aes128-sha', 'CRITICAL', 'DH', 1536],
+    ['crypto.generateKeyPairSync(rsa, { modulusLength: 1024 })', 'CRITICAL', 'RSA', 1024],
+    ['JsonWebSignature2020 RS256', 'MEDIUM', 'RSA', null],
+    ['random.SystemRandom', 'NONE', 'DRBG', null],
+    ['ecb::Encryptor<aes::Aes128>', 'HIGH', 'AES', 128],
+    ['COSE alg -7', 'MEDIUM', 'ECDSA', 256],
+    ['COSE alg 7', 'NONE', 'HMAC', null],
+    ['TiGER-256', 'MEDIUM', 'TiGER', null],
+    ['Tiger-192', 'MEDIUM', 'Tiger', null],
+  ])('%s is read with what stands around it', (name, level, family, bits) => {
+    expect(judged('algorithm', name)).toMatchObject({ level, family, bits });
+  });
+
+  it('a word like "signing" beside a MAC that is declared as one stands for no signature', () => {
+    const uses = (primitive?: string) =>
+      readAlgorithm('hmac-sha256 sigstamp', primitive === undefined ? {} : { primitive });
+    expect(uses('mac').reading.mayBePublicKey).toBe(false);
+    expect(uses().reading.mayBePublicKey).toBe(true);
+  });
+
   it('says the name that was not read', () => {
     const [finding] = judged('algorithm', 'PaymentCipher').findings;
     expect(finding).toMatchObject({ rule: 'Z-UNKNOWN-ALG', subject: 'PaymentCipher' });

@@ -35,6 +35,12 @@ const algorithm = (name: string, algorithmProperties: object = {}, more: object 
   name,
   cryptoProperties: { assetType: 'algorithm', algorithmProperties, ...more },
 });
+const keyOf = (relatedCryptoMaterialProperties: object) => ({
+  type: 'cryptographic-asset',
+  'bom-ref': 'key',
+  name: 'key',
+  cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties },
+});
 const verdictOf = (name: string, properties: object = {}, more: object = {}) =>
   judged([algorithm(name, properties, more)])[0]?.verdict;
 
@@ -93,10 +99,10 @@ describe('what others got wrong', () => {
   });
 
   it.each([
-    ['ANSI-KDF', 'KDF', 'NONE'],
+    ['ANSI-KDF', 'ANSI-KDF', 'NONE'],
     ['SP800-56C', 'KDF', 'NONE'],
-    ['SSH-KDF', 'KDF', 'NONE'],
-    ['TLS-PRF', 'KDF', 'NONE'],
+    ['SSH-KDF', 'SSHKDF', 'NONE'],
+    ['TLS-PRF', 'TLS-PRF', 'NONE'],
     ['RSA-X931', 'RSA', 'MEDIUM'],
     ['BLS12-381', 'BLS', 'MEDIUM'],
   ])('%s is a family although the enumeration of CycloneDX left it out or misspelt it', (name, family, level) => {
@@ -125,6 +131,44 @@ describe('what others got wrong', () => {
     };
     const all = judged([algorithm('RSA'), key]);
     expect(all.find(({ name }) => name === 'key')?.verdict).toMatchObject({ level: 'CRITICAL', bits: 1024 });
+  });
+
+  it('a key that is listed with its size has it, whatever size its algorithm lacks (cc-utils 1708)', () => {
+    const facts = { type: 'public-key', id: '1', size: 2048, algorithmRef: 'RSA' };
+    const all = judged([algorithm('RSA'), keyOf(facts)]);
+    expect(all.find(({ name }) => name === 'key')?.verdict).toMatchObject({ level: 'HIGH', bits: 2048 });
+  });
+
+  it('an RSA key that an ECDSA key certifies is an RSA key (testssl.sh 1310)', () => {
+    const certificate = {
+      type: 'cryptographic-asset',
+      'bom-ref': 'certificate',
+      name: 'server',
+      cryptoProperties: {
+        assetType: 'certificate',
+        certificateProperties: {
+          subjectName: 'CN=server',
+          issuerName: 'CN=issuer',
+          signatureAlgorithmRef: 'SHA256withECDSA',
+          subjectPublicKeyRef: 'key',
+        },
+      },
+    };
+    const key = keyOf({ type: 'public-key', id: '1', size: 3072, algorithmRef: 'RSA' });
+    const all = judged([algorithm('SHA256withECDSA'), algorithm('RSA'), key, certificate]);
+    expect(all.find(({ kind }) => kind === 'certificate')?.verdict).toMatchObject({ family: 'RSA', bits: 3072 });
+  });
+
+  it('a key of DNSSEC signs with the hash of its algorithm: a zone KSK of RSASHA1 makes SHA-1 signatures', () => {
+    const levelOf = (name: string) =>
+      judged([algorithm(name), keyOf({ type: 'public-key', id: '1', size: 2048, algorithmRef: name })]).find(
+        ({ kind }) => kind === 'related-crypto-material',
+      )?.verdict?.level;
+    expect(levelOf('RSASHA1')).toBe('HIGH');
+    expect(levelOf('DNSSEC algorithm 1')).toBe('CRITICAL');
+    expect(levelOf('RSASHA256')).toBe('MEDIUM');
+    // A key of SSH or of a certificate may sign with other hashes.
+    expect(levelOf('SHA1withRSA')).toBe('MEDIUM');
   });
 
   it('an asset that only the metadata describe, or that calls itself a library, is one', () => {
@@ -172,6 +216,25 @@ const REPORTS: readonly (readonly [report: string, name: string, properties: obj
   ['cbomkit 331', 'AES', { parameterSetIdentifier: '64' }, { rule: 'S-AES-ODD' }],
   ['liboqs 1753', 'Kyber768-90s', { primitive: 'kem' }, { level: 'MEDIUM', family: 'Kyber' }],
   ['cbomkit-theia 220', 'ML-KEM-768', { nistQuantumSecurityLevel: 0 }, { level: 'NONE', family: 'ML-KEM' }],
+  ['sonar-cryptography 294', 'AES128', { parameterSetIdentifier: '256' }, { level: 'LOW', family: 'AES' }],
+  ['semgrep-rules 3815', 'DESede/CBC/PKCS5Padding', {}, { level: 'HIGH', family: '3DES' }],
+  ['DevSkim 645', 'description', {}, { level: 'LOW', family: null }],
+  ['semgrep 11610', 'FontDescriptor', {}, { level: 'LOW', family: null }],
+  ['sbomify 1161', 'AES', { parameterSetIdentifier: '256' }, { level: 'NONE', bits: 256 }],
+  ['testssl.sh 645', 'EXP1024-DES-CBC-SHA', {}, { level: 'CRITICAL', quantum: { status: 'quantum-vulnerable' } }],
+  ['testssl.sh 660', 'RC4-MD5', {}, { level: 'CRITICAL' }],
+  ['Nettacker 1719', 'TLS_AES_128_GCM_SHA256', {}, { level: 'LOW', family: 'AES' }],
+  ['semgrep-rules 3541', "hash('sha1', data)", {}, { level: 'MEDIUM', family: 'SHA-1' }],
+  ['bearer-rules 414', 'zlib.adler32', {}, { level: 'LOW', classical: { status: 'no-security' } }],
+  ['openssl 25288', '1.3.6.1.4.1.3029.1.2', {}, { level: 'HIGH', family: 'Blowfish' }],
+  ['pycryptodome 352', '1.2.840.113549.2.11', {}, { level: 'NONE', family: 'HMAC' }],
+  ['openssl 3713', '1.3.6.1.5.5.8.1.1', {}, { level: 'MEDIUM', family: 'HMAC' }],
+  ['nmap 2273', 'TLS_RSA_WITH_AES_128_CBC_SHA', {}, { level: 'HIGH', family: 'RSA' }],
+  ['nmap 2705', 'TLS_DHE_RSA_WITH_AES_256_CBC_SHA (dh 1024)', {}, { level: 'CRITICAL', family: 'DH', bits: 1024 }],
+  ['ssh-audit 318', 'mlkem1024nistp384-sha384', { primitive: 'kem' }, { level: 'NONE' }],
+  ['ssh-audit 328', 'sntrup761x25519-sha512', { primitive: 'kem' }, { level: 'LOW' }],
+  ['sslscan 331', 'MLKEM768', { primitive: 'kem' }, { level: 'NONE', family: 'ML-KEM' }],
+  ['pycryptodome 910', 'HPKE DHKEM(P-256, HKDF-SHA256)', {}, { level: 'HIGH' }],
   ['cbomkit-theia 220', 'RSA-2048', { nistQuantumSecurityLevel: 5 }, { quantum: { status: 'quantum-vulnerable' } }],
 ];
 

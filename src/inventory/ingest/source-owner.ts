@@ -26,7 +26,8 @@ const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(
 /**
  * Finds the owner of a source (decision 90): its first reporter, or the one that its name contains (`sensor:<id>/…`). Documents of other
  * callers need `inventory:write`. Sources of a rotated key belong to its successor, those of a sensor to the sensor with every key. A source
- * whose owner is gone (a removed sensor, a revoked key, a disabled user) belongs to the next caller who reports it.
+ * whose owner is gone (a removed sensor, a revoked key, a disabled user) belongs to the next caller who reports it. One that the service itself
+ * scans belongs to the service from then on.
  *
  * @param stored what is stored of the source, if it has been read.
  * @throws Problem 403 `source.owned`.
@@ -40,6 +41,8 @@ export async function knownSource(
   const row = stored ?? (await storedSource(tx, source.id));
   const toolContexts = row?.contexts ?? [];
   const self = await principalOf(tx, reporter);
+  // What the service scans itself is its own, also where somebody reported it before.
+  if (reporter.kind === 'system') return { owner: self, toolContexts, notes: [] };
   const named = OF_SOMEBODY.exec(source.name)?.[1];
   const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });

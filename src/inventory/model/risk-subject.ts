@@ -11,8 +11,11 @@ export interface AlgorithmUse {
   /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
   readonly param: string | null;
   readonly purpose: AlgorithmPurpose;
-  /** The scheme that a hash or cipher is part of; `password` and `derivation`: a hash alone that stores passwords or derives keys. */
-  readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | null;
+  /**
+   * The scheme that a hash or cipher is part of; `password` and `derivation`: a hash alone that stores passwords or derives keys; `reduced`: a
+   * variant with fewer rounds or private changes.
+   */
+  readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | 'reduced' | null;
   readonly mode: string | null;
   readonly padding: string | null;
   /** The hash inside a MAC. */

@@ -1,3 +1,4 @@
+import { ownMember } from '../../formats/encoding/own-member.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
@@ -64,10 +65,29 @@ function mayBePublicKey(
   { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
   { primitive }: DeclaredAlgorithm,
 ): boolean {
-  if (byName) return true;
+  if (byName) return !isDeclaredSymmetric(mentions, primitive);
   if (isNoAlgorithm || !PUBLIC_KEY_PRIMITIVES.has(primitive ?? '')) return false;
-  return !mentions.some(({ nature }) => nature !== undefined);
+  return !mentions.some(({ nature, family }) => nature !== undefined || UNPROTECTED.has(family));
 }
+
+/** The roles that a name must have for its declared primitive to be believed. */
+const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
+  mac: ['mac', 'hash', 'cipher'],
+  kdf: ['kdf'],
+  drbg: ['random'],
+  'block-cipher': ['cipher'],
+  'stream-cipher': ['cipher'],
+  ae: ['cipher'],
+};
+
+/** A word like "signing" beside HMAC-SHA256, which is declared as a MAC, stands for no signature. */
+function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | undefined): boolean {
+  const roles = ownMember(SYMMETRIC_ROLES, primitive ?? '');
+  return roles !== undefined && mentions.some(({ role }) => roles.includes(role));
+}
+
+/** Nothing is protected, whatever it stands for. */
+const UNPROTECTED = new Set(['NULL', 'anonymous']);
 
 interface UseContext extends MentionContext {
   /** What the declared parameter set says. */
@@ -82,7 +102,7 @@ function useOf(named: Mention, context: UseContext): AlgorithmUse {
     family: schemeOf(mention, all),
     bits: mention.bits ?? declaredBits(mention, context),
     curveBits: sizes === 'curve' ? (mention.curveBits ?? declaredCurve(declared)) : null,
-    param: hasParameterSet(mention) ? (mention.param ?? (sizes === 'light' ? null : declaredParam(declared))) : null,
+    param: mention.param ?? (hasParameterSet(mention) && sizes !== 'light' ? declaredParam(declared) : null),
     purpose: nature === undefined ? 'unknown' : publicKeyPurposeOf(mention, context),
     usage: usageOf(mention, context),
     mode: role === 'cipher' ? (mode ?? declaredWord(declared.mode)) : null,

@@ -18,6 +18,8 @@ export interface Mention {
   padding: string | null;
   /** A hash that stores passwords. */
   isPassword: boolean;
+  /** A variant of the algorithm with fewer rounds, or changed by somebody: what is known of its strength does not apply. */
+  isReduced: boolean;
   /** Place among the tokens. */
   readonly at: number;
   /** Which of several names that are given one beside the other. */
@@ -56,16 +58,24 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   let part = 0;
   for (const [at, token] of tokens.entries()) {
     const beside = () => around(mentions, at, part);
-    if (token.kind === 'list') part += 1;
+    if (token.kind === 'list') part += startsPart(tokens, at);
     else if (token.kind === 'unknown' && token.text.length >= MIN_UNREAD_LENGTH) unread.push(token.text);
-    else if (token.kind === 'number') giveSize({ value: token.value, at }, beside(), isBeforeItsOwner(tokens, at));
+    else if (token.kind === 'number') giveNumber(tokens, { value: token.value, at }, beside());
     else if (token.kind === 'curve') giveCurve(token.curveBits, beside());
     else if (token.kind === 'mode') giveMode(token.mode, beside());
     else if (token.kind === 'padding') givePadding(token.padding, beside());
     else if (token.kind === 'password') givePassword(beside());
+    else if (token.kind === 'reduction') giveReduction(beside());
     else if (token.kind === 'purpose') givePurpose(token.purpose, beside());
   }
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
+}
+
+/** A list goes on with another algorithm; what follows without one says more about the last: `RSA, 1024`. */
+function startsPart(tokens: readonly NameToken[], at: number): 0 | 1 {
+  const end = tokens.findIndex(({ kind }, index) => index > at && kind === 'list');
+  const part = tokens.slice(at + 1, end < 0 ? undefined : end);
+  return part.some(({ kind }) => kind === 'family' || kind === 'curve' || kind === 'padding') ? 1 : 0;
 }
 
 function familiesIn(tokens: readonly NameToken[]): Mention[] {
@@ -73,7 +83,7 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
   let part = 0;
   const named = tokens.some(({ kind }) => kind === 'family');
   for (const [at, token] of tokens.entries()) {
-    if (token.kind === 'list') part += 1;
+    if (token.kind === 'list') part += startsPart(tokens, at);
     // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, named or not.
     if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
       mentions.push(mentionOf('RSA', { at, part }));
@@ -118,6 +128,7 @@ function mentionOf(family: string, { at, part, bits, curveBits, param, purpose }
     mode: null,
     padding: null,
     isPassword: false,
+    isReduced: false,
     at,
     part,
   };
@@ -143,7 +154,53 @@ function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
   return isBits && (at === 0 || tokens[at - 1]?.kind === 'joiner');
 }
 
-function giveSize({ value, at }: { value: number; at: number }, { before, behind }: Around, isForNext: boolean): void {
+interface GivenNumber {
+  readonly value: number;
+  readonly at: number;
+}
+
+function giveNumber(tokens: readonly NameToken[], number: GivenNumber, beside: Around): void {
+  if (isBesideRounds(tokens, number.at)) giveRounds(number.value, beside);
+  else if (!isYear(tokens, number) && !shortens(number, beside))
+    giveSize(number, beside, isBeforeItsOwner(tokens, number.at));
+}
+
+/** "7-round AES", "AES with 7 rounds", "rounds=5000". */
+function isBesideRounds(tokens: readonly NameToken[], at: number): boolean {
+  const isRounds = (index: number) => tokens[index]?.kind === 'rounds';
+  return isRounds(at + 1) || (isRounds(at - 1) && tokens[at - 2]?.kind !== 'number');
+}
+
+function giveRounds(value: number, { before, behind }: Around): void {
+  const owner = [...before, ...behind].find(({ family }) => findFamily(family)?.rounds !== undefined);
+  if (owner !== undefined && value < (findFamily(owner.family)?.rounds ?? 0)) owner.isReduced = true;
+}
+
+function giveReduction({ before, behind }: Around): void {
+  for (const mention of [...before, ...behind])
+    if (mention.role === 'cipher' || mention.role === 'hash') mention.isReduced = true;
+}
+
+/** The year of a format, as in JsonWebSignature2020: it follows a word that names no algorithm. */
+function isYear(tokens: readonly NameToken[], { value, at }: GivenNumber): boolean {
+  const kind = tokens[at - 1]?.kind;
+  return value >= 1995 && value <= 2035 && value % 256 !== 0 && kind !== 'family' && kind !== 'joiner' && at > 0;
+}
+
+/** SHA-256/64, SHA-512 truncated to 96 bits: a smaller number behind the size of a hash that stands alone is the length that is kept. */
+function shortens({ value, at }: GivenNumber, { before, behind }: Around): boolean {
+  const [nearest] = before;
+  if (nearest?.sizes !== 'digest' || nearest.bits === null || behind.length > 0 || before.length > 1) return false;
+  if (nearest.role !== 'hash' || at - nearest.at > MAX_WORDS_BEFORE_LENGTH) return false;
+  if (value >= nearest.bits || value < 16 || value % 8 !== 0) return false;
+  nearest.bits = value;
+  return true;
+}
+
+/** "truncated to the first". */
+const MAX_WORDS_BEFORE_LENGTH = 5;
+
+function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
   // MNT4-753: a number right behind a curve that is smaller names another curve of the series.
   if (nearest !== undefined && isOtherCurve(value, at, nearest)) {
@@ -187,7 +244,11 @@ function giveCurve(curveBits: number, { before, behind }: Around): void {
 function giveMode(mode: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role }) => role === 'cipher');
   if (owner !== undefined) owner.mode ??= mode;
+  else if (WRAPS.has(mode)) givePurpose('key-establishment', { before, behind });
 }
+
+/** What wraps keys with a public key transports them. */
+const WRAPS = new Set(['wrap', 'keywrap']);
 
 function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');

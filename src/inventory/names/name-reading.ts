@@ -1,8 +1,10 @@
 import { findKnownName } from '../vocabularies/known-names.js';
 import { findByOid, findCurve } from '../vocabularies/object-identifiers.js';
 import { findSuite } from '../vocabularies/tls-suites.js';
+import { findByEndOfPath, withPhrasesRead } from './known-phrases.js';
 import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
+import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
@@ -23,20 +25,27 @@ export interface NameReading {
 
 const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes by which APIs and registries mark their constants. */
-const PREFIX = /^(?:CKM_|CKK_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
+const PREFIX =
+  /^(?:CK[MK]_(?:NSS_)?|SEC_OID_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|GCRY_(?:CIPHER|MD|PK|MAC|KDF|KEM)_(?:MODE_)?|GNUTLS_(?:CIPHER|MAC|DIG|SIGN|PK|KX|GROUP|ECC_CURVE)_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
 /** A comparison that scanners of TLS add: `ECDH x25519 (eq. 3072 bits RSA)` has no RSA. */
 const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 /** The major version at the end of the path of a Go module. */
 const MAJOR_VERSION = /\/v\d{1,3}$/;
 /** What a hash of a password begins with, as crypt(5) writes it. */
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
+/** What is added in brackets at the end of a name. */
+const REMARK = /\s*(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
+/** ScreenOS writes proposals as pre-g5-aes128-sha: how peers authenticate, the group, and what protects. */
+const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
+/** OpenSSL has suites of these names; outside of lists of suites they are ciphers. */
+const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
 /** What may stand before an object identifier at the end of a name: RFC 5656 names curves so, CycloneDX algorithms (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** The exchange of a GSS method is followed by the Base64 of the mechanism's identifier (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words as those who name public-key algorithms like them. */
 const PUBLIC_KEY_LIKE =
-  /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec|^dh|dh$|nr$/;
+  /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
 /** Families that are words of the language as well: a key named so says nothing. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
@@ -52,13 +61,23 @@ export function readName(name: string): NameReading {
     const found = findByOid(oid);
     return found === undefined ? nothing([oid]) : { ...readName(found.name), isWhole: true };
   }
-  return readKnown(text) ?? readWords(text);
+  const known = readKnown(text);
+  if (known !== undefined) return known;
+  const read = readWords(withPhrasesRead(text.replace(SCREEN_OS, '$1 DH group $2 ')));
+  if (read.mentions.length > 0) return read;
+  const bare = findShortened(text, text.replace(REMARK, ''));
+  if (bare !== undefined)
+    return bare.means === null ? { ...nothing([]), isNoAlgorithm: true } : { ...readWords(bare.means), isWhole: true };
+  const byPath = findByEndOfPath(text);
+  return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
 /** Undefined for what is in no vocabulary. */
 function readKnown(text: string): NameReading | undefined {
-  const suite = findSuite(text);
+  const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
+  const among = suiteAmong(text);
+  if (among !== undefined) return { ...nothing([]), mentions: among, isWhole: true, isSuite: true };
   const known =
     findKnownName(text) ??
     findShortened(text, fragmentOf(text)) ??
@@ -101,7 +120,7 @@ function readWords(name: string): NameReading {
   const fragment = fragmentOf(text);
   const tokens = tokensOf(curve === undefined ? withoutPrefix(fragment) : text);
   const read = mentionsOf(tokens);
-  const mentions = meantBy(read, fragment);
+  const mentions = meantBy(read, fragment).map(asScheme);
   return {
     mentions,
     unread: read.unread,
@@ -187,9 +206,10 @@ const MADE_OF_HASHES = new Set([
   'Argon2',
   'scrypt',
   'sha-crypt',
-  'DRBG',
   'VRF',
 ]);
+/** Ciphers that make up sound schemes: what else a scheme is made of counts as well. */
+const SOUND_PARTS = new Set(['AES', 'ChaCha20', 'Camellia', 'ARIA', 'SM4', 'Kuznyechik']);
 /** Those whose name tells the cipher that they are made of. Beside the others a cipher is what the name is about as well. */
 const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
@@ -222,27 +242,45 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const namedKdf = mentions.some(({ role, family }) => role === 'kdf' && !VAGUE_KDFS.has(family));
   const kept = mentions.filter((mention) => {
     const { family, role } = mention;
-    if (former.has(family) || isSaidAgain(mention, mentions)) return false;
+    const again = saidAgainBy(mention, mentions);
+    if (again !== undefined) addTo(again, mention);
+    if (former.has(family) || again !== undefined) return false;
+    if (family === 'KEYSTORE' && families.size > 1) return false;
     if (family === 'EC' && onCurve && mention.curveBits === null) return false;
     if (family === 'MGF1') return mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
     if (family === 'KDF') return !namedKdf && mentions.every(({ role: other }) => other === 'kdf' || other === 'hash');
     if (madeOfHashes && role === 'hash') return false;
-    if (madeOfCiphers && role === 'cipher') return false;
+    if (madeOfCiphers && role === 'cipher' && SOUND_PARTS.has(family)) return false;
     return role !== 'hash' || !isBehindMaskGeneration(mention, mentions);
   });
   for (const mention of kept) mention.param ??= parameterSetIn(mention, text);
   return kept;
 }
 
+/** Curve25519 that signs is Ed25519. */
+function asScheme(mention: Mention): Mention {
+  const signs = mention.family === 'XDH' && mention.purpose === 'signature';
+  return signs ? { ...mention, family: 'EdDSA', role: 'sign' } : mention;
+}
+
 /** The module and the type of `aes_gcm::Aes256Gcm` are one algorithm: the one that says more. */
-function isSaidAgain(mention: Mention, mentions: readonly Mention[]): boolean {
-  return mentions.some((other) => {
+function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | undefined {
+  return mentions.find((other) => {
     if (other === mention || other.part !== mention.part) return false;
     if (other.family !== mention.family) return isWiderWord(mention, other);
     return hasNoSize(mention)
       ? !hasNoSize(other) || other.at < mention.at
       : other.at < mention.at && sizesOf(other) === sizesOf(mention);
   });
+}
+
+/** What stands beside one of two words for an algorithm is about both: `ecb::Encryptor<aes::Aes128>`. */
+function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Mention): void {
+  if (kept.role !== role) return;
+  kept.mode ??= mode;
+  kept.padding ??= padding;
+  kept.purpose ??= purpose;
+  kept.isReduced ||= isReduced;
 }
 
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
@@ -254,6 +292,10 @@ function isWiderWord(mention: Mention, other: Mention): boolean {
     pair === 'DES 3DES' ||
     pair === 'XChaCha12 Adiantum' ||
     pair === 'ChaCha20 XChaCha20' ||
+    pair === 'DSA SM2' ||
+    pair === 'DH SIDH' ||
+    pair === 'DH CSIDH' ||
+    pair === 'S2K Argon2' ||
     (pair === 'ECDH XDH' && hasNoSize(mention))
   );
 }

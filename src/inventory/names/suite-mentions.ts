@@ -6,6 +6,8 @@ import { tokensOf } from './name-tokens.js';
 const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^(?:RSA|RSA_PSK)$/, 'RSA key exchange'],
   [/^RSA_EXPORT$/, 'RSA-512 key exchange'],
+  [/^RSA_EXPORT1024$/, 'RSA-1024 key exchange'],
+  [/^DHE_DSS_EXPORT1024$/, 'DH-1024'],
   [/^DHE?_(?:RSA|DSS)_EXPORT$|^DH_anon_EXPORT$/, 'DH-512'],
   [/^DH_anon$/, 'DH anon'],
   [/^DHE?_(?:RSA|DSS|PSK)$|^PSK_DHE$/, 'DH'],

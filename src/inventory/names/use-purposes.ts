@@ -52,9 +52,10 @@ function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Alg
   return does('sign', 'verify') ? 'signature' : undefined;
 }
 
-/** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; null for none. */
+/** The scheme that a hash or a cipher serves: a signature, a MAC, a key derivation; `reduced` for a variant of it; null for none. */
 export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse['usage'] {
-  const { role } = mention;
+  const { role, isReduced } = mention;
+  if (isReduced) return 'reduced';
   if (role === 'cipher') return isInsideMac(context.all) ? 'mac' : null;
   return role === 'hash' ? usageOfHash(mention, context) : null;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { gzipSync } from 'node:zlib';
+import { MAX_REJECTED, MAX_REMARKS } from '../model/document-remarks.js';
 import { contentDigest, readBody } from './body-reader.js';
 
 const BOM = '{"bomFormat":"CycloneDX","specVersion":"1.6","components":[]}';
@@ -31,6 +32,27 @@ describe('a file that is not read', () => {
     ],
   ])('is refused by what it is: %s', (_, bytes, words) => {
     for (const kind of ['any', 'json'] as const) expect(() => read(bytes, kind)).toThrow(words);
+  });
+});
+
+describe('a body of items that are refused one by one', () => {
+  const scanOf = (items: number) => Buffer.from(`{"assets":[${Array.from({ length: items }, () => 0).join(',')}]}`);
+  const pemOf = (blocks: number) =>
+    Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'.repeat(blocks));
+
+  it.each([
+    ['a scan', scanOf, 'json'],
+    ['certificates', pemOf, 'any'],
+  ] as const)('lists each of them, and is refused as a whole above MAX_REJECTED: %s', (_, bodyOf, kind) => {
+    expect(read(bodyOf(MAX_REJECTED), kind)[0]?.draft().rejected).toHaveLength(MAX_REJECTED);
+    expect(() => read(bodyOf(MAX_REJECTED + 1), kind)).toThrow(/more than 10000 of its items are invalid/);
+  });
+
+  it('lists no more than MAX_REMARKS of its repairs', () => {
+    const certificate = { assetType: 'certificate', certificateProperties: { notValidBefore: '2026-01-01' } };
+    const component = { type: 'cryptographic-asset', name: 'c', cryptoProperties: certificate };
+    const assets = Array.from({ length: MAX_REMARKS + 1 }, () => ({ component }));
+    expect(read(Buffer.from(JSON.stringify({ assets })), 'json')[0]?.draft().repairs).toHaveLength(MAX_REMARKS);
   });
 });
 

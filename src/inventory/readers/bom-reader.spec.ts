@@ -136,3 +136,52 @@ describe('a long document that is parsed in parts', () => {
     expect([code, errors?.[0]?.pointer]).toEqual(['document.invalid', '/components/2000/name']);
   });
 });
+
+describe('a name that occurs twice in an object', () => {
+  const components = Array.from({ length: 500 }, (_, index) => ({
+    type: 'library',
+    'bom-ref': `library ${index}`,
+    name: `library ${index}`,
+  }));
+  const bom = (at: number) => {
+    const text = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components });
+    return text.replace(`"name":"library ${at}"`, `"name":"another","name":"library ${at}"`);
+  };
+
+  it.each([0, 250, 499])('is refused in strict mode, with its place, in component %i', (at) => {
+    expect(read(bom(at), 'strict')).toMatchObject({
+      code: 'document.invalid',
+      errors: [{ pointer: `/components/${at}/name`, detail: 'the object has the member "name" twice' }],
+    });
+  });
+
+  it('is noted in repair mode, and the last value counts', () => {
+    expect(read(bom(250), 'repair')).toMatchObject({
+      repairs: [
+        {
+          pointer: '/components/250/name',
+          code: 'name.repeated',
+          detail: expect.stringContaining('the last value counts'),
+        },
+      ],
+    });
+  });
+
+  it('is found in the head, at any depth, and written with escapes', () => {
+    const head =
+      '{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"metadata":{"properties":[{"name":"a","n\\u0061me":"b","value":"c"}]}}';
+    expect(read(head, 'repair')).toMatchObject({ repairs: [{ pointer: '/metadata/properties/0/name' }] });
+  });
+
+  it('is no other text with colons and quotes', () => {
+    const odd = JSON.stringify({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.6',
+      version: 1,
+      components: [
+        { type: 'library', name: '"name":"x"', description: ':::{"a":1}', properties: [{ name: 'name', value: ':' }] },
+      ],
+    });
+    expect(read(odd, 'repair')).toMatchObject({ repairs: [] });
+  });
+});

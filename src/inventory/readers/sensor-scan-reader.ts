@@ -14,6 +14,7 @@ import type {
   Rejection,
   Remark,
 } from '../model/document.js';
+import { addRejection, addRemark } from '../model/document-remarks.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
@@ -41,7 +42,8 @@ export function isSensorScan(document: JsonMembers): boolean {
  * Reads what sensors send: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
  * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
  * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
- * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
+ * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken; a scan with
+ * more than MAX_REJECTED bad items is refused as a whole.
  */
 export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
@@ -98,7 +100,7 @@ interface Found {
 function readItem(item: unknown, index: number, found: Found): void {
   const at = `/assets/${index}`;
   const reject = (pointer: string, detail: string) =>
-    void found.rejected.push({ index, pointer, code: 'asset.invalid', detail });
+    addRejection(found.rejected, { index, pointer, code: 'asset.invalid', detail });
   if (!isMembers(item)) return reject(at, 'must be of type object');
   const fault = itemFault(item, at, found);
   if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
@@ -125,7 +127,7 @@ function itemFault(item: JsonMembers, at: string, found: Found): Fault {
   const fault = faultOf(component, item['occurrence']);
   const repairs: Remark[] = [];
   if (fault === undefined || found.mode === 'strict' || !repairTexts(item, 0, [fault], repairs)) return fault;
-  for (const repair of repairs) found.repairs.push({ ...repair, pointer: `${at}${repair.pointer}` });
+  for (const repair of repairs) addRemark(found.repairs, { ...repair, pointer: `${at}${repair.pointer}` });
   return itemFault(item, at, found);
 }
 

@@ -71,12 +71,13 @@ function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): s
 function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
   if (main === undefined) return { family: null, bits: null };
   const family = main.hybrid === null ? main.family : hybridFamily(main.hybrid);
-  return { family, bits: main.curveBits ?? main.bits ?? (hasBlockSize(main) ? null : numeric(main.param)) };
+  return { family, bits: main.curveBits ?? main.bits ?? (hasSizedSets(main) ? numeric(main.param) : null) };
 }
 
-/** The parameter of a lightweight cipher is its block size, not that of its key. */
-function hasBlockSize({ family }: AlgorithmUse): boolean {
-  return findFamily(family)?.sizes === 'light';
+/** The parameter of a lightweight cipher is its block size, that of ChaCha its rounds. */
+function hasSizedSets({ family, hybrid }: AlgorithmUse): boolean {
+  const sizes = findFamily(family)?.sizes;
+  return hybrid !== null || (sizes !== undefined && sizes !== 'light');
 }
 
 function numeric(param: string | null | undefined): number | null {

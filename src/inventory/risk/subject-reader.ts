@@ -7,6 +7,7 @@ import { namedAlgorithms, type DeclaredName } from './named-algorithms.js';
 import { type DeclaredProtocol, protocolFacts } from './protocol-facts.js';
 import type { AlgorithmUse, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
+import { bindsKeys } from '../vocabularies/known-names.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
 interface Resolved {
@@ -176,7 +177,7 @@ export class SubjectReader {
     }
     // Names of keys and certificates are given by people: they are algorithms only where they are nothing else.
     const { ingredients: own, isWhole } = this.named(asset);
-    const ingredients = asset.kind === 'algorithm' || isWhole ? this.lists.ofKey(own) : NONE;
+    const ingredients = asset.kind === 'algorithm' || isWhole ? this.ofKey(asset, own) : NONE;
     return { ingredients, resolvedBy: ingredients.length > 0 ? BY_NAME : null };
   }
 
@@ -184,9 +185,14 @@ export class SubjectReader {
     for (const target of targets) {
       const ingredients = this.own(target);
       if (ingredients.length > 0)
-        return { ingredients: this.lists.ofKey(ingredients), resolvedBy: this.paths[via](target) };
+        return { ingredients: this.ofKey(target, ingredients), resolvedBy: this.paths[via](target) };
     }
     return this.secondHop(targets, via);
+  }
+
+  /** What is true of a key of an algorithm. */
+  private ofKey({ name }: GraphAsset, ingredients: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
+    return bindsKeys(name) ? ingredients : this.lists.ofKey(ingredients);
   }
 
   private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
@@ -198,7 +204,7 @@ export class SubjectReader {
           { via, assetId: target.id },
           { via: 'dependsOn', assetId: next.id },
         ];
-        return { ingredients: this.lists.ofKey(ingredients), resolvedBy };
+        return { ingredients: this.ofKey(next, ingredients), resolvedBy };
       }
     }
     return undefined;

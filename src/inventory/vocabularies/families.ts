@@ -17,6 +17,8 @@ interface Family {
   readonly role: FamilyRole;
   readonly nature?: FamilyNature;
   readonly sizes?: FamilySizes;
+  /** Fewest rounds that its standard has: a name with less is a variant for analysis. */
+  readonly rounds?: number;
   /** Words that stand for it in names, separated by blanks; see `word-book.ts`. */
   readonly words: string;
 }

@@ -18,7 +18,7 @@ export type Word =
   | { readonly kind: 'mode'; readonly mode: string }
   | { readonly kind: 'padding'; readonly padding: string }
   | { readonly kind: 'purpose'; readonly purpose: WordPurpose }
-  | { readonly kind: 'joiner' | 'noise' | 'password' };
+  | { readonly kind: 'joiner' | 'noise' | 'password' | 'reduction' | 'rounds' };
 
 const WORDS = new Map<string, Word>();
 const { words } = wordsFile;
@@ -27,6 +27,8 @@ const listOf = (text: string) => text.split(' ');
 for (const word of listOf(words.noise)) WORDS.set(word, { kind: 'noise' });
 for (const word of listOf(words.joiners)) WORDS.set(word, { kind: 'joiner' });
 for (const word of listOf(words.passwords)) WORDS.set(word, { kind: 'password' });
+for (const word of listOf(words.reductions)) WORDS.set(word, { kind: 'reduction' });
+for (const word of listOf(words.rounds)) WORDS.set(word, { kind: 'rounds' });
 for (const mode of listOf(words.modes)) WORDS.set(mode, { kind: 'mode', mode });
 for (const entry of listOf(words.paddings)) {
   const [word = '', padding = ''] = entry.split('=');

@@ -14,6 +14,11 @@ export function firstIdAt(ms: number): string {
   return hex.replace(/^(.{8})(.{4})$/, '$1-$2-7000-8000-000000000000');
 }
 
+/** When an id of `newId` was made, in milliseconds. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**

@@ -50,7 +50,9 @@ export type AlertEventType =
   | 'host.key-changed'
   | 'ssh-key.drift'
   | 'approval.waiting'
-  | 'hsm.down';
+  | 'hsm.down'
+  | 'row.refused' // a row that grants something was changed in the database
+  | 'catalogue.changed'; // the database has objects that the migrations did not make
 
 export interface AlertEvent {
   readonly type: AlertEventType;

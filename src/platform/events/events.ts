@@ -15,6 +15,8 @@ export interface Events {
   'approval.changed': { approvalId: string };
   /** A row that grants something does not match its seal, and was refused. `key`: its primary key. */
   'row.not-sealed': { table: string; key: string };
+  /** The database has objects that the migrations did not make, as `kind name`. */
+  'catalogue.changed': { objects: readonly string[] };
 }
 
 @Injectable()

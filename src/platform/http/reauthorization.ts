@@ -34,3 +34,24 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
         () => false,
       );
 }
+
+/**
+ * whileAuthorized yields the parts of a long answer as long as the caller would be authorized again. It rejects between two parts otherwise, which
+ * cuts the connection, so that the reader cannot take a part for the whole.
+ *
+ * @param every milliseconds between two checks
+ */
+export async function* whileAuthorized<Part>(
+  { reauthorize }: Pick<AuthorizedRequest, 'reauthorize'>,
+  parts: AsyncIterable<Part>,
+  every = WAITED_MS,
+): AsyncGenerator<Part> {
+  let checkedAt = performance.now();
+  for await (const part of parts) {
+    if (performance.now() - checkedAt >= every) {
+      await reauthorize?.();
+      checkedAt = performance.now();
+    }
+    yield part;
+  }
+}

@@ -39,6 +39,11 @@ describe('the outline of a JSON text', () => {
     expect(outlineOf(bytes(text))).toBeUndefined();
   });
 
+  it('counts the members of each stretch of a list, a repeated name twice', () => {
+    const text = '{"list":[{"a":1,"b":{"a":":"}},{"a":1,"a":2},[":",{"c:":[]}]]}';
+    expect(outlineOf(bytes(text))?.get('list')?.members).toEqual([6]);
+  });
+
   it('leaves lists out, and nothing else', () => {
     const text = '{ "b" : [1, "]"] , "a":"[", "c":{"b":[2]}, "d":[3] }';
     const outline = outlineOf(bytes(text)) ?? new Map();

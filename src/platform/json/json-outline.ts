@@ -8,6 +8,19 @@ export interface Span {
 export interface MemberSpan extends Span {
   /** For a list: commas between its items, each some `STRETCH` bytes after the one before. */
   readonly cuts: readonly number[];
+  /** For a list: members of objects in each of its stretches, at any depth; a name that occurs twice counts twice. */
+  readonly members: readonly number[];
+}
+
+/** Consecutive items of a list, without brackets. */
+export interface StretchSpan extends Span {
+  /** Members of objects in it, at any depth; a name that occurs twice counts twice. */
+  readonly members: number;
+}
+
+/** Counts the members of objects. */
+interface MemberCount {
+  count: number;
 }
 
 export type Outline = ReadonlyMap<string, MemberSpan>;
@@ -33,10 +46,11 @@ export function outlineOf(text: Uint8Array): Outline | undefined {
     if (name === undefined || members.has(name) || text[at] !== COLON) return undefined;
     const start = skipSpace(text, at + 1);
     const cuts: number[] = [];
+    const counts: number[] = [];
     const isAList = text[start] === OPEN_LIST;
-    const end = isAList ? endOfList(text, start, cuts) : endOfValue(text, start);
+    const end = isAList ? endOfList(text, start, cuts, counts) : endOfValue(text, start);
     if (isAList && text[lastOf(text, end)] !== CLOSE_LIST) return undefined;
-    members.set(name, { start, end, cuts });
+    members.set(name, { start, end, cuts, members: counts });
     at = skipSpace(text, end);
     if (text[at] === CLOSE_OBJECT) return members;
     if (text[at] !== COMMA) return undefined;
@@ -66,13 +80,13 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
  * The items of a list, some at a time: spans that are lists but for the brackets around them. What is in them is for the reader to judge:
  * one without any item, in a list that was cut, stands behind a comma too many.
  */
-export function* stretchesOf(text: Uint8Array, { start, end, cuts }: MemberSpan): Generator<Span> {
+export function* stretchesOf(text: Uint8Array, { start, end, cuts, members }: MemberSpan): Generator<StretchSpan> {
   let from = start + 1;
-  for (const cut of cuts) {
-    yield { start: from, end: cut };
+  for (const [index, cut] of cuts.entries()) {
+    yield { start: from, end: cut, members: members[index] ?? 0 };
     from = cut + 1;
   }
-  yield { start: from, end: lastOf(text, end) };
+  yield { start: from, end: lastOf(text, end), members: members[cuts.length] ?? 0 };
 }
 
 /** Answers the place of the last character of a value that ends before this byte. */
@@ -118,29 +132,38 @@ function endOfString(text: Uint8Array, quote: number): number {
   return at + 1;
 }
 
-/** Answers the place after a list, as `value` does; adds where it may be cut to `cuts`. */
-function endOfList(text: Uint8Array, start: number, cuts: number[]): number {
+/** Returns the place after a list, as `endOfValue` does; adds where it may be cut to `cuts`, and the members between to `counts`. */
+function endOfList(text: Uint8Array, start: number, cuts: number[], counts: number[]): number {
   let next = start + STRETCH;
-  let at = endOfValue(text, start + 1);
+  const members: MemberCount = { count: 0 };
+  let at = endOfValue(text, start + 1, members);
   while (text[at] === COMMA) {
     if (at >= next) {
       cuts.push(at);
+      counts.push(members.count);
+      members.count = 0;
       next = at + STRETCH;
     }
-    at = endOfValue(text, at + 1);
+    at = endOfValue(text, at + 1, members);
   }
+  counts.push(members.count);
   return endOfValue(text, at + 1);
 }
 
-/** Answers the place after a value: of the comma or bracket that ends it. */
-function endOfValue(text: Uint8Array, start: number): number {
+/** Returns the place after a value: of the comma or bracket that ends it. Counts the colons of the value, one for each member. */
+function endOfValue(text: Uint8Array, start: number, members?: MemberCount): number {
   let depth = 0;
+  let colons = 0;
   for (let at = start; at < text.length; at += 1) {
     const byte = text[at];
     if (byte === QUOTE) at = endOfString(text, at) - 1;
+    else if (byte === COLON) colons += 1;
     else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
     else if (depth === 0) {
-      if (byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_LIST) return at;
+      if (byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+        if (members !== undefined) members.count += colons;
+        return at;
+      }
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
   }
   return text.length;

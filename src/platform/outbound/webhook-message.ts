@@ -85,8 +85,9 @@ function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
   return section(head + escapedWithin(shorten(value, MAX_FACT), SLACK.section - head.length));
 }
 
+/** Verbatim: Slack makes no link of an address, and no mention of a name, in what comes from outside. */
 function section(text: string): object {
-  return { type: 'section', text: { type: 'mrkdwn', text } };
+  return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
 /** Cuts a text so that it has at most `max` code units when it is escaped: an ampersand takes five. */

@@ -2,33 +2,49 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { RowSeals } from './row-seals.js';
+import { SEAL_GENERATIONS, type SealGeneration } from './sealed-entity.js';
 
 const LOOK_EVERY_MS = 5000;
-const STATEMENT = 'rows without a seal are refused';
+
+/** What the seal of a generation states, and the column that keeps it. The version before knows the first generation alone. */
+const KEPT: Readonly<
+  Record<SealGeneration, { readonly statement: string; readonly column: 'rows_seal' | 'rows_seal2' }>
+> = {
+  1: { statement: 'rows without a seal are refused', column: 'rows_seal' },
+  2: { statement: 'rows without a seal are refused, generation 2', column: 'rows_seal2' },
+};
 
 /** AdoptionMark remembers outside the database that rows without a seal are refused from now on. The HSM keeps it: see audit/rows. */
 export abstract class AdoptionMark {
   /** Rejects when the HSM does not answer. */
-  abstract isSet(): Promise<boolean>;
+  abstract isSet(generation: SealGeneration): Promise<boolean>;
   /** Records the adoption in the audit log and sets the mark, for good. `adopted`: number of rows by table. */
-  abstract set(adopted: Readonly<Record<string, number>>): Promise<void>;
+  abstract set(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void>;
 }
 
 interface EpochRow {
   readonly is_new: boolean;
   readonly is_due: boolean;
   readonly rows_seal: Buffer | null;
+  readonly rows_seal2: Buffer | null;
+}
+
+/** A generation whose end is not recorded. `adopt`: its rows are to be sealed now. `confirm`: the HSM has its mark, the database does not. */
+export interface PendingGeneration {
+  readonly generation: SealGeneration;
+  readonly how: 'adopt' | 'confirm';
 }
 
 /**
- * RowSealEpoch decides whether rows without a seal are refused. They are, except between the migration of a database of an earlier version and the
- * adoption of its rows, while processes of that version may still write. The end of that time is kept in the database under a seal, and in the HSM,
- * so that nobody who writes to the database can start it again. When the HSM does not answer, rows without a seal are refused.
+ * RowSealEpoch decides for each generation of sealed tables whether rows without a seal are refused. They are, except between the migration of a
+ * database of an earlier version and the adoption of its rows, while processes of that version may still write. The end of that time is kept in the
+ * database under a seal, and in the HSM, so that nobody who writes to the database can start it again. When the HSM does not answer, rows without a
+ * seal are refused.
  */
 @Injectable()
 export class RowSealEpoch implements OnModuleInit {
   private readonly logger = new Logger(RowSealEpoch.name);
-  private isSettled = false;
+  private readonly settled = new Set<SealGeneration>();
 
   constructor(
     private readonly db: DataSource,
@@ -42,37 +58,42 @@ export class RowSealEpoch implements OnModuleInit {
 
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
-    if (this.isSettled) return;
-    try {
-      const row = await this.read();
-      this.isSettled = this.isSealed(row);
-      this.seals.demand(this.isSettled || row.is_new || (await this.mark.isSet()));
-    } catch (error) {
-      this.seals.demand(true);
-      this.logger.warn(
-        `whether old rows were adopted is unknown, so rows without a seal are refused: ${String(error)}`,
-      );
+    for (const generation of this.unsettled()) {
+      try {
+        const row = await this.read();
+        const isSettled = this.isSealed(row, generation);
+        if (isSettled) this.settled.add(generation);
+        this.seals.demand(generation, isSettled || row.is_new || (await this.mark.isSet(generation)));
+      } catch (error) {
+        this.seals.demand(generation, true);
+        this.logger.warn(
+          `whether old rows were adopted is unknown, so rows without a seal are refused: ${String(error)}`,
+        );
+      }
     }
   }
 
-  /** `adopt`: the rows of the earlier version are to be sealed now. `confirm`: the epoch has begun and is to be recorded. */
-  async pending(): Promise<'adopt' | 'confirm' | undefined> {
-    if (this.isSettled) return undefined;
-    const row = await this.read();
-    if (this.isSealed(row)) return undefined;
-    if (await this.mark.isSet()) return 'confirm';
-    return row.is_new || row.is_due ? 'adopt' : undefined;
+  async pending(): Promise<PendingGeneration[]> {
+    const pending: PendingGeneration[] = [];
+    for (const generation of this.unsettled()) {
+      const row = await this.read();
+      if (this.isSealed(row, generation)) continue;
+      if (await this.mark.isSet(generation)) pending.push({ generation, how: 'confirm' });
+      else if (row.is_new || row.is_due) pending.push({ generation, how: 'adopt' });
+    }
+    return pending;
   }
 
   /** Whether the database began with sealed rows and nobody has recorded it yet. */
   async isUnrecorded(): Promise<boolean> {
-    return !this.isSettled && (await this.read()).is_new;
+    return this.unsettled().length > 0 && (await this.read()).is_new;
   }
 
-  /** Makes every process refuse rows without a seal from now on. */
-  async begin(adopted: Readonly<Record<string, number>>): Promise<void> {
-    if (!(await this.mark.isSet())) await this.mark.set(adopted);
-    await this.db.query('UPDATE seal_format SET rows_seal = $1', [this.seals.sealOfText(STATEMENT)]);
+  /** Makes every process refuse rows of this generation without a seal from now on. */
+  async begin(generation: SealGeneration, adopted: Readonly<Record<string, number>>): Promise<void> {
+    const { column, statement } = KEPT[generation];
+    if (!(await this.mark.isSet(generation))) await this.mark.set(generation, adopted);
+    await this.db.query(`UPDATE seal_format SET ${column} = $1`, [this.seals.sealOfText(statement)]);
     await this.look();
   }
 
@@ -81,14 +102,19 @@ export class RowSealEpoch implements OnModuleInit {
     await this.db.query('UPDATE seal_format SET rows_sealed_from = now() WHERE rows_sealed_from > now()');
   }
 
-  private isSealed({ rows_seal: seal }: EpochRow): boolean {
-    return this.seals.isSeal(seal, STATEMENT);
+  private unsettled(): SealGeneration[] {
+    return SEAL_GENERATIONS.filter((generation) => !this.settled.has(generation));
+  }
+
+  private isSealed(row: EpochRow, generation: SealGeneration): boolean {
+    const { column, statement } = KEPT[generation];
+    return this.seals.isSeal(row[column], statement);
   }
 
   private async read(): Promise<EpochRow> {
     const [row]: EpochRow[] = await this.db.query(
-      'SELECT rows_sealed_from IS NULL AS is_new, coalesce(rows_sealed_from <= now(), false) AS is_due, rows_seal FROM seal_format',
+      'SELECT rows_sealed_from IS NULL AS is_new, coalesce(rows_sealed_from <= now(), false) AS is_due, rows_seal, rows_seal2 FROM seal_format',
     );
-    return row ?? { is_new: true, is_due: false, rows_seal: null };
+    return row ?? { is_new: true, is_due: false, rows_seal: null, rows_seal2: null };
   }
 }

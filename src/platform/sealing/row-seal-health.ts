@@ -21,13 +21,13 @@ export class RowSealHealth {
   }
 
   private read(): Indication {
-    if (!this.seals.isStrict)
-      return {
-        status: 'UP',
-        detail: 'rows of the earlier version are accepted without a seal until the upgrade is over',
-      };
     const refused = new Set([...this.seals.refused(), ...this.found.map(detailOf)]);
-    if (refused.size === 0) return { status: 'UP', detail: 'no credential or right was changed outside the service' };
+    if (refused.size === 0) {
+      const detail = this.seals.isStrict
+        ? 'no credential or right was changed outside the service'
+        : 'rows of the earlier version are accepted without a seal until the upgrade is over';
+      return { status: 'UP', detail };
+    }
     return {
       status: 'DOWN',
       detail: `changed in the database, refused: ${[...refused].join(', ')}; see docs/runbook.md`,

@@ -54,14 +54,14 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   }
 
   private async adopt(): Promise<void> {
-    const pending = await this.epoch.pending();
-    if (pending !== undefined) await this.epoch.begin(pending === 'adopt' ? await this.sealAll() : {});
+    for (const { generation, how } of await this.epoch.pending())
+      await this.epoch.begin(generation, how === 'adopt' ? await this.sealAll(sealedClasses(generation)) : {});
   }
 
-  /** Seals every row that does not match its seal. For the adoption, and for an operator who accepts the rows as they are. */
-  async sealAll(): Promise<Record<string, number>> {
+  /** Seals every row of these tables that does not match its seal. For the adoption, and for an operator who accepts the rows as they are. */
+  async sealAll(entities: readonly SealedClass[] = sealedClasses()): Promise<Record<string, number>> {
     const sealed: Record<string, number> = {};
-    for (const entity of sealedClasses()) {
+    for (const entity of entities) {
       const { list } = sealedOptions(entity);
       const text = this.seals.rowText(entity);
       if (list !== undefined)
@@ -77,10 +77,10 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     return sealed;
   }
 
-  /** The rows that do not match their seal, by table; empty when all do. */
+  /** The rows that are refused because they do not match their seal, by table; empty when all do. */
   async forged(): Promise<ForgedRows[]> {
     const found: ForgedRows[] = [];
-    for (const entity of sealedClasses()) {
+    for (const entity of sealedClasses().filter((one) => this.seals.demandsSealOf(one))) {
       const text = this.seals.rowText(entity);
       const keys: string[] = [];
       let count = 0;

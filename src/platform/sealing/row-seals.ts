@@ -5,13 +5,21 @@ import { Config } from '../config/config.js';
 import { EventBus } from '../events/events.js';
 import { type DerivedKeys, derivedKeys } from './derived-keys.js';
 import { type JsonRow, RowText } from './row-text.js';
-import type { SealedClass, SealedEntity } from './sealed-entity.js';
+import {
+  generationOf,
+  SEAL_GENERATIONS,
+  type SealedClass,
+  type SealedEntity,
+  sealedOptions,
+  type SealGeneration,
+} from './sealed-entity.js';
 
 const KEY_ID_BYTES = 8;
 const SEAL_BYTES = KEY_ID_BYTES + 32;
 /** A row that does not match its seal is reported once in this time by each process. */
 const REPORT_EVERY_MS = 10 * 60_000;
 const MAX_REPORTED = 1000;
+const MAX_REVISIONS = 100_000;
 
 const BY_SOURCE = new WeakMap<DataSource, RowSeals>();
 
@@ -30,7 +38,9 @@ export class RowSeals {
   private readonly ids: readonly Buffer[];
   private readonly texts = new Map<SealedClass, RowText<SealedEntity>>();
   private readonly reported = new Map<string, number>();
-  private demandsSeals = true;
+  private readonly demanded = new Set<SealGeneration>(SEAL_GENERATIONS);
+  /** The latest revisions that were read, by table and key. */
+  private readonly revisions = new Map<string, number>();
 
   constructor(
     config: Config,
@@ -42,14 +52,20 @@ export class RowSeals {
     BY_SOURCE.set(db, this);
   }
 
-  /** Whether rows without a seal are refused. False only during the upgrade from a version without seals. */
+  /** Whether rows without a seal are refused in every table. False only during an upgrade from a version that seals none, or fewer. */
   get isStrict(): boolean {
-    return this.demandsSeals;
+    return this.demanded.size === SEAL_GENERATIONS.length;
+  }
+
+  /** Whether rows of this table without a seal are refused. */
+  demandsSealOf(entity: SealedClass): boolean {
+    return this.demanded.has(generationOf(entity));
   }
 
   /** Called by RowSealEpoch alone. */
-  demand(strict: boolean): void {
-    this.demandsSeals = strict;
+  demand(generation: SealGeneration, strict: boolean): void {
+    if (strict) this.demanded.add(generation);
+    else this.demanded.delete(generation);
   }
 
   /** The first bytes of seals made by the present key. */
@@ -80,7 +96,7 @@ export class RowSeals {
 
   /** The row if its seal matches; otherwise null, and the mismatch is reported. */
   trusted<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
-    if (row === null || !this.demandsSeals || this.matches(entity, row)) return row;
+    if (row === null || !this.demandsSealOf(entity) || this.matches(entity, row)) return row;
     this.report(entity, row);
     return null;
   }
@@ -88,6 +104,27 @@ export class RowSeals {
   /** Like `trusted`, for a row that SQL returned by `to_jsonb`. */
   opened<Row extends SealedEntity>(entity: SealedClass<Row>, json: JsonRow | null): Row | null {
     return json === null ? null : this.trusted(entity, this.rowText(entity).decoded(json));
+  }
+
+  /**
+   * The row unless this process remembers a later state of it: then an earlier row was put back together with its seal.
+   *
+   * @param remember whether to remember this state. Not within a transaction, which may be undone.
+   */
+  newest<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null, remember = false): Row | null {
+    if (row === null || !this.demandsSeals) return row;
+    const { revision: name = '' } = sealedOptions(entity);
+    const revision = Number(row[name as keyof Row] ?? 0);
+    const key = `${this.rowText(entity).table} ${this.rowText(entity).keyOf(row)}`;
+    const known = this.revisions.get(key) ?? 0;
+    if (revision < known) {
+      this.report(entity, row);
+      return null;
+    }
+    if (!remember || revision === known) return row;
+    if (this.revisions.size >= MAX_REVISIONS) this.revisions.clear();
+    this.revisions.set(key, revision);
+    return row;
   }
 
   rowText<Row extends SealedEntity>(entity: SealedClass<Row>): RowText<Row> {

@@ -18,6 +18,10 @@ export class SealFormatRow {
   /** Shows that rows without a seal are refused: see RowSealEpoch. */
   @Column('bytea', { nullable: true })
   rowsSeal: Buffer | null;
+
+  /** The same for the tables of the second generation. */
+  @Column('bytea', { nullable: true })
+  rowsSeal2: Buffer | null;
 }
 
 const LOOK_EVERY_MS = 5000;

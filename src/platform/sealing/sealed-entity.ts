@@ -7,6 +7,13 @@ export abstract class SealedEntity {
   seal: Buffer | null;
 }
 
+/**
+ * SEAL_GENERATIONS numbers the upgrades that began to seal tables. Rows of the version before such an upgrade have no seal: they are accepted until it is
+ * over, for the tables of this generation alone.
+ */
+export const SEAL_GENERATIONS = [1, 2] as const;
+export type SealGeneration = (typeof SEAL_GENERATIONS)[number];
+
 export type SealedClass<Row extends SealedEntity = SealedEntity> = new () => Row;
 
 export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
@@ -14,6 +21,10 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly except: readonly Exclude<keyof Row & string, 'seal'>[];
   /** SQL condition on the row `t`: the row still grants something. Other rows need no seal. */
   readonly while?: string;
+  /** The upgrade that began to seal the table; 1 if absent. */
+  readonly generation?: SealGeneration;
+  /** A nullable column that counts the changes of a row (`changeSealed`), for RowSeals.newest. */
+  readonly revision?: string;
   /** A column that lists rows of another table, so that a row deleted there is missed. */
   readonly list?: {
     readonly column: string;
@@ -29,8 +40,14 @@ export function Sealed<Row extends SealedEntity>(options: SealedOptions<Row>): (
   return (target) => void SEALED.set(target, options as unknown as SealedOptions);
 }
 
-export function sealedClasses(): readonly SealedClass[] {
-  return [...SEALED.keys()];
+/** The sealed entities; with a generation, those that it began to seal. */
+export function sealedClasses(generation?: SealGeneration): readonly SealedClass[] {
+  const all = [...SEALED.keys()];
+  return generation === undefined ? all : all.filter((entity) => generationOf(entity) === generation);
+}
+
+export function generationOf(entity: SealedClass): SealGeneration {
+  return sealedOptions(entity).generation ?? 1;
 }
 
 export function sealedOptions(entity: SealedClass): SealedOptions {

@@ -2,7 +2,7 @@ import { type EntityManager, FindOperator, type FindOptionsWhere, type QueryDeep
 import { Problem } from '../errors/problem.js';
 import { sealsOf } from './row-seals.js';
 import type { JsonRow } from './row-text.js';
-import type { SealedClass, SealedEntity } from './sealed-entity.js';
+import { type SealedClass, type SealedEntity, sealedOptions } from './sealed-entity.js';
 
 /** Inserts rows with their seals. Sealed values must be values, not SQL expressions. */
 export async function insertSealed<Row extends SealedEntity>(
@@ -31,7 +31,7 @@ export function sealedRow<Row extends SealedEntity>(
  * change made in the database.
  *
  * @returns the number of changed rows
- * @throws Problem `row.not-sealed` for a row that does not match its seal
+ * @throws Problem `row.not-sealed` for a row that does not match its seal; `row.not-written` if the database did not write a change
  */
 export async function changeSealed<Row extends SealedEntity>(
   tx: EntityManager,
@@ -46,11 +46,20 @@ export async function changeSealed<Row extends SealedEntity>(
   const rows = await tx.find(entity, { where, lock: { mode: 'pessimistic_write' } });
   for (const row of rows) {
     if (seals.trusted(entity, row) === null || !hasValues(row, where)) throw notSealed(text.table, text.keyOf(row));
-    const next = text.completed(Object.assign({}, row, change));
-    const values = { ...change, seal: seals.sealOf(entity, next) };
-    await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
+    const counted = { ...change, ...nextRevision(entity, row) };
+    const next = text.completed(Object.assign({}, row, counted));
+    const values = { ...counted, seal: seals.sealOf(entity, next) };
+    const { affected } = await tx.update(entity, text.whereKey(row), values as unknown as QueryDeepPartialEntity<Row>);
+    if (affected !== 1) throw notWritten(text.table);
   }
   return rows.length;
+}
+
+function nextRevision(entity: SealedClass, row: object): Record<string, number> {
+  const { revision: name } = sealedOptions(entity);
+  if (name === undefined) return {};
+  const known: unknown = row[name as keyof typeof row];
+  return { [name]: (typeof known === 'number' ? known : 0) + 1 };
 }
 
 /** The row if its seal matches, or null: see RowSeals.trusted. */
@@ -75,6 +84,18 @@ export async function findTrusted<Row extends SealedEntity>(
   return row !== null && hasValues(row, where) ? row : null;
 }
 
+/** Like `findTrusted`, but a row that does not match its seal, or has other values than the condition, is an error. @throws Problem `row.not-sealed` */
+export async function findGenuine<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+): Promise<Row | null> {
+  const row = assertSealed(tx, entity, await tx.findOneBy(entity, where));
+  if (row === null || hasValues(row, where)) return row;
+  const text = sealsOf(tx).rowText(entity);
+  throw notSealed(text.table, text.keyOf(row));
+}
+
 /** Whether a row has the values of a condition. Operators other than IsNull are left to PostgreSQL. */
 function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<Row>): boolean {
   return Object.entries(where).every(([name, wanted]: [string, unknown]) => {
@@ -95,7 +116,14 @@ export function trustedRows<Row extends SealedEntity>(
   return rows.filter((row) => trusted(tx, entity, row) !== null);
 }
 
-function notSealed(table: string, key: string): Problem {
+/** The refusal to go on after the database left a row out, such as by a trigger that returns NULL. */
+export function notWritten(table: string): Problem {
+  const detail = `The database did not write a row of ${table}: a trigger, a rule or a view leaves it out. An operator runs sealwright-admin doctor and removes it.`;
+  return new Problem('unavailable', 'row.not-written', detail);
+}
+
+/** The refusal of a row that does not match its seal. */
+export function notSealed(table: string, key: string): Problem {
   const detail = `Row ${key} of ${table} was changed in the database, not by the service. Remove it, or have an operator accept it: sealwright-admin seal-rows.`;
   return new Problem('conflict', 'row.not-sealed', detail);
 }

@@ -32,6 +32,16 @@ it('entries of one caller keep their order, and a caller that comes back gets in
   expect(queue.shift()).toBeUndefined();
 });
 
+it('passes over callers who are not served, and they keep their place', () => {
+  const queue = new FairQueue<string>();
+  queue.push('a', 'a1');
+  queue.push('b', 'b1');
+  queue.push('c', 'c1');
+  expect(queue.shift((caller) => caller !== 'a')).toBe('b1');
+  expect(queue.shift((caller) => caller === 'd')).toBeUndefined();
+  expect(drained(queue)).toEqual(['a1', 'c1']);
+});
+
 it('gives back everything that waits', () => {
   const queue = new FairQueue<string>();
   for (const entry of ['a1', 'b1', 'a2']) queue.push(entry.slice(0, 1), entry);

@@ -12,15 +12,20 @@ export class FairQueue<Entry> {
     else line.push(entry);
   }
 
-  /** Removes and returns the next entry; its caller goes to the end. */
-  shift(): Entry | undefined {
-    const next = this.lines.entries().next();
-    if (next.done === true) return undefined;
-    const [caller, line] = next.value;
-    const entry = line.shift();
-    this.lines.delete(caller);
-    if (line.length > 0) this.lines.set(caller, line);
-    return entry;
+  /**
+   * Removes and returns the next entry; its caller goes to the end.
+   *
+   * @param isServed whose entries count; by default everybody's
+   */
+  shift(isServed: (caller: string) => boolean = () => true): Entry | undefined {
+    for (const [caller, line] of this.lines) {
+      if (!isServed(caller)) continue;
+      const entry = line.shift();
+      this.lines.delete(caller);
+      if (line.length > 0) this.lines.set(caller, line);
+      return entry;
+    }
+    return undefined;
   }
 
   /** Removes and returns all entries. */

@@ -25,7 +25,7 @@ export function processOrder(given: unknown): ProcessOrder {
   const algorithm = algorithmOf(metaData.text('CLIENTSIDE_HASHDIGESTALGORITHM'));
   const bytes = dataOf(body);
   const isHash = metaData.flag('USING_CLIENTSUPPLIED_HASH') ?? false;
-  const digest = isHash ? assertLength(bytes, algorithm) : createHash(algorithm).update(bytes).digest();
+  const digest = isHash ? hashValueOf(bytes, body, algorithm) : createHash(algorithm).update(bytes).digest();
   const isOfNothing = digest.equals(createHash(algorithm).digest());
   // SignClient names the file beside the metadata.
   const fileName = metaData.text('FILENAME') ?? body.text('filename') ?? '';
@@ -45,9 +45,14 @@ function dataOf(body: WeakValues): Buffer {
   return bytes;
 }
 
-function assertLength(bytes: Buffer, algorithm: DigestAlgorithm): Buffer {
-  if (bytes.length === DIGEST_BYTES[algorithm]) return bytes;
-  throw refusal('/data', `is no ${algorithm} hash value: it has ${bytes.length} bytes, not ${DIGEST_BYTES[algorithm]}`);
+/** Without `encoding` the data is taken as it is: base64 of a hash value then has another length than the hash. */
+function hashValueOf(bytes: Buffer, body: WeakValues, algorithm: DigestAlgorithm): Buffer {
+  const wanted = DIGEST_BYTES[algorithm];
+  if (bytes.length === wanted) return bytes;
+  const isBase64 =
+    body.text('encoding')?.toUpperCase() !== 'BASE64' && fromBase64(bytes.toString('latin1'))?.length === wanted;
+  const remedy = isBase64 ? '; it is base64, so send "encoding": "BASE64" with it' : '';
+  throw refusal('/data', `is no ${algorithm} hash value: it has ${bytes.length} bytes, not ${wanted}${remedy}`);
 }
 
 function algorithmOf(name = 'SHA-256'): DigestAlgorithm {

@@ -29,10 +29,9 @@ export interface TransitOptions {
   readonly version: number;
 }
 
-/** @param hash the hash algorithm in the address, which comes before the one in the body */
+/** @param hash the hash algorithm in the address; the body may name it as well, but no other */
 export function transitOptions(body: WeakValues, hash?: string): TransitOptions {
-  const named = [hash, body.text('hash_algorithm'), body.text('algorithm')].find((name) => name) ?? 'sha2-256';
-  const algorithm = algorithmOf(named);
+  const algorithm = hashAlgorithmOf([hash, body.text('hash_algorithm'), body.text('algorithm')]);
   const marshaling = body.text('marshaling_algorithm') ?? '';
   if (marshaling !== '' && marshaling !== 'asn1' && marshaling !== 'jws')
     throw refusal('marshaling_algorithm', `invalid marshaling type "${truncate(marshaling, 40)}"`);
@@ -112,6 +111,18 @@ function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | un
   if (given === 'hash' || given === '-1') return DIGEST_BYTES[algorithm];
   if (/^\d{1,4}$/.test(given)) return Number(given);
   throw refusal('salt_length', `salt length neither 'auto', 'hash', nor an int: ${truncate(given, 40)}`);
+}
+
+/** Clients name the hash in three members. Vault takes the first of them; here names that differ are refused, since one would have no effect. */
+function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorithm {
+  const [first = 'sha2-256', ...others] = given.filter((name): name is string => name !== undefined && name !== '');
+  const algorithm = algorithmOf(first);
+  const other = others.find((name) => algorithmOf(name) !== algorithm);
+  if (other === undefined) return algorithm;
+  throw refusal(
+    'hash_algorithm',
+    `the call names two hash algorithms, "${truncate(first, 40)}" and "${truncate(other, 40)}": name one`,
+  );
 }
 
 function algorithmOf(name: string): DigestAlgorithm {

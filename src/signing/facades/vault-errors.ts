@@ -13,6 +13,7 @@ const SEND_BASIC = 'Send the API key as the password of HTTP Basic, with any use
 const NOT_SUPPORTED = 'this operation is not supported';
 const SIGN_ALONE = 'the keys of this service sign and verify, and do nothing else';
 const CARE_ELSEWHERE = 'keys are rotated, certified and restricted at /api/v1/signing-keys, or in the console';
+const SEND_HASH = 'hash the input yourself, and send the hash value with prehashed: true';
 const OTHER_MOUNT =
   'signing keys are found at transit/, and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
@@ -26,6 +27,7 @@ export const vaultErrors: ErrorShape = (refusal, request) => {
   if (problem.code === 'route.missing' || problem.code === 'route.method') return ofRouter(problem.code, request);
   if (problem.code === 'signing-key.unknown' || status === 404) return ofAbsence(problem.code, request);
   if (status === 401 || problem.scope !== undefined) return answer(403, PERMISSION_DENIED, problem.message);
+  if (status === 413) return answer(413, `${problem.message} To sign more, ${SEND_HASH}.`);
   if (status < 500 && ![400, 403, 429].includes(status)) return answer(400, problem.message);
   return answer(status, problem.message);
 };

@@ -6,7 +6,10 @@ import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { WORKER_ID, backOff, lockDue, whenDue } from '../../platform/jobs/claim.js';
-import type { KeyPurpose } from './signing-key.entity.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { changeKey } from './change-key.js';
+import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 import { Interval } from '@nestjs/schedule';
 import { SingleFlight } from '../../platform/jobs/runners.js';
@@ -31,6 +34,8 @@ const DUE = {
   where: 't.finished_at IS NULL AND t.destroy_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())',
   order: 't.destroy_at',
 };
+/** Maximum clock skew between a process, which dates destructions, and the database. */
+const MAX_CLOCK_MS = 5 * 60_000;
 const FIRST_PAUSE_SECONDS = 2;
 const MAX_PAUSE_SECONDS = 3600;
 
@@ -63,26 +68,28 @@ export class SigningKeyDestroyer {
 
   private claim(): Promise<Claim | undefined> {
     return whenDue(this.db, DUE, async (tx) => {
-      const [due] = await lockDue<Omit<Claim, 'attempt'>>(tx, {
-        ...DUE,
-        columns: 't.key_id AS "keyId", k.name, k.purpose',
-        limit: 1,
-        locks: 't, k',
-      });
-      if (due === undefined) return undefined;
-      const [[row]]: [{ attempt: number }[], number] = await tx.query(
+      const columns = 'to_jsonb(t) AS plan, to_jsonb(k) AS key';
+      const [row] = await lockDue<{ plan: JsonRow; key: JsonRow }>(tx, { ...DUE, columns, limit: 1, locks: 't, k' });
+      const due = row && vouchedDue(tx, row);
+      if (due === undefined) return row && this.pass(tx, row);
+      const [[begun]]: [{ attempt: number }[], number] = await tx.query(
         `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
          WHERE key_id = $1 RETURNING attempt`,
         [due.keyId, WORKER_ID, leaseMs(this.config)],
       );
-      await tx.query(
-        `UPDATE signing_key SET state = 'DESTROYING', revision = revision + 1 WHERE id = $1 AND state = 'PENDING_DESTRUCTION'`,
-        [due.keyId],
-      );
-      const claim = { ...due, attempt: row?.attempt ?? 0 };
+      await changeKey(tx, due.keyId, ({ state }) => state === 'PENDING_DESTRUCTION', { state: 'DESTROYING' });
+      const claim = { ...due, attempt: begun?.attempt ?? 0 };
       await this.record(tx, claim, 'signing-key.destroying', {});
       return claim;
     });
+  }
+
+  /** A key whose rows were changed in the database keeps its private keys, and does not stop the destruction of others. */
+  private async pass(tx: EntityManager, { plan }: { readonly plan: JsonRow }): Promise<undefined> {
+    await tx.query(
+      `UPDATE signing_key_destruction SET lease_until = now() + $2 * interval '1 second' WHERE key_id = $1`,
+      [plan['key_id'], MAX_PAUSE_SECONDS],
+    );
   }
 
   /** Versions that were never made count as well: their making may have been given up after the token had the pair. */
@@ -115,7 +122,7 @@ export class SigningKeyDestroyer {
   private async end(claim: Claim): Promise<void> {
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE signing_key SET state = 'DESTROYED', revision = revision + 1 WHERE id = $1 AND state = 'DESTROYING'`,
+        `UPDATE signing_key SET state = 'DESTROYED', revision = revision + 1, seal = NULL WHERE id = $1 AND state = 'DESTROYING'`,
         [claim.keyId],
       );
       if (moved !== 1) return;
@@ -151,6 +158,19 @@ export class SigningKeyDestroyer {
     const entry = { action, outcome, actor: SIGNING_ACTOR, target, correlation: id, detail: { attempt, ...detail } };
     return this.audit.append(tx, [entry]);
   }
+}
+
+/** The key of a due destruction if the service wrote both rows; undefined otherwise. */
+function vouchedDue(
+  tx: EntityManager,
+  { plan: planned, key: keyed }: { readonly plan: JsonRow; readonly key: JsonRow },
+): Omit<Claim, 'attempt'> | undefined {
+  const seals = sealsOf(tx);
+  const [plan, key] = [seals.opened(SigningKeyDestruction, planned), seals.opened(SigningKey, keyed)];
+  if (plan === null || key === null || plan.keyId !== key.id || plan.destroyAt.getTime() > Date.now() + MAX_CLOCK_MS)
+    return undefined;
+  const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
+  return isPlanned ? { keyId: key.id, name: key.name, purpose: key.purpose } : undefined;
 }
 
 /** Looks every second whether the waiting time of a key is over. */

@@ -6,6 +6,9 @@ import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { assertSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeKey } from './change-key.js';
+import { SigningKey, type SigningKeyState } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
@@ -75,7 +78,8 @@ export class SigningKeyLifeService {
   ): Promise<number | undefined> {
     return this.db.transaction(async (tx) => {
       if (use !== undefined && !(await this.isFirst(tx, use))) return undefined;
-      const [key]: { state: string }[] = await tx.query(`SELECT state FROM signing_key WHERE id = $1 FOR UPDATE`, [id]);
+      const lock = { mode: 'pessimistic_write' } as const;
+      const key = assertSealed(tx, SigningKey, await tx.findOne(SigningKey, { where: { id }, lock }));
       if (key?.state !== 'ACTIVE') throw inactive();
       const [row]: { last: number; making: boolean | null; next: boolean | null }[] = await tx.query(
         `SELECT max(v.version) AS last,
@@ -136,15 +140,12 @@ export class SigningKeyLifeService {
   private async move(
     caller: Caller,
     id: string,
-    { from, to, action }: { from: string; to: string; action: string },
+    { from, to, action }: { from: SigningKeyState; to: SigningKeyState; action: string },
   ): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {
-      const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE signing_key SET state = $1, revision = revision + 1 WHERE id = $2 AND state = $3`,
-        [to, id, from],
-      );
-      if (moved === 1) await this.record(tx, caller, action, id, { from, to });
+      const moved = await changeKey(tx, id, ({ state }) => state === from, { state: to });
+      if (moved !== undefined) await this.record(tx, caller, action, id, { from, to });
       else if (key.state === to) await confirmRead(tx);
       else throw inactive();
     });
@@ -160,11 +161,8 @@ function ckaIdOf(id: string): Buffer {
 
 /** Lets a version sign that is newer than the one that does. Problem `signing-key.inactive` when the key is not active. */
 export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
-  const [, moved]: [unknown, number] = await tx.query(
-    `UPDATE signing_key SET version = $2, revision = revision + 1 WHERE id = $1 AND version < $2 AND state = 'ACTIVE'`,
-    [keyId, version],
-  );
-  if (moved !== 1) throw inactive();
+  const isOlder = (key: SigningKey) => key.state === 'ACTIVE' && key.version < version;
+  if ((await changeKey(tx, keyId, isOlder, { version })) === undefined) throw inactive();
 }
 
 function inactive(): Problem {

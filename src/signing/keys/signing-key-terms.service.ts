@@ -5,8 +5,10 @@ import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import type { KeyConstraints } from './key-constraints.js';
+import { changeKey } from './change-key.js';
 import { startCounting } from './key-usage.js';
 import { assertConstrainable, assertSpan } from './signing-keys.service.js';
+import type { SigningKey } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 
 /** New terms of a key. An absent field stays; null removes a date. Constraints are replaced as a whole. */
@@ -32,12 +34,9 @@ export class SigningKeyTermsService {
     assertSpan(notBefore, notAfter);
     assertConstrainable(key.purpose, constraints);
     await this.db.transaction(async (tx) => {
-      const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE signing_key SET not_before = $3, not_after = $4, constraints = $5, revision = revision + 1
-         WHERE id = $1 AND revision = $2 AND state = ANY($6)`,
-        [id, revision, notBefore, notAfter, JSON.stringify(constraints), ['ACTIVE', 'DISABLED']],
-      );
-      if (moved !== 1) throw await this.refusal(id, revision);
+      const isAsRead = (now: SigningKey) => now.revision === revision && ['ACTIVE', 'DISABLED'].includes(now.state);
+      if ((await changeKey(tx, id, isAsRead, { notBefore, notAfter, constraints })) === undefined)
+        throw await this.refusal(id, revision);
       await startCounting(tx, id, constraints);
       const detail = { notBefore, notAfter, constraints };
       const target = { kind: 'signing-key', id };

@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../hsm/key-vault.js';
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import type { KeyConstraints } from './key-constraints.js';
 
 /** The life of a signing key. A key signs only in ACTIVE. From DESTROYING on there is no way back. */
@@ -52,7 +53,8 @@ export function keyPurposesFor(purpose: SignaturePurpose | undefined): readonly 
 /** A key as its users know it: a name. The key pairs in the token are its versions. */
 @Entity('signing_key')
 @Index('signing_key_name', ['name'], { unique: true, where: `state <> 'FAILED'` })
-export class SigningKey {
+@Sealed<SigningKey>({ except: ['createdAt'], while: `t.state NOT IN ('FAILED', 'DESTROYED')`, generation: 2 })
+export class SigningKey extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -116,7 +118,12 @@ export class SigningKeyUsage {
 /** That a signing key is to be destroyed, and how far that is. Calling it off removes the row. */
 @Entity('signing_key_destruction')
 @Index('signing_key_destruction_due', ['destroyAt'], { where: 'finished_at IS NULL' })
-export class SigningKeyDestruction {
+@Sealed<SigningKeyDestruction>({
+  except: ['worker', 'leaseUntil', 'attempt', 'finishedAt', 'createdAt'],
+  while: 't.finished_at IS NULL',
+  generation: 2,
+})
+export class SigningKeyDestruction extends SealedEntity {
   @PrimaryColumn('uuid')
   keyId: string;
 

@@ -9,7 +9,16 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
-import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, type SigningKeyState } from './signing-key.entity.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../platform/sealing/row-text.js';
+import { notSealed } from '../../platform/sealing/sealed-rows.js';
+import {
+  CALLER_PURPOSES,
+  type KeyPurpose,
+  keyPurposesFor,
+  SigningKey,
+  type SigningKeyState,
+} from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
@@ -87,8 +96,7 @@ export interface KeyVersion {
 
 const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id, not_after FROM certificate
   WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true`;
-const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.not_before AS "notBefore",
-  k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.created_at AS "madeAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
+const SELECT = `SELECT to_jsonb(k) AS key, v.version, k.created_at AS "createdAt", v.created_at AS "madeAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
   v.evidence, v.sealed, c.id AS "certificateId", c.not_after AS "certificateExpiresAt", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
@@ -120,22 +128,25 @@ export class SigningKeyReader {
   /** A key by its name or id, whatever its state; without one, the configured key. */
   async known(nameOrId: string | undefined): Promise<KnownKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
-    const rows: KnownKey[] = await this.db.query(
-      `SELECT id, name, type FROM signing_key WHERE ${isId(wanted) ? 'id' : 'name'} = $1 AND state <> 'FAILED'`,
+    const rows: { key: JsonRow }[] = await this.db.query(
+      `SELECT to_jsonb(k) AS key FROM signing_key k WHERE ${isId(wanted) ? 'id' : 'name'} = $1 AND state <> 'FAILED'`,
       [wanted],
     );
-    if (rows[0] !== undefined) return rows[0];
+    if (rows[0] !== undefined) {
+      const { id, name, type } = this.vouched(rows[0].key);
+      return { id, name, type };
+    }
     const errors = [{ pointer: '/key', detail: `no signing key is named "${wanted}"` }];
     throw new Problem('refused', 'signing-key.unknown', `There is no signing key "${wanted}".`, { errors });
   }
 
   /** A version of a key, whether it signs already or not; without a number, the newest that was made. Problem `signing-key.version`. */
   async version(id: string, number?: number): Promise<ActiveKey> {
-    const rows: ActiveKey[] = await this.db.query(
+    const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE k.id = $1 AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC LIMIT 1`,
       [id, number ?? null],
     );
-    if (rows[0] !== undefined) return rows[0];
+    if (rows[0] !== undefined) return this.withKey(rows[0]) as ActiveKey;
     const key = await this.get(id);
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version, or not yet.`);
   }
@@ -189,10 +200,8 @@ export class SigningKeyReader {
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {
-    const rows: SigningKeyWithVersion[] = await this.db.query(`${SELECT} WHERE v.version = k.version AND k.id = $1`, [
-      id,
-    ]);
-    if (rows[0] !== undefined) return rows[0];
+    const rows: VersionRow[] = await this.db.query(`${SELECT} WHERE v.version = k.version AND k.id = $1`, [id]);
+    if (rows[0] !== undefined) return this.withKey(rows[0]);
     throw new Problem('missing', 'signing-key.missing', 'There is no signing key with this id.');
   }
 
@@ -210,29 +219,51 @@ export class SigningKeyReader {
   /** Newest first. */
   async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
     const [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
-    const rows: SigningKeyWithVersion[] = await this.db.query(
+    const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ORDER BY k.id DESC LIMIT $2`,
       [before, limit + 1],
     );
-    return this.cursors.page('signing-keys', rows, limit, ({ keyId }) => [keyId]);
+    const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
+    return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
   }
 
   private async readActive(nameOrId: string): Promise<ActiveKey | null> {
     const column = isId(nameOrId) ? 'k.id' : 'k.name';
-    const rows: ActiveKey[] = await this.db.query(
+    const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE v.version = k.version AND ${column} = $1 AND k.state = 'ACTIVE'`,
       [nameOrId],
     );
-    return rows[0] ?? null;
+    const isNamed = (key: SigningKey) => nameOrId === (isId(nameOrId) ? key.id : key.name);
+    return this.activeKey(rows[0], (key) => isNamed(key) && rows[0]?.version === key.version);
   }
 
   private async readVersion(place: string): Promise<ActiveKey | null> {
     const [keyId, version] = place.split(' ');
-    const rows: ActiveKey[] = await this.db.query(
+    const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE k.id = $1 AND v.version = $2 AND k.state = 'ACTIVE'`,
       [keyId, version],
     );
-    return rows[0] ?? null;
+    return this.activeKey(rows[0], (key) => key.id === keyId && rows[0]?.version === Number(version));
+  }
+
+  /** The key of a row if its sealed values say what the statement asked for: PostgreSQL alone does not decide which key signs. */
+  private activeKey(row: VersionRow | undefined, isWanted: (key: SigningKey) => boolean): ActiveKey | null {
+    if (row === undefined) return null;
+    const key = this.vouched(row.key);
+    return key.state === 'ACTIVE' && isWanted(key) ? (withColumns(row, key) as ActiveKey) : null;
+  }
+
+  private withKey(row: VersionRow): SigningKeyWithVersion {
+    return withColumns(row, this.vouched(row.key));
+  }
+
+  /** Problem `row.not-sealed` */
+  private vouched(json: JsonRow): SigningKey {
+    const key = decodedKey(this.db, json);
+    // What was given up or destroyed signs nothing, and has no seal.
+    if (['FAILED', 'DESTROYED'].includes(key.state)) return key;
+    if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);
+    return key;
   }
 
   private async absence(wanted: string, isDefault: boolean): Promise<Problem> {
@@ -248,6 +279,19 @@ export class SigningKeyReader {
       : `There is no active signing key "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }
+}
+
+/** A row of SELECT. */
+type VersionRow = Pick<ActiveKey, 'version' | 'createdAt' | 'madeAt' | 'publicKey' | 'evidence' | 'sealed' | 'ckaId'> &
+  Pick<ActiveKey, 'certificateId' | 'certificateExpiresAt' | 'destroyAt' | 'destroyedAt'> & { readonly key: JsonRow };
+
+function decodedKey(db: DataSource, json: JsonRow): SigningKey {
+  return sealsOf(db.manager).rowText(SigningKey).decoded(json);
+}
+
+function withColumns({ key: _row, ...version }: VersionRow, key: SigningKey): SigningKeyWithVersion {
+  const { id: keyId, name, type, purpose, state, notBefore, notAfter, constraints, revision } = key;
+  return { keyId, name, type, purpose, state, notBefore, notAfter, constraints, revision, ...version };
 }
 
 /** An id has one spelling here, whichever a caller writes: what is remembered under it is forgotten by it. */

@@ -7,6 +7,7 @@ import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/ke
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, SigningKey, statesBefore } from './signing-key.entity.js';
@@ -96,7 +97,7 @@ export class SigningKeysService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       const { ownerId } = caller;
-      await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life, ownerId });
+      await insertSealed(tx, SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life, ownerId });
       await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
       const detail = { name, type, ...life };
       await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, detail)]);
@@ -113,7 +114,9 @@ export class SigningKeysService {
     { publicKey, evidence, sealed = null }: GeneratedKey,
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await this.move(tx, [id], 'ACTIVE');
+      const made = await changeSealed(tx, SigningKey, { id, state: 'GENERATING' }, { state: 'ACTIVE' });
+      if (made !== 1)
+        throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to make and was given up.');
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [
         entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),
@@ -123,24 +126,16 @@ export class SigningKeysService {
 
   private async fail(actor: Actor, correlation: string, ids: string[]): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const moved = await this.move(tx, ids, 'FAILED');
-      const entries = moved.map((id): NewEntry => ({
+      const [moved]: [{ id: string }[], number] = await tx.query(
+        `UPDATE signing_key SET state = 'FAILED', seal = NULL WHERE id = ANY($1::uuid[]) AND state = ANY($2) RETURNING id`,
+        [ids, statesBefore('FAILED')],
+      );
+      const entries = moved.map(({ id }): NewEntry => ({
         ...entry('signing-key.failed', actor, correlation, id, {}),
         outcome: 'failed',
       }));
       await this.audit.append(tx, entries);
     });
-  }
-
-  private async move(tx: EntityManager, ids: string[], next: 'ACTIVE' | 'FAILED'): Promise<string[]> {
-    const [rows]: [{ id: string }[], number] = await tx.query(
-      `UPDATE signing_key SET state = $1 WHERE id = ANY($2::uuid[]) AND state = ANY($3) RETURNING id`,
-      [next, ids, statesBefore(next)],
-    );
-    if (next === 'ACTIVE' && rows.length !== ids.length) {
-      throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to make and was given up.');
-    }
-    return rows.map(({ id }) => id);
   }
 }
 

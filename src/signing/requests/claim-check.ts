@@ -12,7 +12,7 @@ import { SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { useOfRequest } from './shown-request.js';
 
 /** A claimed request with what the database said of it in the statement that claimed it. */
-export type ClaimedRow = Claimed & MaybeHeld;
+export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
 interface Refusal {
   readonly code: 'signing.not-logged' | 'approval.needed';
@@ -82,12 +82,16 @@ export class ClaimCheck {
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
-  const renewed = about.findLast(({ action }) => action === 'signing.approval-renewed')?.detail ?? {};
+  if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };
-  for (const name of ['approval', 'keyVersion']) if (name in renewed) logged[name] = renewed[name];
-  return Object.entries({ ...detailOf(row), ...detailOfSealed(row, first), ...envelopeDetail(row) }).every(
-    ([name, value]) => logged[name] === value,
-  );
+  for (const { action, detail } of about) {
+    if (action !== 'signing.approval-renewed') continue;
+    for (const name of ['approval', 'keyVersion']) if (name in detail) logged[name] = detail[name];
+    // Only a request that is bound to another version of its key has facts of the key, and other bytes to sign.
+    if ('publicKeySha256' in detail) logged['signedDigest'] = detail['signedDigest'];
+  }
+  const found = { ...detailOf(row), ...detailOfKey(row, logged), ...detailOfEnvelope(row, logged) };
+  return Object.entries(found).every(([name, value]) => logged[name] === value);
 }
 
 function detailOf({
@@ -103,18 +107,25 @@ function detailOf({
   return { key: keyName, keyVersion, algorithm, scheme, format, digest: base64, approval: approvalId ?? undefined };
 }
 
-/** Details that entries of earlier versions, which have no seal, do not hold. */
-function detailOfSealed(
+/**
+ * Details that entries of earlier versions do not have. Which version wrote an entry follows from its own details, which the log vouches for: its
+ * seal may have been removed.
+ */
+function detailOfKey(
   { keyId, ownerId, metadata, composed, identity }: ClaimedRow,
-  { seal }: EntryRow,
+  logged: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  if (seal === null) return {};
+  if (!('keyId' in logged)) return { composed: composed || undefined };
   const known = identity === null ? undefined : identitySha256(identity);
   const said = { metadataSha256: metadataSha256(metadata), identitySha256: known };
   return { keyId, owner: ownerId, ...said, composed: composed || undefined };
 }
 
-/** The digest of an envelope that no approval covers. ApprovalCheck compares the others with their approval. */
-function envelopeDetail({ approvalId, envelope }: ClaimedRow): Record<string, unknown> {
-  return approvalId === null ? { signedDigest: envelope?.signedDigest?.toString('base64') } : {};
+/** The digest that is signed in place of the request's own, and whether there is an envelope at all. */
+function detailOfEnvelope(
+  { enveloped, envelope }: ClaimedRow,
+  logged: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const signedDigest = envelope?.signedDigest?.toString('base64');
+  return 'enveloped' in logged ? { signedDigest, enveloped } : { signedDigest };
 }

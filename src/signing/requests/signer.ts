@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { KeyVault } from '../../hsm/key-vault.js';
+import { type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { traced } from '../../platform/tracing/tracing.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
-import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
+import { digestOfFormat, FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
 import { type FormatOrder, keyNameOf, type MadeSignature } from '../formats/signature-format.js';
 import { SigningKeyReader, type SigningVaultKey } from '../keys/signing-key.reader.js';
 import { backoffMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
@@ -45,6 +45,7 @@ export class Signer {
     const { scheme, algorithm, envelope, format } = request;
     const order = format === 'raw' ? undefined : await this.orderOf(format, request, { ...key, madeAt });
     if (format !== 'raw' && order !== undefined) FORMAT_WRITERS[format].beforeSigning?.(order);
+    assertSignedDigest(request, key.type);
     const digest = envelope?.signedDigest ?? request.digest;
     // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
     const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
@@ -79,6 +80,21 @@ export class Signer {
       content: envelope?.content ?? undefined,
     };
   }
+}
+
+/**
+ * assertSignedDigest verifies that the bytes of an envelope are those whose digest was logged when the request was accepted. ML-DSA signs the bytes
+ * themselves, so without this a row of signing_envelope would be enough to have any bytes signed.
+ *
+ * @throws Problem `signing.not-logged`
+ */
+function assertSignedDigest({ format, algorithm: asked, envelope }: Claimed, type: KeyType): void {
+  const { toBeSigned = null, signedDigest = null } = envelope ?? {};
+  if (toBeSigned === null && signedDigest === null) return;
+  const algorithm = format === 'raw' ? asked : digestOfFormat(format, type, asked);
+  if (toBeSigned !== null && signedDigest?.equals(createHash(algorithm).update(toBeSigned).digest()) === true) return;
+  const detail = 'The bytes to be signed are not those that were accepted: they were changed in the database.';
+  throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
 function wrapped(

@@ -132,7 +132,7 @@ export class SigningClaims {
     { where, ...which }: Pick<Claim, 'where' | 'order' | 'limit'>,
     parameters: unknown[] = [],
   ): Promise<Claimed[]> {
-    const claimed = await claimDue<ClaimedRow & { readonly enveloped: boolean }>(
+    const claimed = await claimDue<ClaimedRow>(
       tx,
       {
         ...which,

@@ -11,6 +11,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { WORKER_ID } from '../../platform/jobs/claim.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { notWritten } from '../../platform/sealing/sealed-rows.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { tracedCommit } from '../../platform/tracing/tracing.js';
 import { countUses } from '../keys/key-usage.js';
@@ -154,10 +155,11 @@ export class SigningRequestRepository implements OnApplicationShutdown {
       signed_digest: 'bytea',
       timestamped: 'boolean',
     });
-    await tx.query(
-      `INSERT INTO signing_envelope (request_id, content, to_be_signed, signed_digest, timestamped) SELECT * FROM ${from}`,
+    const inserted: unknown[] = await tx.query(
+      `INSERT INTO signing_envelope (request_id, content, to_be_signed, signed_digest, timestamped) SELECT * FROM ${from} RETURNING 1`,
       values,
     );
+    if (inserted.length !== rows.length) throw notWritten('signing_envelope');
   }
 }
 
@@ -193,6 +195,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): 
       owner: row.ownerId,
       metadataSha256: metadataSha256(metadata),
       ...loggedIdentity(row.identity),
+      enveloped: envelope !== undefined,
       composed: composed || undefined,
     },
   };

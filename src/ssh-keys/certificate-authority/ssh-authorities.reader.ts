@@ -7,7 +7,8 @@ import { keyFileLine } from '../../platform/ssh/authorized-keys-file.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';
-import { SshAuthority, SshRevocation } from './ssh-authority.entity.js';
+import { RevocationRecords } from './revocation-records.js';
+import { authoritiesBy, SshAuthority, SshRevocation } from './ssh-authority.entity.js';
 
 export interface IssuedCertificate {
   readonly certificate: SshCertificate;
@@ -19,6 +20,7 @@ export class SshAuthoritiesReader {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly records: RevocationRecords,
   ) {}
 
   async get(id: string): Promise<SshAuthority> {
@@ -53,33 +55,22 @@ export class SshAuthoritiesReader {
   }
 
   /** Whether the lists of hosts take a certificate of this authority back. */
-  async isRevoked(authority: SshAuthority, certificate: Pick<SshCertificate, 'id'>): Promise<boolean> {
+  async isRevoked(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     return (await this.revokedOf(authority, [certificate])).has(certificate.id);
   }
 
-  /** Ids of those that the lists of hosts take back: a key is taken back whichever authority of the kind has certified it. */
-  private async revokedOf(
-    authority: SshAuthority,
-    certificates: readonly Pick<SshCertificate, 'id'>[],
-  ): Promise<Set<string>> {
-    const rows: { id: string }[] = await this.db.query(
-      `SELECT c.id FROM ssh_certificate c WHERE c.id = ANY($1) AND (
-         EXISTS (SELECT FROM ssh_revocation r WHERE r.authority_id = $2
-                 AND (r.kind = 'serial' AND r.value = c.serial::text OR r.kind = 'keyId' AND r.value = c.key_id))
-         OR c.fingerprint IN (SELECT 'SHA256:' || rtrim(encode(sha256(decode(split_part(r.value, ' ', 2), 'base64')), 'base64'), '=')
-                              FROM ssh_revocation r JOIN ssh_authority a ON a.id = r.authority_id WHERE a.kind = $3 AND r.kind = 'publicKey'))`,
-      [certificates.map(({ id }) => id), authority.id, authority.kind],
-    );
-    return new Set(rows.map(({ id }) => id));
+  private async revokedOf(authority: SshAuthority, certificates: readonly SshCertificate[]): Promise<Set<string>> {
+    const siblings = await this.db.manager.find(SshAuthority, {
+      select: { id: true },
+      where: { kind: authority.kind },
+    });
+    return this.records.revokedOf(authority.id, new Set(siblings.map(({ id }) => id)), certificates);
   }
 
   /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */
   async trusted(kind: CertificateKind): Promise<string> {
-    const authorities = await this.db.manager.find(SshAuthority, {
-      where: { kind, state: Not('RETIRED') },
-      order: { id: 'ASC' },
-      take: 100,
-    });
+    const found = await authoritiesBy(this.db.manager, { kind, state: Not('RETIRED') });
+    const authorities = found.filter((one) => one.kind === kind && one.state !== 'RETIRED');
     const mark = kind === 'host' ? '@cert-authority *' : '';
     return authorities
       .map(({ name, publicKey }) => keyFileLine(mark, publicKeyLine(sshPublicKeyOfSpki(publicKey)), name))

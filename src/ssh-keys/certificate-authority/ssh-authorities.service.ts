@@ -8,6 +8,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import type { AuthorityKeyType, CertificateKind } from './ssh-certificate.js';
 import { confirmRead } from '../../platform/database/statements.js';
@@ -38,7 +39,7 @@ export class SshAuthoritiesService {
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      await tx.insert(SshAuthority, { id, name, kind, ckaId: key.ckaId, publicKey });
+      await insertSealed(tx, SshAuthority, { id, name, kind, ckaId: key.ckaId, publicKey });
       await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, type, ...evidence }));
       return id;
     };
@@ -57,10 +58,8 @@ export class SshAuthoritiesService {
   /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
   async retire(caller: Caller, id: string, state: 'RETIRING' | 'RETIRED'): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE ssh_authority SET state = $2 WHERE id = $1 AND state = $3`,
-        [id, state, state === 'RETIRING' ? 'ACTIVE' : 'RETIRING'],
-      );
+      const from = state === 'RETIRING' ? ('ACTIVE' as const) : ('RETIRING' as const);
+      const moved = await changeSealed(tx, SshAuthority, { id: id.toLowerCase(), state: from }, { state });
       if (moved !== 1) {
         // A caller that missed the answer repeats the call.
         if (await tx.existsBy(SshAuthority, { id, state })) return confirmRead(tx);

@@ -1,4 +1,6 @@
-import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
+import { Column, Entity, type EntityManager, type FindOptionsWhere, PrimaryColumn, Unique } from 'typeorm';
+import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
+import { assertSealed, trustedRows } from '../../platform/sealing/sealed-rows.js';
 import type { CertificateKind } from './ssh-certificate.js';
 
 export const AUTHORITY_STATES = ['ACTIVE', 'RETIRING', 'RETIRED'] as const;
@@ -8,7 +10,8 @@ export type AuthorityState = (typeof AUTHORITY_STATES)[number];
 /** A key in the HSM that certifies SSH keys of users or of hosts. */
 @Entity('ssh_authority')
 @Unique('ssh_authority_name', ['name'])
-export class SshAuthority {
+@Sealed<SshAuthority>({ except: ['serial', 'listVersion', 'createdAt'], generation: 2 })
+export class SshAuthority extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
@@ -38,6 +41,17 @@ export class SshAuthority {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** The authority with this id, or null. @throws Problem `row.not-sealed` if its row was changed in the database */
+export async function findAuthority(tx: EntityManager, id: string): Promise<SshAuthority | null> {
+  const row = assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }));
+  return row?.id === id.toLowerCase() ? row : null;
+}
+
+/** The authorities whose rows the service wrote, oldest first; those that were inserted or changed in the database are left out. */
+export async function authoritiesBy(tx: EntityManager, where: FindOptionsWhere<SshAuthority>): Promise<SshAuthority[]> {
+  return trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }));
 }
 
 export const REVOCATION_KINDS = ['serial', 'keyId', 'publicKey'] as const;

@@ -106,7 +106,7 @@ export class SshCertificateApprovals {
   }
 
   /** Whether the log says that the row is as it was when it was asked for. */
-  private async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
+  async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     const { detail, ...wanted } = contentEntry(authority, certificate);
     const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
     return entries.length === 1 && entries[0]?.detail['sha256'] === detail.sha256;

@@ -6,7 +6,7 @@ import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { sshSignature } from '../../formats/ssh/ssh-signature.js';
-import { SshAuthority } from './ssh-authority.entity.js';
+import { findAuthority, type SshAuthority } from './ssh-authority.entity.js';
 import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
@@ -42,8 +42,8 @@ export class SshCertificateSigner {
     const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });
     const { request } = row;
     if (row.certificate !== null || row.status !== 'READY' || request === null) return row;
-    const authority = await this.db.manager.findOneByOrFail(SshAuthority, { id: row.authorityId });
-    if (authority.state !== 'ACTIVE') {
+    const authority = await findAuthority(this.db.manager, row.authorityId);
+    if (authority?.state !== 'ACTIVE') {
       await this.fail(row, 'ssh-ca.inactive', 'The authority issues nothing any more.');
       throw inactive();
     }
@@ -54,7 +54,9 @@ export class SshCertificateSigner {
       await this.fail(row, 'ssh-ca.not-approved', detail);
     } else if (clearance === 'covered') {
       const certificate = await this.certificateOf(authority, row, request);
-      await this.db.manager.update(SshCertificate, { id, certificate: IsNull(), status: 'READY' }, { certificate });
+      const waiting = { id, certificate: IsNull(), status: 'READY' as const };
+      const { affected } = await this.db.manager.update(SshCertificate, waiting, { certificate });
+      if (affected === 1) return Object.assign(row, { certificate });
     }
     return this.db.manager.findOneByOrFail(SshCertificate, { id });
   }

@@ -10,8 +10,9 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { SshAuthority } from './ssh-authority.entity.js';
-import { usesOfRow } from './ssh-certificate-approvals.js';
+import { findTrusted } from '../../platform/sealing/sealed-rows.js';
+import { authoritiesBy, findAuthority, SshAuthority } from './ssh-authority.entity.js';
+import { SshCertificateApprovals, usesOfRow } from './ssh-certificate-approvals.js';
 import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
@@ -25,6 +26,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     private readonly subjects: ApprovalSubjectsService,
     private readonly audit: AuditService,
     private readonly signer: SshCertificateSigner,
+    private readonly approvals: SshCertificateApprovals,
   ) {}
 
   onModuleInit(): void {
@@ -41,7 +43,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   /** Problem `ssh-ca.no-certificate` for what the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SshCertificate, { id: In([...ids]) });
-    const authorities = await tx.findBy(SshAuthority, { id: In(found.map(({ authorityId }) => authorityId)) });
+    const authorities = await authoritiesBy(tx, { id: In(found.map(({ authorityId }) => authorityId)) });
     return ids.map((id) => {
       const certificate = found.find((one) => one.id === id.toLowerCase());
       const authority = authorities.find((one) => one.id === certificate?.authorityId);
@@ -56,7 +58,8 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   async usesToApprove(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<KeyUseToApprove[]> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
     if (certificate.request === null) throw new Error('a certificate that waits for approval has its request');
-    const authority = await tx.findOneByOrFail(SshAuthority, { id: certificate.authorityId });
+    const authority = await findAuthority(tx, certificate.authorityId);
+    if (authority === null) throw new Error('the authority of a certificate is never deleted');
     return usesOfRow(authority, certificate, certificate.request);
   }
 
@@ -86,7 +89,11 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     const { affected } = await tx.update(SshCertificate, { id: subjectId, status: 'PENDING_APPROVAL', approvalId }, to);
     if (affected !== 1) return false;
     const certificate = await tx.findOneByOrFail(SshCertificate, { id: subjectId });
-    const { target, detail, ...entry } = certificateEntry(certificate);
+    const { target, detail: said, ...entry } = certificateEntry(certificate);
+    // The content of the row is logged only if it is what was asked for: the row could have been changed since, or by the update itself.
+    const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
+    const isAsAsked = authority !== null && (await this.approvals.isLogged(authority, certificate));
+    const detail = isAsAsked ? said : { certificateId: subjectId };
     const isFailed = to.status === 'FAILED';
     const action = isFailed ? 'ssh-ca.certificate-failed' : entry.action;
     const more = isFailed ? { code: to.failureCode } : {};

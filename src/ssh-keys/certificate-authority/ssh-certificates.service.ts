@@ -6,9 +6,10 @@ import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { namesHost } from '../../formats/ssh/host-pattern.js';
 import { sshFingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, authorityRefusalOf } from './ssh-authorities.service.js';
-import { SshAuthority } from './ssh-authority.entity.js';
+import { findAuthority, type SshAuthority } from './ssh-authority.entity.js';
 import { contentEntry, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
@@ -51,8 +52,9 @@ export class SshCertificatesService {
       const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
       throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
     }
-    const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
+    const authority = await findAuthority(this.db.manager, authorityId);
     if (authority === null) throw await authorityRefusalOf(this.db.manager, authorityId);
+    assertPrincipals(authority, principals);
     if (order.renewal !== undefined) assertTerms(authority, order.renewal, validBefore);
     const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
     const content = {
@@ -71,9 +73,11 @@ export class SshCertificatesService {
       await this.approvals.assertCurrent(tx, judged);
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
+      const row = { id, authorityId: authority.id, serial, ...content, status };
+      // What is shown to approvers and logged is what was asked for. The row is not read back: a trigger could have changed it.
+      const certificate = Object.assign(new SshCertificate(), row, { request, approvalId: null as string | null });
       // TypeORM's type for what is inserted knows no claims of any name.
-      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request: request as never });
-      const certificate = await tx.findOneByOrFail(SshCertificate, { id });
+      await tx.insert(SshCertificate, { ...row, request: request as never });
       if (judged.demand !== undefined) {
         const approvalId = await this.approvals.ask(tx, caller, { authority, certificate, demand: judged.demand });
         await tx.update(SshCertificate, { id }, { approvalId });
@@ -135,6 +139,18 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
   );
   if (rows[0] !== undefined) return rows[0].serial;
   throw inactive();
+}
+
+/** A name that stands for every host, or that a server may read as a pattern for every account, proves nothing about the holder of the key. */
+function assertPrincipals({ kind }: SshAuthority, principals: readonly string[]): void {
+  const refused = principals.findIndex((one) => (kind === 'user' ? one.includes('*') : !namesHost(one)));
+  if (refused === -1) return;
+  const detail =
+    kind === 'user'
+      ? 'must be a login name: certificates for users have no patterns'
+      : 'must name a host: this pattern stands for every host';
+  const pointer = `/principals/${refused}`;
+  throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefore: Date): void {

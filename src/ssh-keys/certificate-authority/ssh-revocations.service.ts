@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -8,27 +8,31 @@ import { publicKeyFault, readPublicKeyLine, sshPublicKeyOfSpki } from '../../for
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
 import type { CertificateKind } from './ssh-certificate.js';
-import { type RevocationKind, SshAuthority, SshRevocation } from './ssh-authority.entity.js';
+import { assertSealed } from '../../platform/sealing/sealed-rows.js';
+import { type RevocationRecord, RevocationRecords } from './revocation-records.js';
+import { findAuthority, type RevocationKind, SshAuthority } from './ssh-authority.entity.js';
+
+interface KeptList {
+  readonly version: bigint;
+  readonly records: readonly RevocationRecord[];
+  readonly list: Buffer;
+}
 
 /** Revocations of an authority, and the revocation lists (KRL) for hosts. */
 @Injectable()
 export class SshRevocationsService {
   /** The last list of each kind: anybody may ask for it, and it changes with revocations alone. */
-  private readonly lists = new Map<CertificateKind, { readonly version: bigint; readonly list: Buffer }>();
+  private readonly lists = new Map<CertificateKind, KeptList>();
 
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
+    private readonly records: RevocationRecords,
   ) {}
 
-  async revoke(
-    caller: Caller,
-    authorityId: string,
-    kind: RevocationKind,
-    value: string,
-    reason?: string,
-  ): Promise<void> {
+  async revoke(caller: Caller, id: string, kind: RevocationKind, value: string, reason?: string): Promise<void> {
     const canonical = kind === 'publicKey' ? lineOf(value) : value;
+    const authorityId = id.toLowerCase();
     await this.db.transaction(async (tx) => {
       const [, found]: [unknown, number] = await tx.query(
         `UPDATE ssh_authority SET list_version = list_version + 1 WHERE id = $1`,
@@ -45,37 +49,47 @@ export class SshRevocationsService {
 
   /** The list as sshd reads it. sshd takes one list only, so it contains the revocations of all authorities of this kind. */
   async list(authorityId: string): Promise<Buffer> {
-    const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
+    const authority = await findAuthority(this.db.manager, authorityId);
     if (authority === null) throw missing();
     return this.listOfKind(authority.kind);
   }
 
   /** The list of all authorities of a kind. Without an authority it is empty, and sshd accepts it. */
   async listOfKind(kind: CertificateKind): Promise<Buffer> {
-    const all = await this.db.manager.find(SshAuthority, { where: { kind }, order: { id: 'ASC' } });
-    const version = BigInt(all.reduce((sum, { listVersion }) => sum + listVersion, 0));
+    const { manager } = this.db;
+    // With a row that was changed there is no list: hosts keep the one that they have, and nothing is revived.
+    const all = (await manager.find(SshAuthority, { order: { id: 'ASC' } })).map(
+      (one) => assertSealed(manager, SshAuthority, one) ?? one,
+    );
+    const records = await this.records.all();
+    const unknown = records.find(({ authorityId }) => all.every(({ id }) => id !== authorityId));
+    if (unknown !== undefined) throw deleted(unknown);
+    const ours = all.filter((one) => one.kind === kind);
+    const version = BigInt(ours.reduce((sum, { listVersion }) => sum + listVersion, 0));
     const last = this.lists.get(kind);
-    if (last?.version === version) return last.list;
-    const list = await this.listOf(all, version);
-    this.lists.set(kind, { version, list });
+    if (last?.version === version && last.records.length === records.length) return last.list;
+    const list = listOf(ours, records, version);
+    this.lists.set(kind, { version, records, list });
     return list;
   }
+}
 
-  private async listOf(all: readonly SshAuthority[], version: bigint): Promise<Buffer> {
-    const rows = await this.db.manager.findBy(SshRevocation, { authorityId: In(all.map(({ id }) => id)) });
-    const of = (kind: RevocationKind, id?: string) =>
-      rows.filter((row) => row.kind === kind && row.authorityId === (id ?? row.authorityId)).map(({ value }) => value);
-    return revocationList({
-      version,
-      generatedAt: new Date(),
-      certificates: all.map(({ id, publicKey }) => ({
-        authority: sshPublicKeyOfSpki(publicKey).blob,
-        serials: of('serial', id).map(BigInt),
-        keyIds: of('keyId', id),
-      })),
-      keys: of('publicKey').flatMap((line) => readPublicKeyLine(line)?.blob ?? []),
-    });
-  }
+function listOf(authorities: readonly SshAuthority[], records: readonly RevocationRecord[], version: bigint): Buffer {
+  const ids = new Set(authorities.map(({ id }) => id));
+  const of = (kind: RevocationKind, id?: string) =>
+    records.flatMap((one) =>
+      one.kind === kind && (id === undefined ? ids.has(one.authorityId) : one.authorityId === id) ? [one.value] : [],
+    );
+  return revocationList({
+    version,
+    generatedAt: new Date(),
+    certificates: authorities.map(({ id, publicKey }) => ({
+      authority: sshPublicKeyOfSpki(publicKey).blob,
+      serials: of('serial', id).map(BigInt),
+      keyIds: of('keyId', id),
+    })),
+    keys: of('publicKey').flatMap((line) => readPublicKeyLine(line)?.blob ?? []),
+  });
 }
 
 function lineOf(publicKey: string): string {
@@ -88,4 +102,9 @@ function lineOf(publicKey: string): string {
 
 function missing(): Problem {
   return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+}
+
+function deleted({ authorityId }: RevocationRecord): Problem {
+  const detail = `The audit log has revocations of the SSH authority ${authorityId}, whose row was deleted in the database. Restore the row: until then no list is given out, and hosts keep theirs.`;
+  return new Problem('unavailable', 'ssh-ca.row-deleted', detail);
 }

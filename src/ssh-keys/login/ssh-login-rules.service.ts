@@ -11,7 +11,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { findAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { type RuleVerdict, ruleVerdict } from './login-principals.js';
 import { type LoginSubject, SshLoginRule } from './ssh-login-rule.entity.js';
@@ -89,7 +89,7 @@ export class SshLoginRulesService {
   private write(order: SshLoginRuleOrder, work: (tx: EntityManager) => Promise<SshLoginRule>): Promise<SshLoginRule> {
     const detail = `There is a rule "${order.name}" already.`;
     const checked = async (tx: EntityManager) => {
-      const authority = await tx.findOneBy(SshAuthority, { id: order.authorityId });
+      const authority = await findAuthority(tx, order.authorityId);
       const fault = authority === null ? 'there is no such authority' : faultOfRule(authority.kind, order);
       if (fault === undefined) return work(tx);
       const errors = [{ pointer: '/authorityId', detail: fault }];

@@ -7,7 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { Clock } from '../../platform/time/clock.js';
-import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { authoritiesBy } from '../certificate-authority/ssh-authority.entity.js';
 import { type CertificateRequest, SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
 import { SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
@@ -41,7 +41,8 @@ export class SshLoginService {
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
     const { subject, claims } = standingOf(caller);
-    const authorities = await this.db.manager.findBy(SshAuthority, { kind });
+    const found = await authoritiesBy(this.db.manager, { kind });
+    const authorities = found.filter((one) => one.kind === kind);
     const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
     const rules = trustedRows(this.db.manager, SshLoginRule, await this.db.manager.findBy(SshLoginRule, about));
     const rule = ruleFor(rules, claims, named);

@@ -7,7 +7,7 @@ import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
-import { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { authoritiesBy, type SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 import { SshCertificateSigner } from '../certificate-authority/ssh-certificate-signer.js';
 import { type SshCertificateOrder, SshCertificatesService } from '../certificate-authority/ssh-certificates.service.js';
@@ -76,7 +76,7 @@ export class HostRenewalService {
 
   /** The row must hold the very certificate: one that another authority made in the name of ours is none of them. */
   private async find({ authority: fingerprint, serial, blob }: SshCertificateContent): Promise<Shown> {
-    const authorities = await this.db.manager.findBy(SshAuthority, { kind: 'host' });
+    const authorities = await authoritiesBy(this.db.manager, { kind: 'host' });
     const authority = authorities.find(
       ({ publicKey }) => sshFingerprintOf(sshPublicKeyOfSpki(publicKey).blob) === fingerprint,
     );

@@ -5,6 +5,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { SshAuthoritiesReader } from '../certificate-authority/ssh-authorities.reader.js';
 import type { SshAuthority } from '../certificate-authority/ssh-authority.entity.js';
+import { SshCertificateApprovals } from '../certificate-authority/ssh-certificate-approvals.js';
 import type { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 
 const PAUSED =
@@ -18,10 +19,21 @@ export class RenewalReasons {
     private readonly reader: SshAuthoritiesReader,
     private readonly rights: CredentialRights,
     private readonly alertEvents: AlertEvents,
+    private readonly approvals: SshCertificateApprovals,
   ) {}
 
-  /** @throws Problem `ssh-renewal.revoked`, or `ssh-renewal.paused`, of which people are alerted */
+  /**
+   * The next certificate repeats what the row says, so the row must be as the log describes it.
+   *
+   * @throws Problem `ssh-renewal.unknown`, `ssh-renewal.revoked`, or `ssh-renewal.paused`, of which people are alerted
+   */
   async assertHold(authority: SshAuthority, certificate: SshCertificate): Promise<void> {
+    if (!(await this.approvals.isLogged(authority, certificate)))
+      throw new Problem(
+        'forbidden',
+        'ssh-renewal.unknown',
+        'The audit log does not describe this certificate as its row does.',
+      );
     if (await this.reader.isRevoked(authority, certificate))
       throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
     if (await this.rights.holds(certificate.request?.requestedBy.ownerId ?? '', ['ssh-ca:issue'])) return;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedKey } from '../../support/certified-keys.js';
@@ -31,15 +31,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'PDF, Electron and TUF': [],
 };
 /** Recipes whose programs of others reach a registry or need an image: the tests never run those lines. */
-const SIGNING_ONLY = new Set([
-  'cosign, for images',
-  'oras',
-  'ostree and flatpak',
-  'skopeo and podman',
-  'aptly',
-  'Helm',
-  'ukify',
-]);
+const SIGNING_ONLY = new Set(['cosign, for images', 'oras', 'Helm']);
 const OURS = /^(?:sealwright|gpg|openssl|printf) /;
 
 interface Recipe {
@@ -95,6 +87,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
     const exported = await bench.run('gpg --export --armor packages | /usr/bin/gpg --batch --import', wrapped());
     expect(exported).toMatchObject({ code: 0 });
     furnish();
+    await makeRepositories();
   });
   afterAll(async () => {
     bench.remove();
@@ -105,7 +98,7 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
 
   /** What a reader has: the files that the recipes name. */
   function furnish(): void {
-    for (const folder of ['nss', 'bundle', 'repository', 'pkg/DEBIAN'])
+    for (const folder of ['nss', 'bundle', 'repository', 'pkg/DEBIAN', 'tree'])
       mkdirSync(bench.at(folder), { recursive: true });
     bench.makeFiles();
     bench.keep('payload.json', '{"critical":{}}');
@@ -131,6 +124,25 @@ describe.runIf(hasTools)('the recipes of docs/tools.md', () => {
       execFileSync('dtc', ['-I', 'dts', '-O', 'dtb', '-S', '4096', '-o', 'public.dtb', 'public.dts'], here);
     }
     if (isHere('debsigs')) execFileSync('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', 'pkg', 'app.deb'], here);
+    bench.keep(
+      'manifest.json',
+      '{"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json"}',
+    );
+    copyFileSync(bench.at('boot.efi'), bench.at('vmlinuz'));
+    bench.keep('initrd.img', 'an initrd');
+    bench.keep('tree/file', 'content');
+    bench.keep('.aptly.conf', '{"architectures":["amd64"]}');
+  }
+
+  /** A snapshot of aptly, and a repository of ostree with an application of flatpak, both without signatures. */
+  async function makeRepositories(): Promise<void> {
+    const aptly = ['repo create -distribution=stable -component=main app', 'repo add app app.deb', 'snapshot create release from repo app']; // prettier-ignore
+    const ostree = ['init --mode=archive', 'commit --branch=app/org.example.App/x86_64/master tree'];
+    const lines = [
+      ...(isHere('aptly') ? aptly.map((line) => `aptly ${line}`) : []),
+      ...(isHere('ostree and flatpak') ? ostree.map((line) => `ostree --repo=repo ${line}`) : []),
+    ];
+    expect(await bench.run(lines.join('\n'))).toMatchObject({ code: 0 });
   }
 
   it('are all known here', () => {

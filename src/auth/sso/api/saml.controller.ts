@@ -60,6 +60,7 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @TheRawBody() body: RawBody,
   ): Promise<void> {
+    await this.beginnings.assertMayAnswer(originOf(request));
     const values = new URLSearchParams(body.bytes.toString('utf8')).getAll('SAMLResponse');
     const place = await this.saml.finish(values.length === 1 ? values[0] : undefined, originOf(request));
     await reply.redirect(place, 303);
@@ -75,6 +76,7 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @Query() _message: SamlLogoutQuery,
   ): Promise<void> {
+    await this.beginnings.assertMayAnswer(originOf(request));
     // The signature is over the text of the query as it came.
     const query = request.url.slice(request.url.indexOf('?') + 1);
     const place = await this.logout.take(fromRedirect(query), originOf(request));
@@ -103,6 +105,7 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @TheRawBody() body: RawBody,
   ): Promise<void> {
+    await this.beginnings.assertMayAnswer(originOf(request));
     const message = fromForm(new URLSearchParams(body.bytes.toString('utf8')));
     await reply.redirect(await this.logout.take(message, originOf(request)), 303);
   }

@@ -72,10 +72,11 @@ export class OidcLogout {
       maxTokenAge: '5 minutes',
     });
     const events = payload['events'] as Record<string, unknown> | undefined;
-    const names = payload.sub !== undefined || payload['sid'] !== undefined;
+    const names = [payload.sub, payload['sid']].filter((name) => name !== undefined);
     if (!TYPES.includes(protectedHeader.typ)) throw new Error('it is a token of another kind');
     if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('it is no logout token');
-    if (!names) throw new Error('it names neither a session nor a person');
+    if (names.length === 0 || names.some((name) => typeof name !== 'string' || name === ''))
+      throw new Error('it names neither a session nor a person, or not by text');
     return payload;
   }
 }

@@ -9,10 +9,13 @@ import { IdentityProvidersService } from '../providers/identity-providers.servic
 import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
 import { type ProviderAnswer, tokenAnswer, userinfoAnswer } from './oidc-answers.js';
 import { readMetadata } from './oidc-discovery.js';
+import { isCostlyJwk, MAX_KEYS } from '../../key-sets/key-set.js';
 import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/token-signature.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
+/** Before their time, keys are read again at most so often: anybody can send a token that names an unknown key. */
+const KEYS_PAUSE_MS = 5000;
 const TIMEOUT_SECONDS = 10;
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
@@ -28,6 +31,8 @@ export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
   private readonly discovered = new Map<string, Cached<oidc.Configuration>>();
   private readonly keys = new Map<string, Cached<{ keys: unknown[] }>>();
+  /** When keys were last read before their time, in milliseconds. */
+  private readonly renewed = new Map<string, number>();
 
   constructor(
     private readonly config: Config,
@@ -74,14 +79,15 @@ export class OidcProviders {
     return configuration;
   }
 
-  /** The signing keys that the provider publishes now. */
+  /** The keys that the provider publishes now, without those that cost too much to verify with. */
   async keysOf(provider: IdentityProvider): Promise<{ keys: unknown[] }> {
     const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
     const { status, body } = await this.read(url);
     if (status !== 200) throw new Error(`${url} answers ${status}`);
     const { keys } = readJsonObject(body, { roundsNumbers: true });
     if (!Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
-    return { keys };
+    if (keys.length > MAX_KEYS) throw new Error(`there are ${keys.length} keys at ${url}; ${MAX_KEYS} is the maximum`);
+    return { keys: keys.filter((key: unknown) => !isCostlyJwk(key)) };
   }
 
   /** Verifies a token that the provider issued to us with one of its keys. Rejects with the reason. */
@@ -118,7 +124,11 @@ export class OidcProviders {
 
   private cachedKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
     const place = cacheKeyOf(provider);
-    if (fresh) this.keys.delete(place);
+    const isDue = Date.now() - (this.renewed.get(place) ?? 0) >= KEYS_PAUSE_MS;
+    if (fresh && isDue) {
+      this.renewed.set(place, Date.now());
+      this.keys.delete(place);
+    }
     return cached(this.keys, place, () => this.keysOf(provider));
   }
 

@@ -88,4 +88,21 @@ describe('the e-mail address of a new account', () => {
   ])('is none that is %s', (_, claims) =>
     expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.no-address' })),
   );
+
+  it.each([
+    ['a Cyrillic letter in a Latin word', '\u0430dmin@example.org'],
+    ['a Greek letter in the domain', 'admin@ex\u03b1mple.org'],
+    ['a Hangul filler', 'admin@example.org\u3164'],
+    ['a variation selector', 'admin\ufe0f@example.org'],
+    ['a letter of Braille without dots', 'admin@example.org\u2800'],
+  ])('is refused when it can look like the address of somebody else: %s', (_, email) =>
+    expect(() => addressOf({ email })).toThrow(expect.objectContaining({ code: 'sso.address-misleading' })),
+  );
+
+  it.each([
+    '\u0430\u043d\u043d\u0430@\u043f\u043e\u0447\u0442\u0430.example',
+    '\u03b4\u03bf\u03ba\u03b9\u03bc\u03ae@example.org',
+    'j\u00f6rg@example.org',
+    '\u5c71\u7530\u30a2\u30d2@example.org',
+  ])('may be written in any script: %s', (email) => expect(addressOf({ email })).toBe(email));
 });

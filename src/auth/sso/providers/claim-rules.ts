@@ -1,8 +1,11 @@
+import { PLAIN_ADDRESS } from '../../model/plain-address.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
+import { isStorable } from '../sign-in/assertion.js';
 
 /** All roles of all rules that match, else the default roles; undefined without either. */
 export function rolesOf(
@@ -64,7 +67,13 @@ const ADDRESS_CLAIMS = [
   'urn:oid:1.2.840.113549.1.9.1',
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
 ];
-const ADDRESS = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
+/** Characters that are not visible, as U+3164 and variation selectors; U+2800 is a letter without dots. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** A word with letters of Latin and of a script whose letters look the same (Unicode Technical Standard 39). */
+const WORD = /[\p{L}\p{M}]+/gu;
+const LATIN = /\p{Script=Latin}/u;
+const LOOKALIKE =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
 /** RFC 5321 section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 
@@ -73,18 +82,28 @@ const MAX_ADDRESS_LENGTH = 254;
  * rules for SSH logins go by it. So one that the provider itself says is not verified (OpenID Connect core section 5.1) is none: many
  * providers let people write any address there.
  *
- * @throws Problem `sso.no-address`, `sso.address-unverified`
+ * @throws Problem `sso.no-address`, `sso.address-unverified`, `sso.address-misleading`
  */
 export function addressOf(claims: Claims): string {
   const [text] = ADDRESS_CLAIMS.flatMap((name) => valuesOf(claims[name]));
   const address = text === undefined ? '' : canonical(text);
-  if (!ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
+  if (!PLAIN_ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
+  if (isMisleading(address)) {
+    const detail = `Your e-mail address "${truncate(address, 100)}" at the identity provider has invisible characters, or words of mixed scripts. Have it corrected there.`;
+    throw new Problem('forbidden', 'sso.address-misleading', detail);
+  }
   if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
     const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
+}
+
+/** Whether an address can look like that of somebody else: approvers compare addresses by eye. */
+function isMisleading(address: string): boolean {
+  const words = address.match(WORD) ?? [];
+  return INVISIBLE.test(address) || words.some((word) => LATIN.test(word) && LOOKALIKE.test(word));
 }
 
 /** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
@@ -100,7 +119,7 @@ const MAX_GROUP_LENGTH = 256;
 /** The groups of the person according to the provider. */
 export function groupsOf(claims: Claims): string[] {
   const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(
-    ({ length }) => length <= MAX_GROUP_LENGTH,
+    (group) => group.length <= MAX_GROUP_LENGTH && isStorable(group),
   );
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }

@@ -1,4 +1,5 @@
 import { fromBase64 as strictBytes } from '../../../formats/encoding/base64.js';
+import { isModestXml } from './xml-size.js';
 
 /** Accepted values of Algorithm attributes: no SHA-1, no CBC, no transforms that choose what is signed. */
 const ALGORITHMS = new Set([
@@ -37,7 +38,8 @@ export function plainDocument(
   const xml = text.replace(/^\uFEFF?<\?xml [^?<>]*\?>/, '').trimStart();
   if (xml.includes('<!') || xml.includes('<?')) return undefined;
   const [root] = new RegExp(`^<(?:[\\w.-]+:)?${rootName}\\b[^<>]*>`).exec(xml) ?? [];
-  return root !== undefined && algorithmsOf(xml).every(mayUse) ? { xml, root } : undefined;
+  if (root === undefined || !isModestXml(xml)) return undefined;
+  return algorithmsOf(xml).every(mayUse) ? { xml, root } : undefined;
 }
 
 /** Decodes base64 up to the maximum size; undefined for anything else. */

@@ -1,6 +1,14 @@
 import type { Profile } from '@node-saml/passport-saml';
 import { Problem } from '../../../platform/errors/problem.js';
-import { attributeOf, fromSamlBase64, isAllowed, issuersIn, plainDocument } from './saml-document.js';
+import {
+  attributeOf,
+  fromSamlBase64,
+  isAllowed,
+  issuersIn,
+  MAX_DOCUMENT_BYTES,
+  plainDocument,
+} from './saml-document.js';
+import { MAX_DEPTH, MAX_ELEMENTS } from './xml-size.js';
 
 export interface SamlResponse {
   readonly encoded: string;
@@ -158,5 +166,7 @@ function first(value: unknown): Element | undefined {
 }
 
 function unreadable(): Problem {
-  return new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+  const limits = `${MAX_ELEMENTS} elements, ${MAX_DEPTH} levels or ${MAX_DOCUMENT_BYTES / 1024} kB`;
+  const detail = `The answer of the identity provider cannot be read: it is not a plain SAML response, or has more than ${limits}.`;
+  return new Problem('unauthenticated', 'sso.refused', detail);
 }

@@ -21,12 +21,53 @@ export interface Assertion {
 
 /** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */
 const MAX_IDENTIFIER_LENGTH = 500;
+/** Contexts are URIs or short names; the audit log records them at each sign-in. */
+const MAX_CONTEXTS = 20;
+const MAX_CONTEXT_LENGTH = 500;
+/** Maximum nesting of claims: deeper ones cannot be written as JSON. */
+const MAX_CLAIM_DEPTH = 32;
+/** Names of RFC 8176 have 3 to 6 characters. */
+const MAX_METHOD_LENGTH = 100;
 
-/** @throws Problem for identifiers that cannot be stored */
+/**
+ * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored as they are, and leaves out such methods and a time
+ * of authentication that is none. PostgreSQL takes no NUL, and replaces halves of surrogate pairs: the row would not match its seal.
+ *
+ * @throws Problem `sso.refused`
+ */
 export function boundedAssertion(assertion: Assertion): Assertion {
-  const { subject, externalSession } = assertion;
-  const longest = Math.max(subject.length, externalSession?.length ?? 0);
-  if (longest <= MAX_IDENTIFIER_LENGTH) return assertion;
-  const detail = `The identity provider sent an identifier of ${longest} characters; ${MAX_IDENTIFIER_LENGTH} is the maximum.`;
-  throw new Problem('unauthenticated', 'sso.refused', detail);
+  const { subject, externalSession, contexts, methods, authenticatedAt } = assertion;
+  for (const identifier of [subject, externalSession ?? ''])
+    assertStorable('identifier', identifier, MAX_IDENTIFIER_LENGTH);
+  for (const context of contexts) assertStorable('authentication context', context, MAX_CONTEXT_LENGTH);
+  if (contexts.length > MAX_CONTEXTS) {
+    throw refused(`sent ${contexts.length} authentication contexts; ${MAX_CONTEXTS} is the maximum.`);
+  }
+  if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
+    throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
+  const isTime = authenticatedAt !== null && !Number.isNaN(authenticatedAt.getTime());
+  return {
+    ...assertion,
+    methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),
+    authenticatedAt: isTime ? authenticatedAt : null,
+  };
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
+}
+
+/** Whether a text is stored as it is: it has no control character and no half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !/\p{Cc}/u.test(text);
+}
+
+function assertStorable(what: string, text: string, longest: number): void {
+  if (text.length > longest) throw refused(`sent an ${what} of ${text.length} characters; ${longest} is the maximum.`);
+  if (!isStorable(text)) throw refused(`sent an ${what} with a control character or half of a surrogate pair.`);
+}
+
+function refused(what: string): Problem {
+  return new Problem('unauthenticated', 'sso.refused', `The identity provider ${what}`);
 }

@@ -1,4 +1,4 @@
-import { changeSealed } from '../../../platform/sealing/sealed-rows.js';
+import { changeSealed, findGenuine } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Actor } from '../../../access/caller.js';
@@ -44,7 +44,7 @@ export class ProvidedRights {
     identity: ProvidedIdentity,
     { roles, origin }: { readonly roles: readonly RoleName[]; readonly origin: Origin },
   ): Promise<void> {
-    await this.storeGroups(tx, identity);
+    await this.storeGroups(tx, identity, byOf(user, origin));
     const isLast = await isLastAdministrator(tx, user, roles);
     await this.setRoles(tx, user, identity, {
       roles: isLast ? [...roles, 'admin'] : roles,
@@ -59,7 +59,7 @@ export class ProvidedRights {
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
     const by = byOf(user, origin);
-    await this.storeGroups(tx, { ...identity, groups: [] });
+    await this.storeGroups(tx, { ...identity, groups: [] }, by);
     const isLast = user.passwordHash !== null && (await isLastAdministrator(tx, user, []));
     await this.setRoles(tx, user, identity, { roles: isLast ? ['admin'] : [], isLast, by });
     await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'no-role-at-provider' });
@@ -73,8 +73,13 @@ export class ProvidedRights {
     await this.apiKeys.forgetAllOf(userId);
   }
 
-  private async storeGroups(tx: EntityManager, { provider, subject, groups }: ProvidedIdentity): Promise<void> {
-    await changeSealed(tx, ExternalIdentity, { providerId: provider.id, subject }, { groups: [...groups] });
+  private async storeGroups(tx: EntityManager, { provider, subject, groups }: ProvidedIdentity, by: By): Promise<void> {
+    const where = { providerId: provider.id, subject };
+    const identity = await findGenuine(tx, ExternalIdentity, where);
+    if (identity === null || [...identity.groups].sort().join('\n') === [...groups].sort().join('\n')) return;
+    await changeSealed(tx, ExternalIdentity, where, { groups: [...groups] });
+    const detail = { provider: provider.name, groups };
+    await this.record(tx, by, 'user.groups-from-provider', identity.userId, detail);
   }
 
   private async setRoles(

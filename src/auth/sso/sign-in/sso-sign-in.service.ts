@@ -1,4 +1,4 @@
-import { assertSealed, insertSealed, findTrusted, trusted } from '../../../platform/sealing/sealed-rows.js';
+import { findGenuine, findTrusted, insertSealed } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -140,8 +140,7 @@ export class SsoSignInService {
       redeemed;
     const { manager } = this.db;
     const user = await findTrusted(manager, User, { id: userId, disabled: false });
-    const row = await manager.findOneBy(IdentityProvider, { id: providerId, enabled: true });
-    const provider = trusted(manager, IdentityProvider, row);
+    const provider = await findTrusted(manager, IdentityProvider, { id: providerId, enabled: true });
     if (user === null || provider === null) {
       throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
     }
@@ -152,9 +151,9 @@ export class SsoSignInService {
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
-    const found = await tx.findOneBy(ExternalIdentity, { providerId: provider.id, subject });
-    const identity = assertSealed(tx, ExternalIdentity, found);
-    return identity && assertSealed(tx, User, await tx.findOneBy(User, { id: identity.userId }));
+    const where = { providerId: provider.id, subject };
+    const identity = await findGenuine(tx, ExternalIdentity, where);
+    return identity && findGenuine(tx, User, { id: identity.userId });
   }
 
   /** Creates the account of a person who signs in for the first time. */
@@ -163,7 +162,8 @@ export class SsoSignInService {
     const id = newId();
     if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) throw addressTaken();
     await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
-    const user = await tx.findOneByOrFail(User, { id });
+    const user = await findTrusted(tx, User, { id, email: address });
+    if (user === null) throw new Error('the account that was inserted is not the one that is read');
     const by = { kind: 'user', id, name: user.email, origin } as const;
     await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
     return user;
@@ -180,8 +180,7 @@ async function assertSteppedUp(
   known: User | null,
   { authenticatedAt }: Assertion,
 ): Promise<void> {
-  const found = await tx.findOneBy(Session, { id: row.sessionId ?? '', endedAt: IsNull() });
-  const session = trusted(tx, Session, found);
+  const session = await findTrusted(tx, Session, { id: row.sessionId ?? '', endedAt: IsNull() });
   if (known === null || session?.userId !== known.id) {
     throw new Problem('forbidden', 'sso.another-person', 'Somebody else signed in at the identity provider.');
   }

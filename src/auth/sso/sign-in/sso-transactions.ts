@@ -100,7 +100,8 @@ export class SsoTransactions {
       .andWhere('tx.expiresAt > now()')
       .getOne();
     const row = trusted(this.db.manager, SsoTransaction, found);
-    if (row === null) throw unknown();
+    const isIts = row?.keyHash.equals(secretHashOf(key)) === true && ['STARTED', 'TESTING'].includes(row.status);
+    if (row === null || !isIts || row.expiresAt <= new Date()) throw unknown();
     return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
   }
 
@@ -172,7 +173,10 @@ export class SsoTransactions {
       `DELETE FROM sso_transaction t WHERE ticket_hash = $1 AND status = $2 AND expires_at > now() RETURNING to_jsonb(t) AS row`,
       [secretHashOf(ticket), status],
     );
-    return sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
+    const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
+    // PostgreSQL alone does not decide which ticket was presented, nor whether it expired.
+    const isIts = row?.ticketHash?.equals(secretHashOf(ticket)) === true && row.status === status;
+    return isIts && row.expiresAt > new Date() ? row : null;
   }
 
   async expire(): Promise<void> {
@@ -214,5 +218,10 @@ export class SsoBeginnings {
   /** @throws Problem 429 `auth.too-many-attempts` */
   async assertMayBegin({ address }: Origin): Promise<void> {
     await this.throttle.assertMayTry([{ rule: 'sign-in elsewhere from network', subject: networkOf(address) }]);
+  }
+
+  /** Throttles messages of SAML, which cost time before their signature is verified. @throws Problem 429 `auth.too-many-attempts` */
+  async assertMayAnswer({ address }: Origin): Promise<void> {
+    await this.throttle.assertMayTry([{ rule: 'SAML message from network', subject: networkOf(address) }]);
   }
 }

@@ -13,19 +13,25 @@ interface CertifiedKey {
 
 /** Returns why the certificate of a key must not be used: it, or one of its issuers, has expired. Undefined if it may. */
 export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
-  const over = chain.map(read).find((one) => endOf(one) <= now);
+  const over = chain.find((one) => endOf(one) <= now);
   if (over === undefined) return undefined;
-  const which = over.raw.equals(chain[0] ?? Buffer.alloc(0)) ? 'The certificate' : `The issuer "${commonNameOf(over)}" of the certificate`; // prettier-ignore
-  return `${which} of the key "${name}" expired on ${dayOf(over)}. Import a new certificate for the key, or name another key. [certificate.expired]`;
+  const which = over.equals(chain[0] ?? Buffer.alloc(0)) ? 'The certificate' : `The issuer "${commonNameOf(read(over))}" of the certificate`; // prettier-ignore
+  return `${which} of the key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or name another key. [certificate.expired]`;
 }
 
 /** Returns a warning if the certificate of a key, or one of its issuers, expires within 30 days. */
 export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
-  const [first] = chain.map(read).toSorted((a, b) => Number(endOf(a)) - Number(endOf(b)));
-  const left = first === undefined ? Infinity : Number(endOf(first)) - Number(now);
-  if (first === undefined || left > WARNING_MS) return undefined;
+  const [first] = chain.map(endOf).toSorted((a, b) => Number(a) - Number(b));
+  const end = first === undefined ? undefined : soonEnd(first, now);
+  return end === undefined ? undefined : `sealwright: the certificate of the key ${name} expires ${end}`;
+}
+
+/** Returns when something expires, as `on 2027-03-01, in 12 days`, if that is within 30 days. */
+export function soonEnd(end: Date, now = new Date()): string | undefined {
+  const left = Number(end) - Number(now);
+  if (left > WARNING_MS) return undefined;
   const days = Math.floor(left / DAY_MS);
-  return `sealwright: the certificate of the key ${name} expires on ${dayOf(first)}, in ${days === 1 ? '1 day' : `${days} days`}`;
+  return `on ${dayOf(end)}, in ${days === 1 ? '1 day' : `${days} days`}`;
 }
 
 /**
@@ -50,7 +56,7 @@ function leadsTo(
   if (trusted.some((one) => one.raw.equals(certificate.raw))) return true;
   const isIssuer = (one: X509Certificate): boolean =>
     one.ca && certificate.checkIssued(one) && certificate.verify(one.publicKey);
-  if (trusted.some((one) => isIssuer(one) && endOf(one) > new Date())) return true;
+  if (trusted.some((one) => isIssuer(one) && endOf(one.raw) > new Date())) return true;
   return issuers.some((one, at) => isIssuer(one) && leadsTo(one, issuers.toSpliced(at, 1), trusted));
 }
 
@@ -73,12 +79,12 @@ function read(der: Buffer): X509Certificate {
 }
 
 /** Node 20 has no `validToDate`. */
-function endOf({ validTo }: X509Certificate): Date {
-  return new Date(validTo);
+function endOf(der: Buffer): Date {
+  return new Date(read(der).validTo);
 }
 
-function dayOf(certificate: X509Certificate): string {
-  return endOf(certificate).toISOString().slice(0, 10);
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
 }
 
 function commonNameOf({ subject }: X509Certificate): string {

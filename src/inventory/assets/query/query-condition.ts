@@ -42,6 +42,7 @@ const FIELDS: Readonly<Record<string, Compare>> = {
   quantum: each(text('quantum')),
   classical: each(text('classical')),
   rule: each(text('rule')),
+  finding: found,
   owner: each(text('owner')),
   bits: each(whole('bits')),
   level: each(level),
@@ -62,7 +63,7 @@ const FIELDS: Readonly<Record<string, Compare>> = {
 };
 
 export const QUERY_FIELDS = [
-  'kind, state, name, family, bits, level, quantum, classical, rule, deadline, owner, label, source, location, host,',
+  'kind, state, name, family, bits, level, quantum, classical, rule, finding, deadline, owner, label, source, location, host,',
   'notBefore, notAfter, firstSeen, lastSeen, changedAt',
 ].join(' ');
 
@@ -172,6 +173,16 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
   ];
   // As the index says it, which is over assets with labels only.
   return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
+}
+
+/** Rules of any finding, not only of the one that decides. Verdicts are few: they are looked through once, and their assets come by index. */
+function found(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
+  for (const value of values) onlyEquals(operator, value);
+  const rules = bind(values.map(({ text: value }) => value));
+  const verdicts = `SELECT v.id FROM risk_verdict v WHERE EXISTS (
+    SELECT FROM jsonb_array_elements(v.verdict -> 'findings') f WHERE f ->> 'rule' = ANY(${rules}::text[]))`;
+  const condition = `${alias}.verdict_id IN (${verdicts})`;
+  return operator === '=' ? condition : `coalesce(NOT ${condition}, true)`;
 }
 
 /** All values stand in one subquery: the planner starts from the places that fit, and cannot do so once subqueries are joined by OR. */

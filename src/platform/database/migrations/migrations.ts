@@ -83,6 +83,7 @@ import { DeadlinesByAuthority1798000043501 } from './1798000043501-deadlines-by-
 import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.js';
 import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
 import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scans-miss.js';
+import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-keys.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -191,4 +192,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   IdentityProviderVersion1798000043300,
   FoundByPerson1798000043301,
   AuditEntriesByCall1798000043600,
+  SealedSigningKeys1798000044000,
 ];

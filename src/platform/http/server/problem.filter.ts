@@ -113,6 +113,8 @@ function routed(status: HttpRefusal, request: FastifyRequest): HttpRefusal {
 
 function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefined {
   if (status === 405) return `This address answers to ${allowedMethods(request.server, request.url).join(', ')}.`;
+  if (status === 413)
+    return `The body is larger than ${request.routeOptions.bodyLimit} bytes, the limit of this operation.`;
   return status === 415 ? wrongMediaType(request) : undefined;
 }
 

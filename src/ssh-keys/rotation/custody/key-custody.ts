@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../../audit/entries/audit.service.js';
 import { HsmSeal } from '../../../hsm/hsm-seal.js';
 import { type KeyIdentity, KeyVault, type VaultKey } from '../../../hsm/key-vault.js';
 import { newId } from '../../../platform/database/new-id.js';
@@ -8,7 +9,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
 import { keyBitsOf, sshFingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../../formats/ssh/public-key.js';
 import { SshKeySecret, SshKey } from '../../keys/ssh-key.entity.js';
-import type { NewCustody } from '../model/rotation.entity.js';
+import { type NewCustody, type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 
 /** Purpose of the seal of private keys, which is bound to the id of the key. */
 const PURPOSE = 'ssh private key';
@@ -26,6 +27,7 @@ export class KeyCustody {
     private readonly db: DataSource,
     private readonly seals: HsmSeal,
     private readonly vault: KeyVault,
+    private readonly audit: AuditService,
   ) {}
 
   /** An Ed25519 pair whose private half is sealed by a key of the HSM. */
@@ -54,8 +56,15 @@ export class KeyCustody {
     return { key: rowOf(newId(), publicKey, { comment: publicKey.comment || null, owner, custody }) };
   }
 
-  /** Records a key. Answers its id, which is the present one for a key that was known already. */
-  async keep(tx: EntityManager, { key, secret }: MadeKey): Promise<string> {
+  /**
+   * Records the new key of a rotation, also in the audit log: the rotation then installs no other key. Returns its id, which is the present one for a key
+   * that was known already.
+   */
+  async keep(
+    tx: EntityManager,
+    { key, secret }: MadeKey,
+    { id: rotationId, correlation }: Pick<Rotation, 'id' | 'correlation'>,
+  ): Promise<string> {
     const [row]: { id: string }[] = await tx.query(
       `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, custody = excluded.custody,
@@ -64,7 +73,13 @@ export class KeyCustody {
       [key.id, key.fingerprint, key.type, key.bits, key.blob, key.comment, key.owner, key.custody],
     );
     if (secret !== undefined) await tx.insert(SshKeySecret, secret);
-    return (row as { id: string }).id;
+    const { id: keyId } = row as { id: string };
+    const target = { kind: 'ssh-rotation', id: rotationId };
+    const detail = { keyId, fingerprint: key.fingerprint, custody: key.custody };
+    await this.audit.append(tx, [
+      { action: 'ssh-rotation.key-made', actor: ROTATION_ACTOR, target, correlation, detail },
+    ]);
+    return keyId;
   }
 
   /** Unseals a private key: `openssh-key-v1` in PEM. Throws Problem `ssh-key.not-held`. */

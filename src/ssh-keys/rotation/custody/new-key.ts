@@ -32,7 +32,7 @@ export class NewKey {
       'host',
     );
     return this.db.transaction(async (tx) => {
-      const id = await this.custody.keep(tx, key);
+      const id = await this.custody.keep(tx, key, rotation);
       await tx.query(`UPDATE ssh_rotation SET next_key_id = $1 WHERE id = $2 AND next_key_id IS NULL`, [
         id,
         rotation.id,

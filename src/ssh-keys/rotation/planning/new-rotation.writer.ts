@@ -10,6 +10,7 @@ import { Outbox } from '../../../platform/outbox/outbox.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
+import { loggedOrder } from './rotation-clearance.js';
 import type { RotationPlan } from './rotation-planner.js';
 
 export interface NewRotation {
@@ -37,7 +38,8 @@ export class NewRotationWriter {
     const { kind, id: callerId, name, ownerId, origin } = caller;
     const { order, custody, accounts } = plan;
     const { keyId, dryRun, settings } = order;
-    const nextKeyId = newKey === undefined ? null : await this.custody.keep(tx, newKey);
+    const nextKeyId =
+      newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, correlation: origin.requestId });
     const holders = settings.holder === undefined ? [] : [settings.holder.hostId];
     await this.uses.lockHosts(tx, [...new Set([...accounts.map(({ hostId }) => hostId), ...holders])]);
     await tx.insert(Rotation, {
@@ -68,7 +70,15 @@ export class NewRotationWriter {
         target: { kind: 'ssh-rotation', id },
         correlation: origin.requestId,
         source: origin.address,
-        detail: { keyId, nextKeyId, custody, dryRun, targets: accounts.length, settings },
+        detail: {
+          keyId,
+          nextKeyId,
+          custody,
+          dryRun,
+          targets: accounts.length,
+          settings,
+          ...loggedOrder(accounts, demand !== undefined),
+        },
       },
     ]);
   }

@@ -16,6 +16,8 @@ export interface KeyFile {
   readonly sha256: string;
   /** Reasons not to change it, each a clause that follows the path. */
   readonly obstacles: readonly string[];
+  /** What sshd takes offence at if it checks modes: the file and directories that others may change, each as `/home/a has the mode 777`. */
+  readonly loose: readonly string[];
 }
 
 export interface Survey {
@@ -25,17 +27,19 @@ export interface Survey {
   readonly expiry: ExpirySupport;
 }
 
-/** $@ paths. For each one line: free KiB of its file system, whether the directory takes new files, chattr flags. */
+/**
+ * $1 path, $2 home of its account. A line with the free KiB of its file system, whether the directory takes new files, and chattr flags; then lines
+ * with mode and path of the file, its directory and the home.
+ */
 const SSHD_CONDITIONS = `
 LC_ALL=C; LC_ALL
-for path; do
-  real=$(readlink -f -- "$path") || real=$path
-  dir=$(dirname -- "$real")
-  free=$(df -Pk -- "$dir" 2>/dev/null | tail -n 1 | awk '{print $4}')
-  [ -w "$dir" ] && takes=yes || takes=no
-  flags=$(lsattr -d -- "$real" 2>/dev/null | cut -d' ' -f1)
-  echo "\${free:-0} $takes \${flags:--}"
-done
+real=$(readlink -f -- "$1") || real=$1
+dir=$(dirname -- "$real")
+free=$(df -Pk -- "$dir" 2>/dev/null | tail -n 1 | awk '{print $4}')
+[ -w "$dir" ] && takes=yes || takes=no
+flags=$(lsattr -d -- "$real" 2>/dev/null | cut -d' ' -f1)
+echo "\${free:-0} $takes \${flags:--}"
+for one in "$real" "$dir" "$2"; do stat -c '%a %n' -- "$one" 2>/dev/null || :; done
 `;
 
 /** $1 seconds, $2 utc or local. The time in so many seconds by the host's own clock, which sshd compares expiry-time with. */
@@ -98,15 +102,16 @@ export class AccountSurvey {
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
-    const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path], as });
+    const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path, account.home], as });
+    const [conditions = '', ...modes] = stdout.toString().split('\n');
     const obstacles = [
       ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
         ? ['is a symbolic link out of the home']
         : []),
       ...obstaclesOf(state, content, as),
-      ...conditionsIn(stdout.toString(), state.size),
+      ...conditionsIn(conditions, state.size),
     ];
-    return { path, as, content, sha256: state.sha256, obstacles };
+    return { path, as, content, sha256: state.sha256, obstacles, loose: looseIn(modes) };
   }
 }
 
@@ -131,6 +136,14 @@ function conditionsIn(line: string, size: number): string[] {
       ? [`is on a file system with ${Number(free)} KiB free, and replacing it takes ${wanted} KiB`]
       : []),
   ];
+}
+
+/** What the group or others may change, of lines with a mode and a path. */
+function looseIn(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => {
+    const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];
+    return path === undefined || (Number.parseInt(mode, 8) & 0o022) === 0 ? [] : [`${path} has the mode ${mode}`];
+  });
 }
 
 /** The text that names a configuration management system, which would undo the change. */

@@ -41,7 +41,7 @@ export class RotationPrecheck {
     const survey = await this.look(work);
     const files = survey.files.filter(({ content }) => optionsOf(content, old.blob).size > 0);
     assertPossible(files, survey, work);
-    await this.assertOldAccepted(work);
+    await this.assertOldAccepted(work, files);
     const plan = this.plan(work, files, survey);
     const bytes = Object.fromEntries(files.map(({ path, content }) => [path, content.toString('base64')]));
     return { plan, snapshot: Buffer.from(JSON.stringify(bytes)) };
@@ -66,15 +66,17 @@ export class RotationPrecheck {
   }
 
   /** An old key that the host does not accept from here could not be tried later either. A key that a host holds is tried from that host. */
-  private async assertOldAccepted(work: Work): Promise<void> {
+  private async assertOldAccepted(work: Work, files: readonly KeyFile[]): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);
     const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
     if ((await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
-    throw refusal(
-      'rotation.old-refused',
-      'The host does not accept the old key from here: a limit of its line, or a file mode.',
-    );
+    const loose = [...new Set(files.flatMap((file) => file.loose))];
+    const cause =
+      loose.length > 0
+        ? `sshd reads no file that others may change (StrictModes), and ${loose.join(', ')}`
+        : 'a limit of its line, or a file mode';
+    throw refusal('rotation.old-refused', `The host does not accept the old key from here: ${cause}.`);
   }
 
   private plan({ rotation, old, next }: Work, files: readonly KeyFile[], survey: Survey): TargetPlan {

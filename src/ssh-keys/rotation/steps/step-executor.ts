@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { Seal } from '../../../platform/sealing/seal.js';
 import { NewKey } from '../custody/new-key.js';
-import { RotationApproval } from '../planning/rotation-approval.js';
+import { RotationClearance } from '../planning/rotation-clearance.js';
 import { coveredPlan } from '../planning/rotation-document.js';
 import { RotationPrecheck } from './rotation-precheck.js';
 import { RotationSteps } from './rotation-steps.js';
@@ -37,7 +37,7 @@ const PASSING_CODES = [
 @Injectable()
 export class StepExecutor {
   constructor(
-    private readonly approval: RotationApproval,
+    private readonly clearance: RotationClearance,
     private readonly precheck: RotationPrecheck,
     private readonly steps: RotationSteps,
     private readonly newKey: NewKey,
@@ -48,7 +48,7 @@ export class StepExecutor {
   async perform(step: StepName, work: Work): Promise<StepResult> {
     try {
       if (step === 'precheck') return await this.check(work);
-      if (step === 'add') await this.approval.assertCovers(work.rotation);
+      if (step === 'add') await this.clearance.assertCovers(work.rotation);
       if (step === 'roll-back') return await this.steps.rollBack(work);
       const { next } = work;
       if (next === undefined) throw new Error('there is no new key yet');
@@ -61,7 +61,7 @@ export class StepExecutor {
   private async check(work: Work): Promise<StepResult> {
     const { rotation, target } = work;
     const isSurvey = rotation.status === 'SURVEYING';
-    if (!isSurvey) await this.approval.assertCovers(rotation);
+    if (!isSurvey) await this.clearance.assertCovers(rotation);
     const { plan, snapshot } = await this.precheck.check(work);
     if (!isSurvey) assertAsShown(work, plan);
     if (!rotation.dryRun && !isSurvey && work.next === undefined) await this.newKey.make(work);

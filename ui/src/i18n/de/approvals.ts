@@ -112,6 +112,8 @@ export const approvals: Record<keyof typeof english, string> = {
     'Die Ausnahme für {fact} gilt nie, weil der Aufrufer diesen Wert wählt. Entfernen Sie sie.',
   'policies.warning.metadata-condition':
     '{fact} wählt der Aufrufer: Ein Antrag mit einem anderen Wert umgeht diese Richtlinie. Verwenden Sie eine nachgewiesene Angabe, oder entfernen Sie die Bedingung.',
+  'policies.warning.record-condition':
+    '{fact} ändert, wer Hosts ändern darf: Mit einem anderen Wert umgeht eine Rotation diese Richtlinie. Nennen Sie die Schlüssel mit ihrem Fingerabdruck, oder entfernen Sie die Bedingung.',
 
   'shown.authority': 'SSH-CA',
   'shown.certificate': 'Zertifikats-ID',

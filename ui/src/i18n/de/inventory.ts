@@ -93,6 +93,7 @@ export const inventory: Record<keyof typeof english, string> = {
     'Wann Behörden hier eingesetzte Algorithmen zurückziehen, und für wie viele Assets jede Frist gilt.',
   'deadlines.nextNote':
     'Verbindliche Fristen gehen vor. Fristen für Pläne und Beschaffungen stehen nur unten in der Liste.',
+  'deadlines.assetsOf': '{count} Assets dieser Frist',
   'deadlines.notCounted': 'nicht gezählt',
   'deadlines.note':
     'Ein Asset zählt bei jeder Frist, die für es gilt. Fristen für Pläne, Beschaffungen oder bestimmte Organisationen sind so bezeichnet; sie sind nie die nächste Frist eines Assets.',

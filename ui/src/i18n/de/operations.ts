@@ -90,6 +90,7 @@ export const operations: Record<keyof typeof english, string> = {
   'condition.asset-new': 'Ein neues Asset wurde gefunden',
   'condition.certificate-expiring': 'Ein Zertifikat läuft bald ab',
   'condition.drift': 'Ein entfernter SSH-Schlüssel ist wieder aufgetaucht',
+  'condition.database-changed': 'Die Datenbank wurde am Dienst vorbei geändert',
   'condition.hsm-down': 'Das HSM antwortet nicht',
   'condition.host-key-changed': 'Ein Host weist einen geänderten Host-Schlüssel vor',
   'condition.policy-violation': 'Eine Richtlinie wird verletzt',

@@ -92,6 +92,8 @@ export const people: Record<keyof typeof english, string> = {
   'sessions.ended': 'Beendet',
   'sessions.way': 'Anmeldeverfahren',
 
+  'notSignedIn.sso.address-misleading':
+    'Ihre E-Mail-Adresse beim Anbieter enthält unsichtbare oder gemischte Schriftzeichen. Lassen Sie sie dort berichtigen.',
   'notSignedIn.sso.address-taken':
     'Zu Ihrer E-Mail-Adresse gibt es ein Konto, das nicht zu diesem Anbieter gehört. Melden Sie sich an wie bisher.',
   'notSignedIn.sso.address-unverified':

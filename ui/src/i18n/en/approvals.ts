@@ -106,6 +106,8 @@ export const approvals = {
   'policies.warning.ignored-exception': 'The exception on {fact} never holds because callers choose it. Remove it.',
   'policies.warning.metadata-condition':
     'Callers choose {fact}: a request with another value avoids this policy. Use a verified fact, or remove the condition.',
+  'policies.warning.record-condition':
+    'People who may change hosts change {fact}: with another value on record, a rotation avoids this policy. Name the keys by fingerprint, or remove the condition.',
 
   'shown.authority': 'SSH CA',
   'shown.certificate': 'Certificate ID',

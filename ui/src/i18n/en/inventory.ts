@@ -91,6 +91,7 @@ export const inventory = {
   'deadlines.lead':
     'When authorities retire algorithms that are in use here, and how many assets each deadline applies to.',
   'deadlines.nextNote': 'Binding deadlines come first. Deadlines for plans and acquisitions are listed below only.',
+  'deadlines.assetsOf': '{count} assets of this deadline',
   'deadlines.notCounted': 'not counted',
   'deadlines.note':
     'An asset counts for every deadline that applies to it. Deadlines for plans, acquisitions or certain organizations say so; they are never the next deadline of an asset.',

@@ -89,6 +89,7 @@ export const operations = {
   'condition.asset-new': 'A new asset was found',
   'condition.certificate-expiring': 'A certificate expires soon',
   'condition.drift': 'An SSH key that was removed has reappeared',
+  'condition.database-changed': 'The database was changed outside the service',
   'condition.hsm-down': 'The HSM is not responding',
   'condition.host-key-changed': 'A host presents a changed host key',
   'condition.policy-violation': 'A policy is violated',

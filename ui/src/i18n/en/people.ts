@@ -91,6 +91,8 @@ export const people = {
   'sessions.ended': 'Ended',
   'sessions.way': 'Sign-in method',
 
+  'notSignedIn.sso.address-misleading':
+    'Your e-mail address at the provider has invisible or mixed characters. Have it corrected there.',
   'notSignedIn.sso.address-taken':
     'There is an account with your e-mail address that does not belong to this provider. Sign in as before.',
   'notSignedIn.sso.address-unverified':

@@ -26,6 +26,7 @@ const CONDITIONS: readonly Condition[] = [
   'host-key-changed',
   'approvals-waiting',
   'hsm-down',
+  'database-changed',
 ];
 
 const SEVERITIES = ['info', 'warning', 'critical'];

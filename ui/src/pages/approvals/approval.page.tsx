@@ -29,6 +29,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { useNameOf } from '../../patterns/person.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { visibleText } from '../../patterns/visible-text.js';
 import { isVerified, VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
@@ -204,7 +205,7 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
     <List isPlain>
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
-          <span className="sw-muted">{named('shown', inner)}</span>{' '}
+          <span className="sw-muted">{visibleText(named('shown', inner))}</span>{' '}
           {inner === 'saidByClient' ? (
             <ShownValue name={inner} value={one} />
           ) : (
@@ -227,7 +228,7 @@ function ShownText({ name, text }: { name: string; text: string }) {
   const user = CALLERS.includes(name) ? nameOf(text) : undefined;
   return (
     <>
-      {user} <span className="sw-mono">{text}</span>
+      {user} <span className="sw-mono">{visibleText(text)}</span>
     </>
   );
 }

@@ -15,6 +15,21 @@ import { SourceLink } from './source-link.js';
 const keyOf = ({ date, authority, state, provision, appliesTo }: DeadlineCountView) =>
   [date, authority, state, provision, appliesTo].join(' ');
 
+/** The number of assets of a deadline, as a link to them: those with a finding of one of its rules. */
+function DeadlineAssets({ assets, rules }: DeadlineCountView) {
+  const { t } = useI18n();
+  if (assets === null || assets === 0) return <>{assets ?? t('deadlines.notCounted')}</>;
+  const query = `finding in (${rules.join(', ')})`;
+  return (
+    <Go
+      to={`/assets?state=active&q=${encodeURIComponent(query)}`}
+      aria-label={t('deadlines.assetsOf', { count: assets })}
+    >
+      {assets}
+    </Go>
+  );
+}
+
 /** Deadlines of all rules, each with its own number of assets. */
 export function DeadlinesPage() {
   const { t } = useI18n();
@@ -46,7 +61,7 @@ export function DeadlinesPage() {
                   </Label>
                 ),
               },
-              { name: t('deadlines.assets'), cell: ({ assets }) => assets ?? t('deadlines.notCounted') },
+              { name: t('deadlines.assets'), cell: (deadline) => <DeadlineAssets {...deadline} /> },
               {
                 name: t('deadlines.rules'),
                 width: 25,

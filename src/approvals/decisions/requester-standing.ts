@@ -1,0 +1,45 @@
+import type { EntityManager } from 'typeorm';
+import { mayDo, type Scope } from '../../access/scopes.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { uuidOf } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Approval } from '../model/approval.entity.js';
+import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+
+/** The scopes of which a requester needs one when the approval is granted. */
+const NEEDED: Readonly<Record<ApprovalKind, readonly Scope[]>> = {
+  'signing-request': ['sign:digest', 'signing-keys:write'],
+  'signing-batch': ['sign:digest'],
+  'ssh-certificate': ['ssh-ca:issue', 'ssh-ca:login'],
+  'ssh-rotation': ['keys:rotate'],
+};
+
+/**
+ * lostRequester returns why the requester of an approval could not ask for it now: a person was disabled or lost the role, a key or client was
+ * revoked. A token of a workload has expired long before people vote, so the owner of its trust counts. Undefined for a requester that is none of
+ * these, such as a policy.
+ */
+export async function lostRequester(
+  tx: EntityManager,
+  { requestedBy, ownerId, requesterName, subjectKind }: Approval,
+): Promise<Problem | undefined> {
+  for (const id of [requestedBy, ownerId]) {
+    if (!(await isGiver(tx, id))) continue;
+    const rights = await rightsOf(tx, id);
+    if (rights !== undefined && NEEDED[subjectKind].some((scope) => mayDo(rights, scope))) return undefined;
+    const detail = `${requesterName} has lost the right to request this, so it was withdrawn. Somebody with the right can request it again.`;
+    return new Problem('refused', 'approval.withdrawn', detail);
+  }
+  return undefined;
+}
+
+/** Whether this is the id of a person, an API key or an OAuth client, also of a revoked one. */
+async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
+  const given = uuidOf('$1::text');
+  const rows: unknown[] = await tx.query(
+    `SELECT 1 FROM user_account u WHERE u.id = ${given} UNION ALL SELECT 1 FROM api_key k WHERE k.id = ${given}
+     UNION ALL SELECT 1 FROM oauth_client c WHERE c.id = ${given}`,
+    [id],
+  );
+  return rows.length > 0;
+}

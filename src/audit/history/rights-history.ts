@@ -1,0 +1,172 @@
+import { scopesOf, mayDo, type RoleName, type Scope } from '../../access/scopes.js';
+import { timeOfId } from '../../platform/database/new-id.js';
+import type { EntryRow } from '../log/log-leaf.js';
+
+/** A session expires after this long, so its end need not be remembered longer. */
+const REMEMBERED_MS = 31 * 24 * 3600_000;
+
+/** What the log says of a person. Absent members: the log does not say. */
+export interface LoggedPerson {
+  readonly roles?: readonly RoleName[];
+  /** When the account was disabled, in milliseconds; 0: it is enabled. */
+  readonly disabledAt?: number;
+  /** Authenticators and passkeys, and when the first of them was added, in milliseconds. */
+  readonly factors?: { readonly count: number; readonly since: number };
+  /** Groups that identity providers named at the last sign-in, by provider. */
+  readonly groups?: Readonly<Record<string, readonly string[]>>;
+}
+
+interface LoggedGroup {
+  readonly name: string;
+  readonly members: readonly string[];
+  /** Groups of identity providers whose people are members as well. */
+  readonly ssoGroups: readonly { readonly provider: string; readonly group: string }[];
+  /** When the members were changed, in milliseconds. */
+  readonly at: number;
+}
+
+/** A person who acts, to be compared with the log. */
+export interface ActingPerson {
+  readonly id: string;
+  readonly session?: string | undefined;
+  /** The approver group for which the person votes. */
+  readonly groupId?: string | undefined;
+  /** Authentication methods (RFC 8176) of a sign-in by password. */
+  readonly methods?: readonly string[] | undefined;
+  /** The scope that the action needs. */
+  readonly scope?: Scope | undefined;
+  /** When the person acts, in milliseconds. */
+  readonly at: number;
+}
+
+/** RightsHistory as JSON. */
+export interface RightsHistoryState {
+  readonly people: readonly (readonly [string, LoggedPerson])[];
+  readonly ended: readonly (readonly [string, number])[];
+  readonly revoked: readonly (readonly [string, number])[];
+  readonly groups: readonly (readonly [string, LoggedGroup])[];
+  readonly policies: readonly (readonly [string, number])[];
+}
+
+/**
+ * RightsHistory is what the audit log says about rights: who is disabled, which sessions ended, which keys were revoked, who is in which approver group. The
+ * rows of the database say the same unless somebody put earlier rows back, which their seals do not show.
+ */
+export class RightsHistory {
+  readonly people: Map<string, LoggedPerson>;
+  /** Sessions of people that ended, with the time in milliseconds. */
+  readonly ended: Map<string, number>;
+  /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
+  readonly revoked: Map<string, number>;
+  readonly groups: Map<string, LoggedGroup>;
+  /** Approval policies with their revision. */
+  readonly policies: Map<string, number>;
+
+  constructor(state?: RightsHistoryState) {
+    this.people = new Map(state?.people);
+    this.ended = new Map(state?.ended);
+    this.revoked = new Map(state?.revoked);
+    this.groups = new Map(state?.groups);
+    this.policies = new Map(state?.policies);
+  }
+
+  state(): RightsHistoryState {
+    const { people, ended, revoked, groups, policies } = this;
+    for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
+    return {
+      people: [...people],
+      ended: [...ended],
+      revoked: [...revoked],
+      groups: [...groups],
+      policies: [...policies],
+    };
+  }
+
+  /** Applies the next entry of the log. */
+  apply(entry: LoggedChange): void {
+    RULES[entry.action]?.(this, entry);
+  }
+
+  /**
+   * Why the person had lost the right to act by then, in words that complete "The audit log says that …"; undefined if the log has nothing against it.
+   *
+   * @param toleranceMs time between a loss and an action that may be a race of two processes
+   */
+  objectionTo({ id, session, groupId, methods, scope, at }: ActingPerson, toleranceMs = 0): string | undefined {
+    const isOver = (since: number | undefined) => since !== undefined && since > 0 && since <= at - toleranceMs;
+    const { roles, disabledAt, groups, factors } = this.people.get(id) ?? {};
+    if (isOver(disabledAt)) return `the account ${id} is disabled`;
+    if (session !== undefined && isOver(this.ended.get(session))) return `the session ${session} ended`;
+    if (scope !== undefined && roles !== undefined && !mayDo(scopesOf(roles), scope))
+      return `the account ${id} has no role with ${scope}`;
+    if (methods?.includes('mfa') === false && factors !== undefined && factors.count > 0 && isOver(factors.since))
+      return `the account ${id} has a second factor, and this sign-in was without`;
+    const group = groupId === undefined ? undefined : this.groups.get(groupId);
+    if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
+    // The log has the groups of a person since they last changed; before that it says nothing.
+    const mayBeNamed = group.ssoGroups.some(({ provider, group: name }) => groups?.[provider]?.includes(name) ?? true);
+    return mayBeNamed ? undefined : `the account ${id} is not a member of the approver group ${groupId}`;
+  }
+
+  change(id: string, change: LoggedPerson): void {
+    this.people.set(id, { ...this.people.get(id), ...change });
+  }
+}
+
+type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
+type Rule = (history: RightsHistory, entry: LoggedChange) => void;
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const setGroup: Rule = (history, { id, targetId, detail: { name, members, ssoGroups } }) => {
+  const named = Array.isArray(ssoGroups) ? (ssoGroups as LoggedGroup['ssoGroups']) : [];
+  history.groups.set(targetId, { name: String(name), members: texts(members), ssoGroups: named, at: timeOfId(id) });
+};
+
+const setRoles: Rule = (history, { id, targetId, detail: { roles, disabled } }) => {
+  if (Array.isArray(roles)) history.change(targetId, { roles: texts(roles) as RoleName[] });
+  if (typeof disabled !== 'boolean') return;
+  const since = history.people.get(targetId)?.disabledAt ?? 0;
+  history.change(targetId, { disabledAt: disabled ? since || timeOfId(id) : 0 });
+};
+
+const countFactor =
+  (by: 1 | -1): Rule =>
+  (history, { id, actorId }) => {
+    const { count, since } = history.people.get(actorId)?.factors ?? { count: 0, since: 0 };
+    const next = Math.max(0, count + by);
+    history.change(actorId, { factors: { count: next, since: count === 0 ? timeOfId(id) : since } });
+  };
+
+const revoke: Rule = (history, { id, targetId }) => void history.revoked.set(targetId, timeOfId(id));
+
+/** What each action changes. Other actions change no right. */
+const RULES: Readonly<Record<string, Rule>> = {
+  'user.created': setRoles,
+  'user.changed': setRoles,
+  'user.roles-from-provider': setRoles,
+  'user.groups-from-provider': (history, { targetId, detail: { provider, groups } }) => {
+    const known = history.people.get(targetId)?.groups;
+    history.change(targetId, { groups: { ...known, [String(provider)]: texts(groups) } });
+  },
+  'second-factor.added': countFactor(1),
+  'second-factor.removed': countFactor(-1),
+  'second-factor.reset': (history, { targetId }) => history.change(targetId, { factors: { count: 0, since: 0 } }),
+  'session.ended': (history, { id, targetId, detail: { user } }) => {
+    if (typeof user === 'string') history.ended.set(targetId, timeOfId(id));
+  },
+  'api-key.revoked': revoke,
+  'oauth-client.revoked': revoke,
+  'approver-group.created': setGroup,
+  'approver-group.changed': setGroup,
+  'approver-group.removed': setGroup,
+  'approval-policy.created': (history, { targetId }) => void history.policies.set(targetId, 1),
+  'approval-policy.changed': (history, { targetId }) => {
+    const known = history.policies.get(targetId);
+    if (known !== undefined) history.policies.set(targetId, known + 1);
+  },
+  'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
+};
+
+/** The actions that change rights. */
+export const RIGHTS_ACTIONS: readonly string[] = Object.keys(RULES);

@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Actor } from '../../access/caller.js';
+import { newId, timeOfId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { RowSeals } from '../../platform/sealing/row-seals.js';
+import { GrowingRoot } from '../../verifier/merkle-tree.js';
+import { AuditSeals } from '../entries/audit-seals.js';
+import { AuditService } from '../entries/audit.service.js';
+import { ENTRY_COLUMNS, type EntryRow } from '../log/log-leaf.js';
+import { RIGHTS_ACTIONS, RightsHistory, type RightsHistoryState } from './rights-history.js';
+import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
+
+/** Leaves that a process may have to read beyond the stored snapshot: about a second. */
+const SNAPSHOT_LEAVES = 20_000;
+/** The newest signed entry may be this old. Otherwise the service writes one, to see that the log goes on. */
+const MAX_SILENCE_MS = 30_000;
+/** A log that nobody has read yet takes minutes for each ten million leaves. */
+const READ_PATIENCE_MS = 8000;
+const PROBE_PATIENCE_MS = 8000;
+const PROBE_EVERY_MS = 200;
+
+const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledger' };
+
+/** The content of rights_snapshot. */
+interface SnapshotContent {
+  readonly size: number;
+  /** Hashes of the full subtrees, hex. */
+  readonly tree: readonly string[];
+  readonly history: RightsHistoryState;
+  readonly newestAt: number;
+}
+
+/** What was read of the log up to a signed tree. */
+class LedgerState {
+  /** The first leaf whose entry was changed or removed, and that no operator accepted since. */
+  damaged: number | undefined;
+
+  constructor(
+    readonly tree = new GrowingRoot(),
+    readonly history = new RightsHistory(),
+    /** When the newest entry was made, by the clock of its process, in milliseconds. */
+    public newestAt = 0,
+  ) {}
+
+  visit({ index, entry }: VerifiedLeaf): void {
+    if (entry === undefined) {
+      this.damaged ??= index;
+      return;
+    }
+    if (entry.kind !== 'entry') return;
+    this.newestAt = Math.max(this.newestAt, timeOfId(entry.id));
+    if (entry.action === 'audit-log.accepted' || entry.action === 'log.rolled-back') this.damaged = undefined;
+    this.history.apply(entry);
+  }
+}
+
+/**
+ * RightsLedger knows what the audit log says about rights. It reads every entry up to the tree that the HSM signed last: an entry that is hidden by a view, removed
+ * or changed is missed, so it shows that something did not happen, such as the end of a session.
+ */
+@Injectable()
+export class RightsLedger {
+  private readonly logger = new Logger(RightsLedger.name);
+  private state: LedgerState | undefined;
+  private reading: Promise<LedgerState> | undefined;
+  private storedSize = 0;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly leaves: VerifiedLeaves,
+    private readonly seals: RowSeals,
+    private readonly audit: AuditService,
+    private readonly entrySeals: AuditSeals,
+  ) {}
+
+  /**
+   * What the log says now.
+   *
+   * @throws Problem `audit-log.incomplete` when entries were changed or removed, `audit-log.behind` when new entries are not signed
+   */
+  async current(): Promise<RightsHistory> {
+    const reading = this.upToDate();
+    let state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
+    if (state === undefined) {
+      // The walk goes on for the next call; its errors are those of that call.
+      reading.catch(() => undefined);
+      throw behind('The audit log is still being read');
+    }
+    if (Date.now() - state.newestAt > MAX_SILENCE_MS) state = await this.probed();
+    if (state.damaged === undefined) return this.withUnsigned(state);
+    const detail = `The entry of leaf ${state.damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
+    throw new Problem('unavailable', 'audit-log.incomplete', detail);
+  }
+
+  /** The first leaf whose entry was changed or removed; undefined if the log is complete. Rejects if the log is not the one that was signed. */
+  async damagedLeaf(): Promise<number | undefined> {
+    return (await this.upToDate()).damaged;
+  }
+
+  /** Reads on, and stores a snapshot when many leaves were read since the last one. */
+  async keep(): Promise<void> {
+    const state = await this.upToDate();
+    const { tree, history, damaged, newestAt } = state;
+    if (damaged !== undefined || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
+    const hashes = tree.hashes().map((hash) => hash.toString('hex'));
+    const snapshot = { size: tree.size, tree: hashes, history: history.state(), newestAt };
+    const content = JSON.stringify(snapshot satisfies SnapshotContent);
+    await this.db.query(
+      `INSERT INTO rights_snapshot (size, content, seal) VALUES ($1, $2, $3)
+       ON CONFLICT (only) DO UPDATE SET size = excluded.size, content = excluded.content, seal = excluded.seal`,
+      [tree.size, content, this.seals.sealOfText(content)],
+    );
+    this.storedSize = tree.size;
+  }
+
+  /** Adds the entries that are not signed yet, which takes about a second. They could be hidden, so the ledger does not keep them. */
+  private async withUnsigned({ tree, history }: LedgerState): Promise<RightsHistory> {
+    const rows: EntryRow[] = await this.db.query(
+      `SELECT ${ENTRY_COLUMNS} FROM (SELECT entry_id FROM log_waiting UNION SELECT entry_id FROM log_leaf WHERE index >= $1) w
+         JOIN audit_entry e ON e.id = w.entry_id WHERE e.action = ANY($2) ORDER BY e.id`,
+      [tree.size, RIGHTS_ACTIONS],
+    );
+    const genuine = rows.filter((row) => this.entrySeals.verifies(row, row.seal));
+    if (genuine.length === 0) return history;
+    const later = new RightsHistory(history.state());
+    for (const row of genuine) later.apply(row);
+    return later;
+  }
+
+  private async upToDate(): Promise<LedgerState> {
+    const size = await this.leaves.signedSize();
+    const damaged = this.state?.damaged;
+    // The entry was restored: what follows from it is read again, from the snapshot on, which is never one of a damaged log.
+    if (damaged !== undefined && (await this.leaves.isIntact(damaged))) this.state = undefined;
+    let state = await this.read();
+    // A walk that was under way may have begun with a smaller tree.
+    while (state.tree.size < size) state = await this.read();
+    return state;
+  }
+
+  private read(): Promise<LedgerState> {
+    this.reading ??= this.follow().finally(() => {
+      this.reading = undefined;
+    });
+    return this.reading;
+  }
+
+  private async follow(): Promise<LedgerState> {
+    const begun = this.state ?? (await this.stored()) ?? new LedgerState();
+    this.state = undefined;
+    try {
+      await this.leaves.follow(begun.tree, (leaf) => begun.visit(leaf));
+      this.state = begun;
+      return begun;
+    } catch (error) {
+      if (!(error instanceof ForkedLeaves)) throw error;
+      this.logger.warn(`the audit log is read from its first entry: ${String(error)}`);
+      return this.fromTheStart();
+    }
+  }
+
+  private async fromTheStart(): Promise<LedgerState> {
+    const state = new LedgerState();
+    try {
+      await this.leaves.follow(state.tree, (leaf) => state.visit(leaf));
+    } catch (cause) {
+      if (!(cause instanceof ForkedLeaves)) throw cause;
+      const detail = `The audit log in the database is not the one that was signed: ${cause.message}. Look at /actuator/health and run: sealwright-admin doctor.`;
+      throw new Problem('unavailable', 'audit-log.incomplete', detail, { cause });
+    }
+    this.state = state;
+    return state;
+  }
+
+  private async stored(): Promise<LedgerState | undefined> {
+    const [row]: { content: string; seal: Buffer }[] = await this.db.query(
+      'SELECT content, seal FROM rights_snapshot LIMIT 1',
+    );
+    if (row === undefined || !this.seals.isSeal(row.seal, row.content)) return undefined;
+    const { size, tree, history, newestAt } = JSON.parse(row.content) as SnapshotContent;
+    this.storedSize = size;
+    const hashes = tree.map((hash) => Buffer.from(hash, 'hex'));
+    return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
+  }
+
+  /** Writes an entry and waits until it is signed: entries that are kept from the log would not be missed otherwise. */
+  private async probed(): Promise<LedgerState> {
+    const target = { kind: 'service', id: 'rights-ledger' };
+    const began = Date.now();
+    await this.db.transaction((tx) =>
+      this.audit.append(tx, [{ action: 'audit-log.probed', actor: LEDGER, target, correlation: newId() }]),
+    );
+    while (Date.now() - began < PROBE_PATIENCE_MS) {
+      await sleep(PROBE_EVERY_MS);
+      const state = await this.upToDate();
+      if (began - state.newestAt < MAX_SILENCE_MS) return state;
+    }
+    throw behind('New entries of the audit log are not signed');
+  }
+}
+
+function behind(why: string): Problem {
+  const detail = `${why}, so it does not show who may act now. Retry later; an operator looks at "log" in /actuator/health.`;
+  return new Problem('unavailable', 'audit-log.behind', detail, { retryAfter: 10 });
+}

@@ -1,0 +1,77 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { GrowingRoot, leafHash } from '../../verifier/merkle-tree.js';
+import { LogAnchors } from '../log/log-anchors.js';
+import { LeafRowsReader, leafData, type LeafRow } from '../log/log-leaf.js';
+import { leafHashes } from '../log/log-tiles.js';
+
+/** Leaves per query: four tiles. */
+const PAGE = 1024;
+/** Leaves that are hashed before other work of the event loop runs: about a millisecond. */
+const LEAVES_PER_SLICE = 50;
+
+/** A leaf whose content is what was numbered; `entry` is undefined if its entry was changed or removed since. */
+export interface VerifiedLeaf {
+  readonly index: number;
+  readonly entry: LeafRow | undefined;
+}
+
+/** The leaves do not make up the tree that the HSM signed last. */
+export class ForkedLeaves extends Error {}
+
+/** VerifiedLeaves reads the audit log up to the tree that the HSM signed last, so that no entry can be hidden, changed or left out without being noticed. */
+@Injectable()
+export class VerifiedLeaves {
+  constructor(
+    private readonly db: DataSource,
+    private readonly anchors: LogAnchors,
+    private readonly leaves: LeafRowsReader,
+  ) {}
+
+  /** Number of leaves that the HSM signed. Rejects when the HSM does not answer. */
+  async signedSize(): Promise<number> {
+    return (await this.anchors.newest())?.size ?? 0;
+  }
+
+  /** Whether the entry of a leaf is what was numbered. */
+  async isIntact(index: number): Promise<boolean> {
+    const [[row], [hash]] = await Promise.all([
+      this.leaves.rows(index, index + 1),
+      leafHashes(this.db.manager, index, index + 1),
+    ]);
+    return row !== undefined && hash !== undefined && isAsNumbered(row, hash);
+  }
+
+  /**
+   * Passes the leaves that follow `tree`, which grows with them. What was passed counts only when the walk has ended: only then is the root compared.
+   *
+   * @throws ForkedLeaves
+   */
+  async follow(tree: GrowingRoot, visit: (leaf: VerifiedLeaf) => void): Promise<void> {
+    const anchor = await this.anchors.newest();
+    if (anchor === undefined) return;
+    while (tree.size < anchor.size) {
+      const to = Math.min(tree.size + PAGE, anchor.size);
+      const [rows, hashes] = await Promise.all([
+        this.leaves.rows(tree.size, to),
+        leafHashes(this.db.manager, tree.size, to),
+      ]);
+      for (const [i, row] of rows.entries()) {
+        const hash = hashes[i];
+        if (hash === undefined) throw new ForkedLeaves(`the tree has no leaf ${tree.size}`);
+        visit({ index: tree.size, entry: isAsNumbered(row, hash) ? row : undefined });
+        tree.add(hash);
+        if (i % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
+      }
+    }
+    if (tree.size === anchor.size && tree.root().equals(anchor.root)) return;
+    throw new ForkedLeaves(`the ${anchor.size} leaves that the HSM signed are not those in the database`);
+  }
+}
+
+function isAsNumbered(row: LeafRow, hash: Buffer): boolean {
+  if (row.kind === null || row.entryId === null) return false;
+  const data = leafData(row.kind, row.entryId, row.at === null ? undefined : row);
+  return data !== undefined && leafHash(data).equals(hash);
+}

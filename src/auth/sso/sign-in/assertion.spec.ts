@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { groupsOf } from '../providers/claim-rules.js';
+import { type Assertion, boundedAssertion } from './assertion.js';
+
+const assertion = (change: Partial<Assertion>): Assertion => ({
+  transactionId: 't',
+  provider: {} as IdentityProvider,
+  subject: 'u1',
+  claims: {},
+  methods: ['pwd'],
+  contexts: ['urn:example:mfa'],
+  externalSession: 's1',
+  logoutHint: null,
+  authenticatedAt: new Date(0),
+  ...change,
+});
+
+describe('an assertion of a provider', () => {
+  it.each<[string, Partial<Assertion>]>([
+    ['a subject with a NUL', { subject: 'u\0' }],
+    ['a subject with a line break', { subject: 'u\n1' }],
+    ['a subject with half of a surrogate pair', { subject: 'u\ud800' }],
+    ['a session with a NUL', { externalSession: 's\0' }],
+    ['a context with half of a surrogate pair', { contexts: ['urn:example:mfa', 'x\udc00'] }],
+    ['a context of 501 characters', { contexts: ['c'.repeat(501)] }],
+    ['claims of 40 levels', { claims: { x: JSON.parse('['.repeat(40) + ']'.repeat(40)) as unknown } }],
+    ['21 contexts', { contexts: Array.from({ length: 21 }, (_, i) => `c${i}`) }],
+  ])('is refused with %s', (_, change) => {
+    expect(() => boundedAssertion(assertion(change))).toThrow(expect.objectContaining({ code: 'sso.refused' }));
+  });
+
+  it('keeps the authentication methods that can be stored', () => {
+    const methods = ['pwd', 'o\0tp', 'p\ud800', 'x'.repeat(101), 'hwk'];
+    expect(boundedAssertion(assertion({ methods })).methods).toEqual(['pwd', 'hwk']);
+  });
+
+  it('has no time of authentication when the provider sends none that exists', () => {
+    expect(boundedAssertion(assertion({ authenticatedAt: new Date(1e300) })).authenticatedAt).toBeNull();
+    expect(boundedAssertion(assertion({})).authenticatedAt).toEqual(new Date(0));
+  });
+
+  it('gives the groups that are stored as they were sent', () => {
+    expect(groupsOf({ groups: ['release', 'a\0', 'b\ud800', 'c\n', '\u{1f600}'] })).toEqual(['release', '\u{1f600}']);
+  });
+});

@@ -1,0 +1,69 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { mayDo, type Scope } from '../../access/scopes.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { type Finding, ok, warn } from './examinations.js';
+
+/** What goes on without whoever set it up, by table, with the scope that setting it up needs. */
+const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: Scope }>> = {
+  identity_provider: { kind: 'identity provider', scope: 'settings:write' },
+  webhook_endpoint: { kind: 'webhook', scope: 'webhooks:write' },
+  alert_rule: { kind: 'alert rule', scope: 'alerts:write' },
+  workload_issuer: { kind: 'workload issuer', scope: 'settings:write' },
+  ssh_login_rule: { kind: 'SSH login rule', scope: 'ssh-ca:issue' },
+  host_authority: { kind: 'host authority', scope: 'hosts:write' },
+  approver_group: { kind: 'approver group', scope: 'approvals:write' },
+};
+/** At most so many of each kind are looked at, the newest first. */
+const MAX_OF_A_KIND = 500;
+
+/** Each thing with its last change by somebody: of an API key or client, the person whom it belongs to. */
+const LAST_CHANGES = Object.keys(THINGS)
+  .map(
+    (
+      table,
+    ) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor, coalesce(k.owner_id, c.owner_id, e.actor_id) AS person
+    FROM (SELECT id, name FROM ${table} ORDER BY id DESC LIMIT ${MAX_OF_A_KIND}) t
+    CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name FROM audit_entry a
+      WHERE a.target_id = t.id::text AND a.outcome = 'done' AND a.actor_kind IN ('user', 'api-key', 'oauth-client')
+        AND a.action ~ '[.](created|changed|added|secret-rotated|keys-changed)$' ORDER BY a.at DESC LIMIT 1) e
+    LEFT JOIN api_key k ON e.actor_kind = 'api-key' AND k.id::text = e.actor_id
+    LEFT JOIN oauth_client c ON e.actor_kind = 'oauth-client' AND c.id::text = e.actor_id`,
+  )
+  .join(' UNION ALL ');
+
+interface LastChange {
+  readonly table: string;
+  readonly name: string;
+  readonly actor: string;
+  readonly person: string;
+}
+
+/**
+ * examineLeftBehind names what was last changed by people who may not do that now: a webhook of theirs still receives events, and a provider of
+ * theirs still signs people in. Schedules and rotation policies are not here, because they pause by themselves.
+ */
+export async function examineLeftBehind(app: INestApplicationContext): Promise<readonly Finding[]> {
+  const what = 'left behind';
+  const { manager } = app.get(DataSource);
+  const changes: LastChange[] = await manager.query(LAST_CHANGES);
+  const mayNow = new Map<string, ReadonlySet<Scope>>();
+  for (const person of new Set(changes.map((change) => change.person)))
+    mayNow.set(person, await rightsNow(manager, person));
+  const left = changes.filter(({ table, person }) => {
+    const scope = THINGS[table]?.scope;
+    return scope !== undefined && !mayDo(mayNow.get(person) ?? new Set(), scope);
+  });
+  if (left.length === 0) return [ok(what, 'nothing is set up by somebody who may not do that now')];
+  return left.map(({ table, name, actor }) =>
+    warn(
+      what,
+      `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, who may not do that now`,
+      'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")',
+    ),
+  );
+}
+
+async function rightsNow(manager: EntityManager, person: string): Promise<ReadonlySet<Scope>> {
+  return (await rightsOf(manager, person)) ?? new Set();
+}

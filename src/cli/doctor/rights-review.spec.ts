@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { firstIdAt } from '../../platform/database/new-id.js';
+import { RightsReview } from './rights-review.js';
+
+const BEGIN = Date.parse('2026-11-28T12:00:00Z');
+
+interface Said {
+  readonly actorId?: string;
+  readonly actorKind?: string;
+  readonly outcome?: string;
+  readonly detail?: Record<string, unknown>;
+}
+
+/** Reviews entries, each a minute after the one before. */
+function reviewed(...entries: readonly (readonly [action: string, target: string, said?: Said])[]): string[] {
+  const review = new RightsReview();
+  for (const [i, [action, targetId, said]] of entries.entries()) {
+    const entry = { actorId: 'admin', actorKind: 'user', outcome: 'done', detail: {}, ...said };
+    review.visit({ id: firstIdAt(BEGIN + i * 60_000), action, targetId, ...entry }, i);
+  }
+  return review.found;
+}
+
+const REQUESTED = ['approval.requested', 'a', { detail: { stages: [{ groupId: 'g', threshold: 1 }] } }] as const;
+const voteOf = (actorId: string) =>
+  ['approval.approved', 'a', { actorId, detail: { stage: 0, session: 's' } }] as const;
+
+describe('the review of the log reports', () => {
+  it('a vote in a session that had ended', () => {
+    const ended = ['session.ended', 's', { detail: { user: 'ann' } }] as const;
+    expect(reviewed(REQUESTED, voteOf('ann'), ended)).toEqual([]);
+    expect(reviewed(REQUESTED, ended, voteOf('ann'))).toEqual([
+      'leaf 2: approval.approved of a, although the session s ended',
+    ]);
+  });
+
+  it('whatever a disabled person does, until the account is enabled again', () => {
+    const set = (disabled: boolean) => ['user.changed', 'ann', { detail: { disabled } }] as const;
+    const act = ['signing.accepted', 'r', { actorId: 'ann' }] as const;
+    expect(reviewed(set(true), act)).toEqual(['leaf 1: signing.accepted of r, although the account ann is disabled']);
+    expect(reviewed(set(true), set(false), act)).toEqual([]);
+    expect(reviewed(set(true), ['request.refused', 'r', { actorId: 'ann', outcome: 'refused' }])).toEqual([]);
+  });
+
+  it('a vote by somebody who was removed from the group', () => {
+    const group = (...members: string[]) =>
+      ['approver-group.changed', 'g', { detail: { members, ssoGroups: [] } }] as const;
+    expect(reviewed(group('ann'), REQUESTED, voteOf('ann'))).toEqual([]);
+    expect(reviewed(group('ann'), group('bob'), REQUESTED, voteOf('ann'))).toEqual([
+      'leaf 3: approval.approved of a, although the account ann is not a member of the approver group g',
+    ]);
+  });
+
+  it('what a revoked key does, and a sign-in without the second factor', () => {
+    expect(
+      reviewed(['api-key.revoked', 'k'], ['signing.accepted', 'r', { actorId: 'k', actorKind: 'api-key' }]),
+    ).toEqual(['leaf 1: signing.accepted of r, although the api-key k was revoked']);
+    const signedIn = (...methods: string[]) =>
+      ['auth.signed-in', 'ann', { actorId: 'ann', detail: { way: 'password', methods } }] as const;
+    const added = ['second-factor.added', 'f', { actorId: 'ann' }] as const;
+    expect(reviewed(signedIn('pwd'), added, signedIn('pwd', 'otp', 'mfa'))).toEqual([]);
+    expect(reviewed(added, signedIn('pwd'))).toEqual([
+      'leaf 1: auth.signed-in of ann, although the account ann has a second factor, and this sign-in was without',
+    ]);
+  });
+});

@@ -1,0 +1,141 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { RightsHistory } from '../../audit/history/rights-history.js';
+import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
+import type { EntryRow } from '../../audit/log/log-leaf.js';
+import { isId, timeOfId } from '../../platform/database/new-id.js';
+import { GrowingRoot } from '../../verifier/merkle-tree.js';
+import { bad, type Finding, ok } from './examinations.js';
+
+/** Time between a loss of rights and an action that may be a race: the cache of credentials, the longest statement, and clocks of machines. */
+const TOLERANCE_MS = 30_000;
+const MAX_FOUND = 20;
+/** Leaves that the doctor reads without being asked: some ten seconds. */
+const MAX_UNASKED_LEAVES = 200_000;
+
+/** @param all read the log however long it is */
+export async function examineRights(app: INestApplicationContext, all: boolean): Promise<readonly Finding[]> {
+  const what = 'rights and the log';
+  const size = await app.get(VerifiedLeaves).signedSize();
+  if (!all && size > MAX_UNASKED_LEAVES)
+    return [ok(what, `not compared, since the log has ${size} leaves: sealwright-admin doctor --log compares them`)];
+  const found = await reviewRights(app);
+  if (found.length === 0) return [ok(what, `nobody acted without a right, by the ${size} leaves of the log`)];
+  return found.map((detail) => bad(what, detail, 'runbook: rows'));
+}
+
+type Entry = Pick<EntryRow, 'id' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
+
+/**
+ * reviewRights reads the whole audit log up to what the HSM signed, and reports what somebody did after they had lost the right to it, and rows that
+ * give what the log says was taken away. Both show that earlier rows were put back together with their seals.
+ *
+ * @returns one line for each, at most MAX_FOUND
+ */
+export async function reviewRights(app: INestApplicationContext): Promise<string[]> {
+  const review = new RightsReview();
+  await app.get(VerifiedLeaves).follow(new GrowingRoot(), ({ index, entry }) => {
+    if (entry === undefined) review.found.push(`the entry of leaf ${index} of the audit log was changed or removed`);
+    else if (entry.kind === 'entry') review.visit(entry, index);
+  });
+  const rows = await differingRows(app.get(DataSource), review.history);
+  return [...review.found, ...rows].slice(0, MAX_FOUND);
+}
+
+/** RightsReview compares each entry with what the log said before it. */
+export class RightsReview {
+  readonly history = new RightsHistory();
+  readonly found: string[] = [];
+  /** The group of each stage, by approval. */
+  private readonly groups = new Map<string, readonly unknown[]>();
+
+  visit(entry: Entry, index: number): void {
+    const objection = entry.outcome === 'refused' ? undefined : this.objectionTo(entry);
+    if (objection !== undefined && this.found.length < MAX_FOUND)
+      this.found.push(`leaf ${index}: ${entry.action} of ${entry.targetId}, although ${objection}`);
+    this.remember(entry);
+    this.history.apply(entry);
+  }
+
+  private remember({ action, targetId, detail: { stages } }: Entry): void {
+    if (!Array.isArray(stages) || !action.startsWith('approval.')) return;
+    this.groups.set(
+      targetId,
+      stages.map((stage: unknown) => (stage as { groupId?: unknown }).groupId),
+    );
+  }
+
+  private objectionTo({ id: entryId, action, actorKind, actorId: id, targetId, detail }: Entry): string | undefined {
+    const at = timeOfId(entryId);
+    const revoked = this.history.revoked.get(id);
+    if (revoked !== undefined && revoked <= at - TOLERANCE_MS) return `the ${actorKind} ${id} was revoked`;
+    if (actorKind !== 'user') return undefined;
+    const { session, stage, way, methods } = detail;
+    const isVote = action === 'approval.approved' || action === 'approval.rejected';
+    const isSignIn = action === 'auth.signed-in' && way === 'password';
+    const person = {
+      id,
+      at,
+      session: isVote && typeof session === 'string' ? session : undefined,
+      groupId: isVote ? groupOf(this.groups.get(targetId), stage) : undefined,
+      methods: isSignIn && Array.isArray(methods) ? methods.map(String) : undefined,
+    };
+    return this.history.objectionTo(person, TOLERANCE_MS);
+  }
+}
+
+function groupOf(groups: readonly unknown[] | undefined, stage: unknown): string | undefined {
+  const group = groups?.[Number(stage)];
+  return typeof group === 'string' ? group : undefined;
+}
+
+interface CredentialRow {
+  readonly kind: string;
+  readonly id: string;
+  readonly roles: readonly string[] | null;
+}
+
+/** Rows that give something which the log says was taken away. */
+async function differingRows(db: DataSource, history: RightsHistory): Promise<string[]> {
+  const { people, ended, revoked } = history;
+  const rows: CredentialRow[] = await db.query(
+    `SELECT 'account' AS kind, id::text, roles FROM user_account WHERE id = ANY($1::uuid[]) AND NOT disabled
+     UNION ALL SELECT 'session', id::text, NULL FROM auth_session WHERE id = ANY($2::uuid[]) AND ended_at IS NULL AND expires_at > now()
+     UNION ALL SELECT 'API key', id::text, NULL FROM api_key WHERE id = ANY($3::uuid[]) AND revoked_at IS NULL
+     UNION ALL SELECT 'OAuth client', id::text, NULL FROM oauth_client WHERE id = ANY($3::uuid[]) AND revoked_at IS NULL`,
+    [people, ended, revoked].map((known) => [...known.keys()].filter(isId)),
+  );
+  const credentials = rows.flatMap(({ kind, id, roles }) => {
+    const { roles: logged, disabledAt = 0 } = history.people.get(id) ?? {};
+    if (kind === 'account' && disabledAt > 0)
+      return [`the account ${id} is enabled, and the log says that it is disabled`];
+    if (kind === 'session' && history.ended.has(id))
+      return [`the session ${id} is valid, and the log says that it ended`];
+    if (history.revoked.has(id)) return [`the ${kind} ${id} is valid, and the log says that it was revoked`];
+    const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
+    return more.length === 0 ? [] : [`the account ${id} has the roles ${more.join(', ')}, which the log does not have`];
+  });
+  return [...credentials, ...(await differingMembers(db, history)), ...(await differingPolicies(db, history))];
+}
+
+async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {
+  const rows: { group: string; person: string }[] = await db.query(
+    `SELECT group_id::text AS group, user_id::text AS person FROM approver_group_member WHERE group_id = ANY($1::uuid[]) AND user_id IS NOT NULL`,
+    [[...groups.keys()].filter(isId)],
+  );
+  return rows.flatMap(({ group, person }) => {
+    const logged = groups.get(group);
+    if (logged === undefined || logged.members.includes(person)) return [];
+    return [`the account ${person} is a member of the approver group ${group}, and the log says otherwise`];
+  });
+}
+
+async function differingPolicies(db: DataSource, { policies }: RightsHistory): Promise<string[]> {
+  const rows: { id: string; revision: number }[] = await db.query(`SELECT id::text, revision FROM approval_policy`);
+  const now = new Map(rows.map(({ id, revision }) => [id, revision]));
+  return [...policies].flatMap(([id, revision]) => {
+    const known = now.get(id) ?? 0;
+    if (known === revision) return [];
+    return [`the approval policy ${id} has revision ${known}, and the log has revision ${revision} (0: removed)`];
+  });
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
+import type { ApiClient } from '../api/api-client.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { certificateOf, type HostCertificate, publicKeyOf } from './host-certificates.js';
+
+const PAUSE_MS = 2000;
+const DAY_MS = 24 * 3600 * 1000;
+const LIFE_MS = 30 * DAY_MS;
+const RENEWABLE_MS = 365 * DAY_MS;
+/** validAfter is backdated by this much to tolerate clock skew. */
+const BACKDATE_MS = 5 * 60 * 1000;
+
+/** HostCertificateOrder says who certifies the key of this host. */
+export interface HostCertificateOrder {
+  /** Path of the private host key. */
+  readonly key: string;
+  /** Name of the authority for hosts. Undefined: a login rule gives the certificate, by the claims of this machine's token. */
+  readonly authority: string | undefined;
+  /** Names of the host; empty: the one that the system has. */
+  readonly names: readonly string[];
+  readonly rule: string | undefined;
+  /** Maximum seconds to wait for an approval. */
+  readonly seconds: number;
+}
+
+/** Returns whether a valid host certificate of the key lies beside it. */
+export async function isCertified(key: string, now = new Date()): Promise<boolean> {
+  try {
+    const { content } = await certificateOf(key);
+    const own = readPublicKeyLine(await publicKeyOf(key));
+    return own !== undefined && content.key.blob.equals(own.blob) && content.validBefore > now;
+  } catch (error) {
+    if (error instanceof ClientError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Has the key of this host certified: by the authority that is named, with a renewal by the key alone for a year, or by a login rule.
+ *
+ * @throws ClientError when it is refused
+ */
+export async function orderHostCertificate(api: ApiClient, order: HostCertificateOrder): Promise<HostCertificate> {
+  const publicKey = await publicKeyOf(order.key);
+  const headers = { 'idempotency-key': randomUUID() };
+  if (order.authority === undefined) {
+    if (order.names.length > 0) throw usageError('--names has an effect with --authority only: a rule names the host.');
+    const body = { publicKey, kind: 'host', ...(order.rule === undefined ? {} : { rule: order.rule }) };
+    const asked = (await api.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
+    return awaitCertificate(api, `/v1/ssh-login/${asked.id}`, asked, order.seconds);
+  }
+  const names = order.names.length > 0 ? order.names : [hostname()];
+  const path = `/v1/ssh-ca/${await hostAuthorityId(api, order.authority)}/certificates`;
+  const now = Date.now();
+  const at = (ms: number): string => new Date(now + ms).toISOString();
+  const terms = { validAfter: at(-BACKDATE_MS), validBefore: at(LIFE_MS), renewal: { until: at(RENEWABLE_MS) } };
+  const body = { publicKey, keyId: names[0], principals: names, ...terms };
+  const asked = (await api.call('POST', path, { body, headers, repeatable: true })) as HostCertificate;
+  return awaitCertificate(api, `${path}/${asked.id}`, asked, order.seconds);
+}
+
+/** Waits until a certificate is issued or refused, for `seconds` at most. */
+export async function awaitCertificate(
+  api: ApiClient,
+  path: string,
+  asked: HostCertificate,
+  seconds: number,
+): Promise<HostCertificate> {
+  let found = asked;
+  const until = performance.now() + seconds * 1000;
+  while (found.status !== 'ISSUED' && found.status !== 'FAILED' && performance.now() < until) {
+    await sleep(PAUSE_MS);
+    found = (await api.call('GET', path)) as HostCertificate;
+  }
+  return found;
+}
+
+/** The command that renews a certificate before it expires, for a timer. */
+export function renewalHint({ certificate, renewableUntil }: HostCertificate, key: string): string {
+  const end = readCertificateLine(certificate)?.validBefore.toISOString().slice(0, 10) ?? '';
+  const command =
+    renewableUntil === undefined ? `sealwright ssh login --host --key ${key}` : `sealwright ssh renew ${key}`;
+  return `The host certificate expires on ${end}. Run "${command}" from a daily timer, and reload sshd afterwards.`;
+}
+
+async function hostAuthorityId(api: ApiClient, name: string): Promise<string> {
+  for (let after = ''; ;) {
+    const page: { items: { id: string; name: string; kind: string }[]; nextCursor: string | null } = await api.call(
+      'GET',
+      `/v1/ssh-ca?limit=200${after}`,
+    );
+    const found = page.items.find((one) => one.name === name);
+    if (found?.kind === 'host') return found.id;
+    if (found !== undefined) throw usageError(`The authority "${name}" is for users. Name one whose kind is host.`);
+    if (page.nextCursor === null) throw new ClientError(EXIT.failed, `There is no SSH authority "${name}".`);
+    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+}

@@ -1,0 +1,37 @@
+import { findSuite } from '../vocabularies/tls-suites.js';
+import { hasNoSize, type Mention, mentionsOf } from './name-mentions.js';
+import { tokensOf } from './name-tokens.js';
+import { suiteMentions } from './suite-mentions.js';
+
+/** Names that are those of suites and of nothing else: AES256-SHA is a proposal of IPsec as well. */
+const SUITE_LIKE = /^\W?(?:TLS|SSL|EC?DHE?[-_]|A(?:EC)?DH-|EXP|SRP-|KRB5-|RSA-PSK|DHE-PSK)/i;
+/** GSKit and z/OS write the codes of suites behind these words. */
+const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9A-F]{2}(?:[0-9A-F]{2})?)\b/i;
+const SEPARATORS = /[\s()[\]{}'",;:=]+/;
+
+/**
+ * The parts of a suite that stands between other words, with the sizes that those give: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA (dh 1024)`, `cipher spec
+ * 000A`. Undefined if there is none, or several.
+ */
+export function suiteAmong(text: string): readonly Mention[] | undefined {
+  const code = SUITE_CODE.exec(text)?.[1];
+  const registered = code === undefined ? undefined : findSuite(`0x${code.padStart(4, '0')}`);
+  if (registered !== undefined) return suiteMentions(registered);
+  const words = text.split(SEPARATORS);
+  const suites = new Set(words.flatMap((word) => (SUITE_LIKE.test(word) ? (findSuite(word) ?? []) : [])));
+  const [only] = suites;
+  if (only === undefined || suites.size > 1) return undefined;
+  const rest = words.filter((word) => findSuite(word) === undefined).join(' ');
+  const said = mentionsOf(tokensOf(rest)).mentions;
+  return suiteMentions(only).map((mention) => sized(mention, said));
+}
+
+/** A part with the size that is said of its algorithm, or of the curve that it is used on. */
+function sized(mention: Mention, said: readonly Mention[]): Mention {
+  if (!hasNoSize(mention)) return mention;
+  const same = said.find(
+    ({ family, sizes, curveBits }) =>
+      family === mention.family || (mention.family === 'ECDH' && sizes === 'curve' && curveBits !== null),
+  );
+  return same === undefined ? mention : { ...mention, bits: same.bits, curveBits: same.curveBits };
+}

@@ -1,0 +1,88 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Problem } from '../errors/problem.js';
+import { EventBus } from '../events/events.js';
+import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { RecentValue } from '../time/recent-value.js';
+import {
+  CATALOGUE_FINGERPRINT,
+  type CatalogueObject,
+  foreignObjects,
+  isMisleading,
+  READ_CATALOGUE,
+} from './catalogue-rules.js';
+
+const CACHE_MS = 5000;
+const MAX_NAMED = 5;
+
+/**
+ * CatalogueCheck finds what changes the meaning of statements and was not made by the migrations: triggers, rules, views in place of tables, functions, operators,
+ * row-level security. With such objects the owner of the database can hide rows from single statements, or change what the service writes.
+ */
+@Injectable()
+export class CatalogueCheck implements OnApplicationBootstrap {
+  private readonly logger = new Logger(CatalogueCheck.name);
+  private reported = '';
+  /** Fingerprint of the catalogue in which nothing was found. */
+  private clean: string | undefined;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly events: EventBus,
+    indicators: HealthIndicators,
+  ) {
+    const recent = new RecentValue(CACHE_MS, () => this.read());
+    indicators.add('catalogue', () => recent.get());
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.findings().catch((error: unknown) =>
+      this.logger.warn(`the catalogue was not checked: ${String(error)}`),
+    );
+  }
+
+  /** Objects that the migrations did not make, as `kind name`. */
+  async findings(tx: EntityManager = this.db.manager): Promise<string[]> {
+    const tables = this.db.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
+    const names = [...tables.map(({ tableName }) => tableName), 'migrations'];
+    const objects: CatalogueObject[] = await tx.query(READ_CATALOGUE, [names]);
+    const found = foreignObjects(objects).toSorted();
+    this.report(found);
+    return found;
+  }
+
+  /**
+   * Verifies the catalogue as a transaction sees it. Called before and after what must not be misled: the locks of the statements in between keep triggers and
+   * views as they are until the transaction ends, and functions that end themselves are found before.
+   *
+   * @throws Problem `database.changed`
+   */
+  async assertUnchanged(tx: EntityManager): Promise<void> {
+    const [row]: { fingerprint: string }[] = await tx.query(CATALOGUE_FINGERPRINT);
+    if (row !== undefined && row.fingerprint === this.clean) return;
+    const found = (await this.findings(tx)).filter(isMisleading);
+    this.clean = found.length === 0 ? row?.fingerprint : undefined;
+    if (found.length === 0) return;
+    const detail = `The database has objects that the service did not create (${named(found)}), so its answers cannot be trusted. An operator removes them: sealwright-admin doctor.`;
+    throw new Problem('unavailable', 'database.changed', detail);
+  }
+
+  private report(found: readonly string[]): void {
+    const text = found.join();
+    if (text === this.reported) return;
+    this.reported = text;
+    if (found.length === 0) return;
+    this.logger.error(`objects in the database that the migrations did not make: ${named(found)}`);
+    this.events.emit('catalogue.changed', { objects: found });
+  }
+
+  private async read(): Promise<Indication> {
+    const found = await this.findings();
+    if (found.length === 0) return { status: 'UP', detail: 'the database has only what the migrations made' };
+    return { status: 'DOWN', detail: `not made by the migrations: ${named(found)}; see docs/runbook.md` };
+  }
+}
+
+function named(found: readonly string[]): string {
+  return found.slice(0, MAX_NAMED).join(', ') + (found.length > MAX_NAMED ? ', …' : '');
+}

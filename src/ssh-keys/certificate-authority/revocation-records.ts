@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
+import { readPublicKeyLine, sshFingerprintOf } from '../../formats/ssh/public-key.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
+import { type RevocationKind, SshRevocation } from './ssh-authority.entity.js';
+import type { SshCertificate } from './ssh-certificate.entity.js';
+
+/** What was revoked for an authority. */
+export type RevocationRecord = Pick<SshRevocation, 'authorityId' | 'kind' | 'value'>;
+
+/**
+ * RevocationRecords reads what was revoked: the rows together with the entries of the audit log. A row that was deleted or changed in the database, or
+ * that a trigger left out, therefore revives nothing.
+ */
+@Injectable()
+export class RevocationRecords {
+  /** By the version of the lists: a later version is read at once, an old one again after seconds. */
+  private readonly records = new TtlCache<readonly RevocationRecord[]>(() => this.read());
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly vouched: VouchedEntries,
+  ) {}
+
+  /** All revocations. The same list is returned until it is read again. */
+  async all(): Promise<readonly RevocationRecord[]> {
+    const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
+    return (await this.records.find(row?.version ?? '')) ?? [];
+  }
+
+  /** Ids of the revoked certificates among these, which one authority issued. A key is revoked for all authorities of its kind (`siblings`). */
+  async revokedOf(
+    authorityId: string,
+    siblings: ReadonlySet<string>,
+    certificates: readonly Pick<SshCertificate, 'id' | 'serial' | 'keyId' | 'fingerprint'>[],
+  ): Promise<Set<string>> {
+    if (certificates.length === 0) return new Set();
+    const records = await this.all();
+    const own = new Set(
+      records.flatMap((one) => (one.authorityId === authorityId ? [`${one.kind} ${one.value}`] : [])),
+    );
+    const keys = new Set(
+      records.flatMap((one) => (one.kind === 'publicKey' && siblings.has(one.authorityId) ? fingerprintOf(one) : [])),
+    );
+    const isRevoked = ({ serial, keyId, fingerprint }: Pick<SshCertificate, 'serial' | 'keyId' | 'fingerprint'>) =>
+      own.has(`serial ${serial}`) || own.has(`keyId ${keyId}`) || keys.has(fingerprint);
+    return new Set(certificates.filter(isRevoked).map(({ id }) => id));
+  }
+
+  private async read(): Promise<readonly RevocationRecord[]> {
+    const { manager } = this.db;
+    const rows: RevocationRecord[] = await manager.find(SshRevocation);
+    const entries = await this.vouched.ofAction(manager, 'ssh-ca.revoked');
+    const logged = entries.flatMap(({ targetId: authorityId, detail: { kind, value } }): RevocationRecord[] =>
+      typeof value === 'string' ? [{ authorityId, kind: kind as RevocationKind, value }] : [],
+    );
+    return [...new Map([...rows, ...logged].map((one) => [JSON.stringify(nameOf(one)), one])).values()];
+  }
+}
+
+function nameOf({ authorityId, kind, value }: RevocationRecord): string[] {
+  return [authorityId, kind, value];
+}
+
+function fingerprintOf({ value }: RevocationRecord): string[] {
+  const key = readPublicKeyLine(value);
+  return key === undefined ? [] : [sshFingerprintOf(key.blob)];
+}

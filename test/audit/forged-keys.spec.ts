@@ -1,0 +1,240 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApprovers, newGroup, newGuardedKey, unique } from '../approvals/approvers.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer } from '../support/service.js';
+import { createKey, digestOf, sign, until } from '../support/signing.js';
+import { openWriter, type Writer } from './writer.js';
+
+/**
+ * An attacker who has the database, as its owner, and no setting of the service. Each test changes what is signed, by whom or under which name: with
+ * plain rows, or with triggers that change them for a moment. The service signs nothing else than what was asked for and approved.
+ */
+let writer: Writer;
+const sql = <Row extends object>(text: string, values?: unknown[]) => writer.sql<Row>(text, values);
+const ask = (method: string, path: string, body?: object): Promise<Answer> =>
+  writer.service.call(method, path, { key: writer.apiKey, body });
+const signWith = (key: string, text: string, more: object = {}) =>
+  sign(writer.service, { key: writer.apiKey, body: { digest: digestOf(text), key, ...more } });
+const changed = { status: 409, code: 'row.not-sealed' };
+const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRSJ+R7voQTSmMFvxrGOg8YTWpOR/Kgh9ctuUPaZlkY';
+
+beforeAll(async () => {
+  writer = await openWriter();
+});
+afterAll(() => writer.close());
+
+/** Runs `work` while a trigger of the attacker changes the rows that the service writes into a table. */
+async function withTrigger<T>(table: string, body: string, work: () => Promise<T>, when = 'BEFORE INSERT'): Promise<T> {
+  await sql(
+    `CREATE OR REPLACE FUNCTION attack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
+  );
+  await sql(`CREATE TRIGGER attack ${when} ON ${table} FOR EACH ROW EXECUTE FUNCTION attack()`);
+  try {
+    return await work();
+  } finally {
+    await sql(`DROP TRIGGER attack ON ${table}`);
+  }
+}
+
+describe('a signing key', () => {
+  it('is not used while its row has another name than the one that policies guard', async () => {
+    const members = await newApprovers(writer.place, 1);
+    const { key } = await newGuardedKey(writer.place, [{ members, threshold: 1 }]);
+    expect((await signWith(key.name, 'guarded')).status).toBe(202);
+    await sql(`UPDATE signing_key SET name = 'unguarded' WHERE id = $1`, [key.id]);
+    const back = `UPDATE signing_key SET name = '${key.name}' WHERE id = '${key.id}';`;
+    // By its id, under which no process remembers the key yet.
+    const answer = await withTrigger('signing_request', back, () => signWith(key.id, 'guarded'), 'AFTER INSERT');
+    assertProblem(answer, changed);
+    await sql(`UPDATE signing_key SET name = $2 WHERE id = $1`, [key.id, key.name]);
+    expect((await signWith(key.id, 'guarded')).status).toBe(202);
+  });
+
+  it('keeps its limits, and stays disabled, when SQL lifts them', async () => {
+    for (const lift of [`constraints = '{}'`, `constraints = '{}', revision = revision + 1`, `owner_id = 'mallory'`]) {
+      const key = await createKey(writer.service, writer.apiKey, {
+        name: unique('limited'),
+        type: 'ec-p256',
+        constraints: { algorithms: ['sha512'] },
+      });
+      await sql(`UPDATE signing_key SET ${lift} WHERE id = $1`, [key.id]);
+      assertProblem(await signWith(key.name, 'lifted'), changed);
+    }
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('disabled'), type: 'ec-p256' });
+    expect((await ask('POST', `/api/v1/signing-keys/${key.id}/disable`)).status).toBe(200);
+    await sql(`UPDATE signing_key SET state = 'ACTIVE', revision = revision + 1 WHERE id = $1`, [key.id]);
+    assertProblem(await signWith(key.name, 'enabled'), changed);
+    assertProblem(await ask('POST', `/api/v1/signing-keys/${key.id}/rotate`, {}), changed);
+  });
+
+  it('is not destroyed because rows say that it is due', async () => {
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('kept'), type: 'ec-p256' });
+    await sql(`UPDATE signing_key SET state = 'PENDING_DESTRUCTION' WHERE id = $1`, [key.id]);
+    await sql(`INSERT INTO signing_key_destruction (key_id, destroy_at) VALUES ($1, now() - interval '1 day')`, [
+      key.id,
+    ]);
+    await until('a look at it', 10, async () => {
+      const [row] = await sql<{ seen: boolean }>(
+        `SELECT lease_until IS NOT NULL AS seen FROM signing_key_destruction WHERE key_id = $1`,
+        [key.id],
+      );
+      return row?.seen;
+    });
+    await sql(`DELETE FROM signing_key_destruction WHERE key_id = $1`, [key.id]);
+    await sql(`UPDATE signing_key SET state = 'ACTIVE' WHERE id = $1`, [key.id]);
+    expect((await signWith(key.name, 'kept')).status).toBe(200);
+  });
+});
+
+describe('an SSH authority', () => {
+  const order = (more: object = {}) => ({
+    publicKey: PUBLIC_KEY,
+    keyId: unique('bob'),
+    principals: ['bob'],
+    validAfter: new Date().toISOString(),
+    validBefore: new Date(Date.now() + 600_000).toISOString(),
+    ...more,
+  });
+  const authority = async (): Promise<{ id: string; name: string }> =>
+    (await ask('POST', '/v1/ssh-ca', { name: unique('logins'), kind: 'user' })).body as { id: string; name: string };
+  const issue = ({ id }: { id: string }, more: object = {}) =>
+    ask('POST', `/v1/ssh-ca/${id}/certificates`, order(more));
+
+  it('certifies nothing under another name than the one that policies guard', async () => {
+    const { body: group } = await newGroup(writer.place, await newApprovers(writer.place, 1));
+    const guarded = await authority();
+    const stages = [{ group: group.id, threshold: 1 }];
+    await ask('POST', '/api/v1/approval-policies', {
+      name: unique('policy'),
+      subject: 'ssh-certificate',
+      keys: [guarded.name],
+      stages,
+    });
+    expect((await issue(guarded)).body.status).toBe('PENDING_APPROVAL');
+    await sql(`UPDATE ssh_authority SET name = 'unguarded' WHERE id = $1`, [guarded.id]);
+    assertProblem(await issue(guarded), changed);
+    await sql(`UPDATE ssh_authority SET name = $2 WHERE id = $1`, [guarded.id, guarded.name]);
+    expect((await issue(guarded)).body.status).toBe('PENDING_APPROVAL');
+  });
+
+  it('that was inserted into the database is not one that hosts are to trust', async () => {
+    const { id } = await authority();
+    await sql(
+      `INSERT INTO ssh_authority (id, name, kind, cka_id, public_key, seal)
+       SELECT gen_random_uuid(), 'inserted', kind, cka_id, public_key, seal FROM ssh_authority WHERE id = $1`,
+      [id],
+    );
+    const { body } = await writer.service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys');
+    expect(body).toContain('logins-');
+    expect(body).not.toContain('inserted');
+    await sql(`DELETE FROM ssh_authority WHERE name = 'inserted'`);
+  });
+
+  it('certifies what was asked for, whatever a trigger makes of the row, and never logs anything else', async () => {
+    const open = await authority();
+    for (const change of [
+      `NEW.principals = '{root}';`,
+      `NEW.valid_before = now() + interval '10 years';`,
+      `NEW.key_id = 'admin';`,
+      `NEW.request = NEW.request || '{"forceCommand": "sh"}';`,
+    ]) {
+      const { body } = await withTrigger('ssh_certificate', change, () => issue(open));
+      expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'ssh-ca.not-approved' } });
+    }
+    const entries = await sql<{ principals: string[] }>(
+      `SELECT detail -> 'principals' AS principals FROM audit_entry WHERE target_id = $1 AND action = 'ssh-ca.certified'`,
+      [open.id],
+    );
+    expect(entries.map(({ principals }) => principals)).toEqual([['bob'], ['bob'], ['bob'], ['bob']]);
+    expect((await issue(open)).body).toMatchObject({ status: 'ISSUED', principals: ['bob'] });
+  });
+
+  it('keeps on its list what was revoked, when its row is deleted or never written', async () => {
+    const { id } = await authority();
+    const list = async (kind = id) =>
+      Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${kind}/krl`)).arrayBuffer());
+    const revoke = (value: string) => ask('POST', `/v1/ssh-ca/${id}/revocations`, { kind: 'keyId', value });
+    expect((await revoke('stolen-one')).status).toBe(204);
+    await withTrigger('ssh_revocation', 'IF true THEN RETURN NULL; END IF;', () => revoke('stolen-two'));
+    await sql(`DELETE FROM ssh_revocation`);
+    await sql(`UPDATE ssh_authority SET list_version = list_version + 1`);
+    expect((await list()).includes('stolen-one')).toBe(true);
+    expect((await list()).includes('stolen-two')).toBe(true);
+  });
+});
+
+describe('a request', () => {
+  /** Accepts a request in the background and keeps it from the workers. */
+  const heldBack = async (key: string, text: string): Promise<string> => {
+    const answer = await withTrigger('signing_request', `NEW.status = 'PENDING_APPROVAL';`, () =>
+      signWith(key, text, { async: true }),
+    );
+    return answer.body.requestId as string;
+  };
+  const released = async (id: string, also = '') => {
+    await sql(
+      `UPDATE signing_request SET status = 'QUEUED', sweep_at = now(), released_at = now()${also} WHERE id = $1`,
+      [id],
+    );
+    return writer.ended(id);
+  };
+
+  it('is not signed after the seal of its entry was removed, neither as it was nor by another key', async () => {
+    const members = await newApprovers(writer.place, 1);
+    const { key: guarded } = await newGuardedKey(writer.place, [{ members, threshold: 1 }]);
+    const [same, moved] = [await heldBack('default', 'same'), await heldBack('default', 'moved')];
+    await writer.settled();
+    await sql(`UPDATE audit_entry SET seal = NULL WHERE target_id = ANY($1)`, [[same, moved]]);
+    const refused = { code: 'signing.not-logged', signature: null };
+    expect(await released(same)).toMatchObject(refused);
+    expect(await released(moved, `, key_id = '${guarded.id}'`)).toMatchObject(refused);
+  });
+
+  it('has no other bytes signed than those whose digest the log has, by ML-DSA or any other scheme', async () => {
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('pq'), type: 'ml-dsa-44' });
+    const inserted = await heldBack(key.name, 'raw');
+    await sql(
+      `INSERT INTO signing_envelope (request_id, to_be_signed, signed_digest, timestamped) VALUES ($1, 'chosen', NULL, false)`,
+      [inserted],
+    );
+    const refused = { code: 'signing.not-logged', signature: null };
+    expect(await released(inserted, ', enveloped = true')).toMatchObject(refused);
+    const { body } = await withTrigger('signing_request', `NEW.status = 'PENDING_APPROVAL';`, () =>
+      signWith('default', 'wrapped', { format: 'dsse', async: true }),
+    );
+    await sql(`UPDATE signing_envelope SET to_be_signed = 'chosen' WHERE request_id = $1`, [body.requestId]);
+    expect(await released(body.requestId as string)).toMatchObject(refused);
+    const honest = await signWith(key.name, 'honest');
+    const signature = Buffer.from(honest.body.signature as string, 'base64');
+    const digest = Buffer.from(digestOf('honest'), 'base64');
+    expect(verify(null, digest, createPublicKey(key.publicKey), signature)).toBe(true);
+  });
+
+  it('is neither accepted nor signed without its entry in the audit log', async () => {
+    const dropped = `IF NEW.action = 'signing.accepted' THEN RETURN NULL; END IF;`;
+    const answer = await withTrigger('audit_entry', dropped, () => signWith('default', 'unlogged'));
+    assertProblem(answer, { status: 503, code: 'row.not-written' });
+    const rows = await sql(`SELECT 1 FROM signing_request WHERE digest = $1`, [
+      Buffer.from(digestOf('unlogged'), 'base64'),
+    ]);
+    expect(rows).toEqual([]);
+    const kept = await createKey(writer.service, writer.apiKey, { name: unique('kept'), type: 'ec-p256' });
+    const end = `IF NEW.action = 'signing-key.disabled' THEN RETURN NULL; END IF;`;
+    const disabled = await withTrigger('audit_entry', end, () =>
+      ask('POST', `/api/v1/signing-keys/${kept.id}/disable`),
+    );
+    assertProblem(disabled, { status: 503, code: 'row.not-written' });
+  });
+
+  it('is not answered as done when the database leaves the change out', async () => {
+    const key = await createKey(writer.service, writer.apiKey, { name: unique('enabled'), type: 'ec-p256' });
+    const answer = await withTrigger(
+      'signing_key',
+      'IF true THEN RETURN NULL; END IF;',
+      () => ask('POST', `/api/v1/signing-keys/${key.id}/disable`),
+      'BEFORE UPDATE',
+    );
+    assertProblem(answer, { status: 503, code: 'row.not-written' });
+  });
+});

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Browser } from '../auth/browser.js';
+import { atKnownAddress, PEERS_HERE, register } from '../auth/people.js';
+import { arrive, putQuirky, signInAt } from '../auth/quirky-calls.js';
+import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/** Somebody owns the database and no setting of the service, and wants to sign in as somebody else. */
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let provider: QuirkyProvider;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
+  provider = await QuirkyProvider.start();
+  provider.is({ claims: { sub: 'mallory', email: 'mallory@example.com', groups: ['release'] } });
+  expect((await putQuirky(service, apiKey, { name: 'corp', provider })).status).toBeLessThan(300);
+});
+afterAll(async () => {
+  await stage.close();
+  await provider.stop();
+});
+
+describe('a sign-in at an identity provider', () => {
+  it('does not lead into the account that SQL gave to the identity', async () => {
+    await stage.sql(
+      `INSERT INTO external_identity (provider_id, subject, user_id, groups)
+       SELECT p.id, 'mallory', u.id, '{release}' FROM identity_provider p, user_account u WHERE 'admin' = ANY(u.roles) LIMIT 1`,
+    );
+    expect((await arrive(service, 'corp')).code).toBe('row.not-sealed');
+    await stage.sql(`DELETE FROM external_identity`);
+    expect((await signInAt(service, 'corp'))['access_token']).toBeDefined();
+    await stage.sql(
+      `UPDATE external_identity SET user_id = (SELECT id FROM user_account WHERE 'admin' = ANY(roles) LIMIT 1)`,
+    );
+    expect((await arrive(service, 'corp')).code).toBe('row.not-sealed');
+  });
+
+  it('does not end in the ticket that SQL moved to another person', async () => {
+    provider.is({ claims: { sub: 'trudy', email: 'trudy@example.com', groups: ['release'] } });
+    const browser = new Browser();
+    const arrived = await arrive(service, 'corp', { browser });
+    const ticket = /#ticket=(\w+)$/.exec(arrived.location)?.[1] ?? '';
+    await stage.sql(
+      `UPDATE sso_transaction SET user_id = (SELECT id FROM user_account WHERE 'admin' = ANY(roles) LIMIT 1) WHERE ticket_hash = $1`,
+      [createHash('sha256').update(ticket).digest()],
+    );
+    const response = await browser.request(`${service.url}/api/auth/sso/tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ticket }),
+    });
+    expect(response.status).toBe(401);
+  });
+
+  it('does not begin at a provider whose rules or address SQL changed', async () => {
+    for (const change of [
+      `rules = '[{"claim": "groups", "op": "equals", "value": "release", "roles": ["admin"]}]'`,
+      `settings = jsonb_set(settings, '{issuer}', '"https://evil.example"')`,
+    ]) {
+      await stage.sql(`CREATE TABLE IF NOT EXISTS kept_provider AS SELECT * FROM identity_provider`);
+      await stage.sql(`UPDATE identity_provider SET ${change}`);
+      const begun = await fetch(`${service.url}/api/auth/oidc/login?provider=corp&returnTo=/console`, {
+        redirect: 'manual',
+        headers: { accept: 'application/json' },
+      });
+      expect(begun.status).toBe(404);
+      await stage.sql(`DELETE FROM identity_provider; INSERT INTO identity_provider SELECT * FROM kept_provider`);
+    }
+  });
+});
+
+describe('a login to hosts', () => {
+  it('has none of the accounts that SQL added to a login rule', async () => {
+    const person = await register(service, 'host');
+    const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [person.email]);
+    const body = { roles: ['operator'] };
+    expect((await service.call('PATCH', `/api/settings/users/${row?.id}`, { key: apiKey, body })).status).toBe(200);
+    const authority = await service.call('POST', '/v1/ssh-ca', { key: apiKey, body: { name: 'lab', kind: 'user' } });
+    expect(authority.status).toBe(201);
+    const rule = {
+      name: 'lab',
+      authorityId: authority.body.id,
+      subject: 'person',
+      conditions: [{ claim: 'email', values: [person.email] }],
+      principals: ['bob'],
+      lifeSeconds: 900,
+      extensions: ['permit-pty'],
+    };
+    expect((await service.call('POST', '/v1/ssh-login-rules', { key: apiKey, body: rule })).status).toBe(201);
+    const file = join(mkdtempSync(join(tmpdir(), 'sealwright-login-')), 'key');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+    const order = { publicKey: readFileSync(`${file}.pub`, 'utf8').trim(), rule: 'lab' };
+    const ask = () => service.call('POST', '/v1/ssh-login', { key: person.accessToken, body: order });
+    expect((await ask()).status).toBeLessThan(300);
+    await stage.sql(`UPDATE ssh_login_rule SET principals = '{root}'`);
+    expect((await ask()).status).toBeGreaterThanOrEqual(400);
+  });
+});

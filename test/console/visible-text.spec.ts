@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { visibleText } from '../../ui/src/patterns/visible-text.js';
+
+it.each([
+  ['photo\u202egpj.exe', 'photo⟨U+202E⟩gpj.exe'],
+  ['app\u200b.exe', 'app⟨U+200B⟩.exe'],
+  ['two\nlines\u2028more', 'two⟨U+000A⟩lines⟨U+2028⟩more'],
+  ['a\u{e0041}', 'a⟨U+E0041⟩'],
+  ['Größe 報告 🔑.txt', 'Größe 報告 🔑.txt'],
+])('people who approve see characters that have no glyph: %j', (text, shown) => {
+  expect(visibleText(text)).toBe(shown);
+});
