@@ -11,7 +11,7 @@ const READY =
 const START = `systemctl start sealwright-api sealwright-worker; ${READY}`;
 const STOP = 'systemctl stop sealwright-api sealwright-worker';
 
-/** The package asks whether systemd runs by this directory. */
+/** The package asks whether systemd runs by this directory. From then on init scripts call systemctl, so they come before it. */
 const WITH_SYSTEMD = 'mkdir -p /run/systemd/system';
 const PID_OF_API = 'cat /run/units/sealwright-api.pid';
 
@@ -30,10 +30,10 @@ export const PACKAGE_CASES: readonly PackageCase[] = [
     promise: 'an upgrade while the database is down leaves the package configured and the earlier version running',
     report: 'grafana/grafana#2320, #128982',
     script: [
-      WITH_SYSTEMD,
       START,
       `was=$(${PID_OF_API}) && systemctl stop postgresql`,
-      'dpkg --install ./sealwright_${NEXT}_amd64.deb | tee said && grep -q "not migrated" said',
+      WITH_SYSTEMD,
+      'dpkg --install ./sealwright_${NEXT}_amd64.deb 2>&1 | tee said && grep -q "not migrated" said',
       `test "$(${PID_OF_API})" = $was && systemctl is-active sealwright-api && dpkg --status sealwright | grep "install ok installed"`,
     ].join('\n'),
   },

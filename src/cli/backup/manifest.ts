@@ -65,11 +65,17 @@ export interface BackupManifest {
 /** Reads and checks the manifest of a backup. AdminError when there is none, or when it is of a later version of the product. */
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);
-  const { size = 0 } = await stat(file).catch(() => ({ size: undefined }));
+  const { size = 0 } = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EACCES') throw new AdminError(unreadable(directory));
+    return { size: undefined };
+  });
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
     throw new AdminError(`${directory} is no backup: it has no ${MANIFEST_FILE}. One that was cut short has none.`);
   }
-  const manifest = parsed(await readFile(file, 'utf8'));
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EACCES' ? new AdminError(unreadable(directory)) : error;
+  });
+  const manifest = parsed(text);
   if (manifest === undefined) throw new AdminError(`${file} is damaged: it cannot be read.`);
   if (manifest.format > MANIFEST_FORMAT) {
     throw new AdminError(
@@ -77,6 +83,11 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
     );
   }
   return manifest;
+}
+
+/** A copy that root put back belongs to root, and commands run as the account of the service. */
+function unreadable(directory: string): string {
+  return `${directory} cannot be read by this account. Run: chown -R sealwright: ${directory}`;
 }
 
 function parsed(text: string): BackupManifest | undefined {

@@ -45,6 +45,18 @@ describe('a backup', () => {
     expect(await assertSound(directory, {})).toEqual(manifest);
   });
 
+  it.runIf(process.getuid?.() === 0)(
+    'that the account cannot read is refused with the command that gives it to it',
+    async () => {
+      process.seteuid?.(65534);
+      try {
+        await expect(readManifest(directory)).rejects.toThrow(`chown -R sealwright: ${directory}`);
+      } finally {
+        process.seteuid?.(0);
+      }
+    },
+  );
+
   it('that was cut short is no backup: the manifest is written last', async () => {
     rmSync(at(MANIFEST_FILE));
     await expect(readManifest(directory)).rejects.toThrow('is no backup');
