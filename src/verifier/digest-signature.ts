@@ -1,5 +1,6 @@
 import { constants, createPublicKey, type KeyObject, publicDecrypt, verify } from 'node:crypto';
 import { digestInfo } from '../formats/asn1/digest-info.js';
+import { base64UrlBytes } from '../formats/encoding/base64.js';
 
 interface Curve {
   /** Prime of the field, order of the base point, and the coefficient b (SP 800-186); a is p − 3. */
@@ -89,7 +90,7 @@ function verifiesEcdsa(key: KeyObject, { scheme, digest, signature }: DigestSign
   const excess = BigInt(digest.length * 8) - bits;
   const hash = excess > 0n ? numberOf(digest) >> excess : numberOf(digest);
   const inverse = inverseOf(s, n);
-  const point: Point = [numberOf(Buffer.from(x, 'base64url')), numberOf(Buffer.from(y, 'base64url'))];
+  const point: Point = [numberOf(base64UrlBytes(x)), numberOf(base64UrlBytes(y))];
   const sum = added(multiplied(base, (hash * inverse) % n, curve), multiplied(point, (r * inverse) % n, curve), curve);
   return sum !== undefined && sum[0] % n === r;
 }

@@ -14,6 +14,7 @@ const SMALL = new Set([
   'risk_rule_set',
   'alert_rule',
   'identity_provider',
+  'seal_format',
 ]);
 
 interface Migration {

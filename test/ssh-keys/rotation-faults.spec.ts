@@ -342,25 +342,28 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     },
   );
 
-  it.concurrent('a program that removes the new line at once: the file that changed is named as the cause, not the old key', async () => {
-    const host = await field.addHost();
-    const key = await field.newKey();
-    host.sshd.authorize('deploy', key.publicKey);
-    const looping = setInterval(() => {
-      const text = readFileSync(keysOf(host), 'utf8');
-      if (text.includes('sealwright:')) writeFileSync(keysOf(host), text.replace(/.*sealwright:.*\n/g, ''));
-    }, 5);
-    try {
-      const id = await field.rotate(key.id, [host]);
-      await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
-      // Which of the two depends on whether the line is removed during the write or after it.
-      const causes = ['rotation.new-line-removed', 'host.file-changed'];
-      expect(causes).toContain((await field.targets(id))[0].failure.code);
-      expect(await logIn(host, key.file)).toBe('accepted');
-    } finally {
-      clearInterval(looping);
-    }
-  });
+  it.concurrent(
+    'a program that removes the new line at once: the file that changed is named as the cause, not the old key',
+    async () => {
+      const host = await field.addHost();
+      const key = await field.newKey();
+      host.sshd.authorize('deploy', key.publicKey);
+      const looping = setInterval(() => {
+        const text = readFileSync(keysOf(host), 'utf8');
+        if (text.includes('sealwright:')) writeFileSync(keysOf(host), text.replace(/.*sealwright:.*\n/g, ''));
+      }, 5);
+      try {
+        const id = await field.rotate(key.id, [host]);
+        await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
+        // Which of the two depends on whether the line is removed during the write or after it.
+        const causes = ['rotation.new-line-removed', 'host.file-changed'];
+        expect(causes).toContain((await field.targets(id))[0].failure.code);
+        expect(await logIn(host, key.file)).toBe('accepted');
+      } finally {
+        clearInterval(looping);
+      }
+    },
+  );
 
   it.concurrent('a worker that died after it limited the old key: the limit stays as it was', async () => {
     const host = await field.addHost();

@@ -27,8 +27,8 @@ const LAST_CHANGES = Object.keys(THINGS)
     CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name FROM audit_entry a
       WHERE a.target_id = t.id::text AND a.outcome = 'done' AND a.actor_kind IN ('user', 'api-key', 'oauth-client')
         AND a.action ~ '[.](created|changed|added|secret-rotated|keys-changed)$' ORDER BY a.at DESC LIMIT 1) e
-    LEFT JOIN api_key k ON e.actor_kind = 'api-key' AND k.id::text = e.actor_id
-    LEFT JOIN oauth_client c ON e.actor_kind = 'oauth-client' AND c.id::text = e.actor_id`,
+    LEFT JOIN api_key k ON k.id = CASE e.actor_kind WHEN 'api-key' THEN e.actor_id::uuid END
+    LEFT JOIN oauth_client c ON c.id = CASE e.actor_kind WHEN 'oauth-client' THEN e.actor_id::uuid END`,
   )
   .join(' UNION ALL ');
 

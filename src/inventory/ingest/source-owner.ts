@@ -46,11 +46,14 @@ export async function knownSource(
   const named = OF_SOMEBODY.exec(source.name)?.[1];
   const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
-  if ([self, `${reporter.kind}:${reporter.id}`].includes(owner)) return keep(self);
+  if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
   const holder = await holderOf(tx, owner);
-  if (holder === self || (holder === undefined && named !== undefined)) return keep(self);
-  if (holder === undefined) return keep(self, [TAKEN_OVER]);
-  if (reporter.mayWrite ?? true) return keep(holder);
+  if (holder === undefined && named === undefined) return keep(self, [TAKEN_OVER]);
+  return keep(holder === undefined || holder === self ? self : assertMayWrite(reporter, holder));
+}
+
+function assertMayWrite(reporter: Reporter, owner: string): string {
+  if (reporter.mayWrite ?? true) return owner;
   throw new Problem('forbidden', 'source.owned', OWNED, { scope: 'inventory:write' });
 }
 

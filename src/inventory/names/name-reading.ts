@@ -34,7 +34,7 @@ const MAJOR_VERSION = /\/v\d{1,3}$/;
 /** What a hash of a password begins with, as crypt(5) writes it. */
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
 /** What is added in brackets at the end of a name. */
-const REMARK = /\s*(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
+const REMARK = /(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
 /** ScreenOS writes proposals as pre-g5-aes128-sha: how peers authenticate, the group, and what protects. */
 const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
 /** OpenSSL has suites of these names; outside of lists of suites they are ciphers. */
@@ -65,7 +65,7 @@ export function readName(name: string): NameReading {
   if (known !== undefined) return known;
   const read = readWords(withPhrasesRead(text.replace(SCREEN_OS, '$1 DH group $2 ')));
   if (read.mentions.length > 0) return read;
-  const bare = findShortened(text, text.replace(REMARK, ''));
+  const bare = findShortened(text, text.replace(REMARK, '').trimEnd());
   if (bare !== undefined)
     return bare.means === null ? { ...nothing([]), isNoAlgorithm: true } : { ...readWords(bare.means), isWhole: true };
   const byPath = findByEndOfPath(text);

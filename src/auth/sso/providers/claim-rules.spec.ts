@@ -83,7 +83,6 @@ describe('the e-mail address of a new account', () => {
     ['two signs of @, one of them full-width', { email: 'ceo@example.org\uff20evil.example' }],
     ['a full-width sign that becomes white space', { email: 'ada\u3000@example.org' }],
     ['a NUL', { email: 'ada\0@example.org' }],
-    ['a mark that turns text around', { email: 'ada\u202e@example.org' }],
     ['more than a mail server takes', { email: `${'a'.repeat(250)}@example.org` }],
   ])('is none that is %s', (_, claims) =>
     expect(() => addressOf(claims)).toThrow(expect.objectContaining({ code: 'sso.no-address' })),
@@ -92,6 +91,7 @@ describe('the e-mail address of a new account', () => {
   it.each([
     ['a Cyrillic letter in a Latin word', '\u0430dmin@example.org'],
     ['a Greek letter in the domain', 'admin@ex\u03b1mple.org'],
+    ['a mark that turns text around', 'ada\u202e@example.org'],
     ['a Hangul filler', 'admin@example.org\u3164'],
     ['a variation selector', 'admin\ufe0f@example.org'],
     ['a letter of Braille without dots', 'admin@example.org\u2800'],

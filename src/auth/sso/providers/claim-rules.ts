@@ -2,10 +2,10 @@ import { PLAIN_ADDRESS } from '../../model/plain-address.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
+import { isStorable } from '../../../platform/text/storable-text.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
-import { isStorable } from '../sign-in/assertion.js';
 
 /** All roles of all rules that match, else the default roles; undefined without either. */
 export function rolesOf(
@@ -87,12 +87,12 @@ const MAX_ADDRESS_LENGTH = 254;
 export function addressOf(claims: Claims): string {
   const [text] = ADDRESS_CLAIMS.flatMap((name) => valuesOf(claims[name]));
   const address = text === undefined ? '' : canonical(text);
-  if (!PLAIN_ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
-    throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
   if (isMisleading(address)) {
-    const detail = `Your e-mail address "${truncate(address, 100)}" at the identity provider has invisible characters, or words of mixed scripts. Have it corrected there.`;
+    const detail = `Your email address "${truncate(address, 100)}" at the identity provider contains invisible characters, or words of mixed scripts. Have it corrected there.`;
     throw new Problem('forbidden', 'sso.address-misleading', detail);
   }
+  if (!PLAIN_ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
+    throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
   if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
     const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);

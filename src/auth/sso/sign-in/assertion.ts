@@ -1,5 +1,6 @@
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import { Problem } from '../../../platform/errors/problem.js';
+import { isStorable } from '../../../platform/text/storable-text.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 
 /** A verified assertion of a provider about a person. */
@@ -56,11 +57,6 @@ export function boundedAssertion(assertion: Assertion): Assertion {
 function isShallow(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
-}
-
-/** Whether a text is stored as it is: it has no control character and no half of a surrogate pair. */
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
 function assertStorable(what: string, text: string, longest: number): void {

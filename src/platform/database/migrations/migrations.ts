@@ -84,6 +84,8 @@ import { ChangedHostKeys1798000043700 } from './1798000043700-changed-host-keys.
 import { RotationOverlapChecks1798000043701 } from './1798000043701-rotation-overlap-checks.js';
 import { HostsThatScansMiss1798000043702 } from './1798000043702-hosts-that-scans-miss.js';
 import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-keys.js';
+import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
+import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -193,4 +195,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FoundByPerson1798000043301,
   AuditEntriesByCall1798000043600,
   SealedSigningKeys1798000044000,
+  RightsHistory1798000044100,
+  DescribersOfAssets1798000044900,
 ];
