@@ -2,6 +2,7 @@ import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiModule, AppModule } from './app/app.module.js';
+import { CatalogueCheck } from './platform/catalogue/catalogue-check.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
 import { InstanceHeartbeat } from './platform/instances/heartbeat.js';
@@ -54,6 +55,7 @@ async function waitForSchema(config: Config): Promise<Management> {
  */
 async function announce(app: INestApplicationContext, management: Management): Promise<void> {
   management.serve(app);
+  await app.get(CatalogueCheck).atStart();
   await app.get(InstanceHeartbeat).begin((reason) => {
     new Logger('Start').fatal(reason);
     process.kill(process.pid, 'SIGTERM');

@@ -36,6 +36,8 @@ export class VotingService {
   ) {}
 
   async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
+    // What nobody could decide is refused before the audit log is read.
+    assertMayVote(caller, found(await this.db.manager.findOneBy(Approval, { id })));
     const rights = await this.logged.rights();
     const approval = await this.db.transaction(async (tx) => {
       await this.logged.assertDatabaseUnchanged(tx);
@@ -92,7 +94,10 @@ export class VotingService {
 }
 
 export async function lock(tx: EntityManager, id: string): Promise<Approval> {
-  const approval = await tx.findOne(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  return found(await tx.findOne(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } }));
+}
+
+function found(approval: Approval | null): Approval {
   if (approval !== null) return approval;
   throw new Problem('missing', 'approval.missing', 'There is no such approval.');
 }

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 import { EventBus } from '../events/events.js';
@@ -20,9 +20,9 @@ const MAX_NAMED = 5;
  * row-level security. With such objects the owner of the database can hide rows from single statements, or change what the service writes.
  */
 @Injectable()
-export class CatalogueCheck implements OnApplicationBootstrap {
+export class CatalogueCheck {
   private readonly logger = new Logger(CatalogueCheck.name);
-  private reported = '';
+  private last = '';
   /** Fingerprint of the catalogue in which nothing was found. */
   private clean: string | undefined;
 
@@ -35,8 +35,9 @@ export class CatalogueCheck implements OnApplicationBootstrap {
     indicators.add('catalogue', () => recent.get());
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.findings().catch((error: unknown) =>
+  /** Checks and reports, at the start of a process of the service. A command of an operator must not add entries to the log that it looks at. */
+  async atStart(): Promise<void> {
+    await this.reported(this.db.manager).catch((error: unknown) =>
       this.logger.warn(`the catalogue was not checked: ${String(error)}`),
     );
   }
@@ -46,9 +47,7 @@ export class CatalogueCheck implements OnApplicationBootstrap {
     const tables = this.db.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
     const names = [...tables.map(({ tableName }) => tableName), 'migrations'];
     const objects: CatalogueObject[] = await tx.query(READ_CATALOGUE, [names]);
-    const found = foreignObjects(objects).toSorted();
-    this.report(found);
-    return found;
+    return foreignObjects(objects).toSorted();
   }
 
   /**
@@ -60,24 +59,27 @@ export class CatalogueCheck implements OnApplicationBootstrap {
   async assertUnchanged(tx: EntityManager): Promise<void> {
     const [row]: { fingerprint: string }[] = await tx.query(CATALOGUE_FINGERPRINT);
     if (row !== undefined && row.fingerprint === this.clean) return;
-    const found = (await this.findings(tx)).filter(isMisleading);
+    const found = (await this.reported(tx)).filter(isMisleading);
     this.clean = found.length === 0 ? row?.fingerprint : undefined;
     if (found.length === 0) return;
     const detail = `The database has objects that the service did not create (${named(found)}), so its answers cannot be trusted. An operator removes them: sealwright-admin doctor.`;
     throw new Problem('unavailable', 'database.changed', detail);
   }
 
-  private report(found: readonly string[]): void {
+  /** The findings. Others than the last time are logged and emitted. */
+  private async reported(tx: EntityManager): Promise<string[]> {
+    const found = await this.findings(tx);
     const text = found.join();
-    if (text === this.reported) return;
-    this.reported = text;
-    if (found.length === 0) return;
+    if (text === this.last) return found;
+    this.last = text;
+    if (found.length === 0) return found;
     this.logger.error(`objects in the database that the migrations did not make: ${named(found)}`);
     this.events.emit('catalogue.changed', { objects: found });
+    return found;
   }
 
   private async read(): Promise<Indication> {
-    const found = await this.findings();
+    const found = await this.reported(this.db.manager);
     if (found.length === 0) return { status: 'UP', detail: 'the database has only what the migrations made' };
     return { status: 'DOWN', detail: `not made by the migrations: ${named(found)}; see docs/runbook.md` };
   }
