@@ -2,7 +2,6 @@ import type { Mutation } from './mutation.js';
 
 const ROWS = 'test/audit/forged-rows.spec.ts';
 const RIGHTS = 'test/audit/forged-rights.spec.ts';
-const CATALOGUE = 'test/audit/forged-catalogue.spec.ts';
 const LOGGED = 'src/approvals/decisions/logged-approvals.ts';
 
 /** Somebody owns the database: findings 27 and 28. */
@@ -83,10 +82,8 @@ export const OWNER: readonly Mutation[] = [
     finding: 28,
     defence: 'uploaded keys without a known uploader give nothing',
     file: 'src/auth/rights/effective-rights.ts',
-    text: `if (issuer.keySource !== 'uploaded') return [its];
-  const uploaderId = issuer.uploaderId ?? recorded;`,
-    instead: `if (issuer.keySource !== 'uploaded' || recorded === null) return [its];
-  const uploaderId = recorded;`,
+    text: 'return [its, uploaderId === null ? null : personIn(seals, uploaderId, uploader)];',
+    instead: 'return [its];',
     spec: RIGHTS,
     test: 'are void with the rights of who uploaded them',
   },
@@ -96,8 +93,8 @@ export const OWNER: readonly Mutation[] = [
     file: 'src/platform/catalogue/catalogue-rules.ts',
     text: 'return found.filter((object) => !isOurs(object))',
     instead: 'return found.filter(() => false)',
-    spec: CATALOGUE,
-    test: 'finds',
+    spec: RIGHTS,
+    test: 'is not given while a trigger of somebody else is there',
   },
   {
     finding: 28,

@@ -111,7 +111,7 @@ describe('a vote', () => {
   it('is not given while an entry of the log is missing', async () => {
     const member = await newApprover(place);
     const { approvalId } = await heldFor([member]);
-    const entry = `id = (SELECT entry_id FROM log_leaf ORDER BY index DESC LIMIT 1)`;
+    const entry = `id = (SELECT e.id FROM log_leaf l JOIN audit_entry e ON e.id = l.entry_id ORDER BY l.index DESC LIMIT 1)`;
     const [row] = await sql<{ id: string }>(`SELECT id FROM audit_entry WHERE ${entry}`);
     const back = await keep('audit_entry', `id = '${row?.id}'`);
     const restarted = await place.stage.start();

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { readPublicKeyLine, sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import { type RevocationKind, SshRevocation } from './ssh-authority.entity.js';
+import type { RevocationKind, SshRevocation } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
 
 /** What was revoked for an authority. */
@@ -50,7 +50,9 @@ export class RevocationRecords {
 
   private async read(): Promise<readonly RevocationRecord[]> {
     const { manager } = this.db;
-    const rows: RevocationRecord[] = await manager.find(SshRevocation);
+    const rows: RevocationRecord[] = await manager.query(
+      'SELECT authority_id AS "authorityId", kind, value FROM ssh_revocation',
+    );
     const entries = await this.vouched.ofAction(manager, 'ssh-ca.revoked');
     const logged = entries.flatMap(({ targetId: authorityId, detail: { kind, value } }): RevocationRecord[] =>
       typeof value === 'string' ? [{ authorityId, kind: kind as RevocationKind, value }] : [],
