@@ -226,10 +226,13 @@ export class ApprovalsService {
       [kind, subjectIds],
     );
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
+    if (ids.length === 0) return rows;
     const logged = await this.logged.read(tx, ids);
+    const refused = await this.logged.refused();
     // Afterwards: the locks of these statements keep triggers and views as they were.
-    if (ids.length > 0) await this.logged.assertDatabaseUnchanged(tx);
-    return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(logged.get(row.id), row) }));
+    await this.logged.assertDatabaseUnchanged(tx);
+    const isGranted = (row: GrantedApproval) => !refused.has(row.id) && isGrantedBy(logged.get(row.id), row);
+    return rows.map((row) => ({ ...row, granted: row.granted && isGranted(row) }));
   }
 
   private async insert(tx: EntityManager, asked: Asked, items: ShownSubject['items'], by: By): Promise<void> {

@@ -201,6 +201,36 @@ describe('somebody who lost a right', () => {
   });
 });
 
+describe('a rejection', () => {
+  it('stays one after the approval was put back, also while its entry is missing', async () => {
+    const [eve, fay] = await Promise.all([newApprover(place), newApprover(place)]);
+    const { requestId, approvalId } = await heldFor([eve, fay]);
+    const approval = await keep('approval', `id = '${approvalId}'`);
+    const request = await keep('signing_request', `id = '${requestId}'`);
+    const no = { key: eve.accessToken, body: { comment: 'no' } };
+    expect((await service.call('POST', `/api/v1/approvals/${approvalId}/reject`, no)).status).toBe(200);
+    await sql(`DELETE FROM approval_vote WHERE approval_id = $1`, [approvalId]);
+    await approval();
+    await request();
+    assertProblem(await vote(service, approvalId, fay), { status: 409, code: 'approval.mismatch' });
+    const entry = `target_id = '${approvalId}' AND action = 'approval.decided'`;
+    await expect
+      .poll(async () => sql(`SELECT 1 FROM log_leaf JOIN audit_entry e ON e.id = entry_id WHERE ${entry}`))
+      .toHaveLength(1);
+    await expect.poll(async () => (await vote(service, approvalId, fay)).body.code as string).toBe('approval.mismatch');
+    const back = await keep('audit_entry', entry);
+    await sql('ALTER TABLE audit_entry DISABLE TRIGGER USER');
+    await sql(`DELETE FROM audit_entry WHERE ${entry}`);
+    await sql('ALTER TABLE audit_entry ENABLE TRIGGER USER');
+    const refused = await vote(service, approvalId, fay);
+    expect(['approval.mismatch', 'audit-log.incomplete']).toContain(refused.body.code);
+    expect((await read(service, apiKey, requestId)).body.status).toBe('PENDING_APPROVAL');
+    await sql('ALTER TABLE audit_entry DISABLE TRIGGER USER');
+    await back();
+    await sql('ALTER TABLE audit_entry ENABLE TRIGGER USER');
+  });
+});
+
 describe('a requester', () => {
   it('does not approve their own request after the parties of an approval that is renewed were changed', async () => {
     const ann = await newApprover(place, ['approver', 'operator']);

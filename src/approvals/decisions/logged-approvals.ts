@@ -48,6 +48,11 @@ export class LoggedApprovals {
     return this.ledger.current();
   }
 
+  /** Ids of the approvals that the signed log has as rejected, withdrawn, expired or replaced, also those whose entry was removed since it was read. */
+  async refused(): Promise<ReadonlyMap<string, number>> {
+    return (await this.ledger.signed()).refused;
+  }
+
   /** @throws Problem `database.changed` */
   assertDatabaseUnchanged(tx: EntityManager): Promise<void> {
     return this.catalogue.assertUnchanged(tx);
@@ -65,11 +70,12 @@ export class LoggedApprovals {
    *
    * @throws Problem `approval.mismatch` if row and log differ
    */
-  async votersOf(tx: EntityManager, approval: Approval): Promise<VotersOf> {
+  async votersOf(tx: EntityManager, approval: Approval, rights: RightsHistory): Promise<VotersOf> {
     const logged = (await this.read(tx, [approval.id])).get(approval.id);
     const groupId = logged?.stages[approval.stage]?.groupId;
     const isSame = logged?.hash === approval.hash.toString('base64') && groupId === approval.groupId;
     if (logged === undefined || groupId === undefined || !isSame) throw mismatch();
+    if (logged.hasEnded || rights.refused.has(approval.id)) throw mismatch();
     const { requesters, ownerId } = logged.parties ?? approval;
     return { groupId, requesters: [...requesters, ownerId, approval.ownerId], since: logged.since };
   }

@@ -60,7 +60,7 @@ export class VotingService {
     if (earlier !== undefined) return undefined;
     assertMayVote(caller, approval);
     assertOpen(approval, await standingOf(tx, approval, caller.id));
-    const voters = await this.logged.votersOf(tx, approval);
+    const voters = await this.logged.votersOf(tx, approval, rights);
     if (voters.requesters.includes(caller.ownerId)) throw ownRequest();
     if (!(await mayVote(tx, caller.id, voters))) throw notApprover();
     assertBallot(approval, ballot);

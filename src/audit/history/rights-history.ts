@@ -5,6 +5,9 @@ import type { EntryRow } from '../log/log-leaf.js';
 /** A session expires after this long, so its end need not be remembered longer. */
 const REMEMBERED_MS = 31 * 24 * 3600_000;
 
+/** No approval is used this long after it ended. */
+const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
+
 /** What the log says of a person. Absent members: the log does not say. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
@@ -46,6 +49,7 @@ export interface RightsHistoryState {
   readonly revoked: readonly (readonly [string, number])[];
   readonly groups: readonly (readonly [string, LoggedGroup])[];
   readonly policies: readonly (readonly [string, number])[];
+  readonly refused: readonly (readonly [string, number])[];
 }
 
 /**
@@ -61,6 +65,8 @@ export class RightsHistory {
   readonly groups: Map<string, LoggedGroup>;
   /** Approval policies with their revision. */
   readonly policies: Map<string, number>;
+  /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
+  readonly refused: Map<string, number>;
 
   constructor(state?: RightsHistoryState) {
     this.people = new Map(state?.people);
@@ -68,17 +74,20 @@ export class RightsHistory {
     this.revoked = new Map(state?.revoked);
     this.groups = new Map(state?.groups);
     this.policies = new Map(state?.policies);
+    this.refused = new Map(state?.refused);
   }
 
   state(): RightsHistoryState {
-    const { people, ended, revoked, groups, policies } = this;
+    const { people, ended, revoked, groups, policies, refused } = this;
     for (const [id, at] of ended) if (at < Date.now() - REMEMBERED_MS) ended.delete(id);
+    for (const [id, at] of refused) if (at < Date.now() - REMEMBERED_APPROVALS_MS) refused.delete(id);
     return {
       people: [...people],
       ended: [...ended],
       revoked: [...revoked],
       groups: [...groups],
       policies: [...policies],
+      refused: [...refused],
     };
   }
 
@@ -172,6 +181,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   'approval-policy.changed': (history, { targetId }) => {
     const known = history.policies.get(targetId);
     if (known !== undefined) history.policies.set(targetId, known + 1);
+  },
+  'approval.decided': (history, { id, targetId, detail }) => {
+    if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
   },
   'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
 };

@@ -81,17 +81,26 @@ export class RightsLedger {
    * @throws Problem `audit-log.incomplete` when entries were changed or removed, `audit-log.behind` when new entries are not signed
    */
   async current(): Promise<RightsHistory> {
-    const reading = this.upToDate();
-    let state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
-    if (state === undefined) {
-      // The walk goes on for the next call; its errors are those of that call.
-      reading.catch(() => undefined);
-      throw behind('The audit log is still being read');
-    }
+    let state = await this.readInTime();
     if (Date.now() - state.newestAt > MAX_SILENCE_MS) state = await this.probed();
-    if (state.damaged === undefined) return this.withUnsigned(state);
-    const detail = `The entry of leaf ${state.damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
-    throw new Problem('unavailable', 'audit-log.incomplete', detail);
+    assertIntact(state);
+    return this.withUnsigned(state);
+  }
+
+  /** What the signed entries say, without those of the last second. Problems are those of `current`. */
+  async signed(): Promise<RightsHistory> {
+    const state = await this.readInTime();
+    assertIntact(state);
+    return state.history;
+  }
+
+  private async readInTime(): Promise<LedgerState> {
+    const reading = this.upToDate();
+    const state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
+    if (state !== undefined) return state;
+    // The walk goes on for the next call; its errors are those of that call.
+    reading.catch(() => undefined);
+    throw behind('The audit log is still being read');
   }
 
   /** The first leaf whose entry was changed or removed; undefined if the log is complete. Rejects if the log is not the one that was signed. */
@@ -199,6 +208,12 @@ export class RightsLedger {
     }
     throw behind('New entries of the audit log are not signed');
   }
+}
+
+function assertIntact({ damaged }: LedgerState): void {
+  if (damaged === undefined) return;
+  const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so the log does not show who may act. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
+  throw new Problem('unavailable', 'audit-log.incomplete', detail);
 }
 
 function behind(why: string): Problem {

@@ -19,6 +19,9 @@ export interface CatalogueObject {
   readonly definition: string;
 }
 
+/** Views that migrations make. */
+const VIEWS = new Set(['judged_asset']);
+
 /** The schemas in which names of the service are looked up. */
 const PATH = `SELECT n.oid, n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname = ANY (pg_catalog.current_schemas(false))`;
 /** Objects from this oid on were not made by initdb. */
@@ -29,12 +32,14 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
- * SQL that lists what can change the meaning of statements: everything in the schemas of the search path but plain tables, their indexes and
- * constraints, and the expressions in these. Names are qualified, so that none of them is looked up where somebody may have put another.
+ * SQL that lists what can change the meaning of statements: functions, operators and casts in the schemas of the search path, and everything but plain
+ * columns, indexes and constraints about relations with the names that the service uses, which are the parameter. Names are qualified, so that none of
+ * them is looked up where somebody may have put another.
  */
 export const READ_CATALOGUE = `
   WITH path AS (${PATH}),
-    relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace)
+    relation AS (SELECT p.nspname || '.' || c.relname AS name, c.* FROM pg_catalog.pg_class c JOIN path p ON p.oid = c.relnamespace
+      WHERE c.relname = ANY ($1::pg_catalog.text[]) OR c.relname IN (${[...VIEWS].map((name) => `'${name}'`).join()}))
   SELECT 'relation' AS kind, r.name, r.relkind::text AS definition FROM relation r WHERE r.relkind IN ('v', 'm', 'f', 'p')
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
@@ -87,9 +92,6 @@ export const CATALOGUE_FINGERPRINT = `
     ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
   ].join(' UNION ALL ')}) AS item`;
 
-/** Views that migrations make. */
-const VIEWS = new Set(['judged_asset']);
-
 /** Triggers that migrations make, each with its function and that it is enabled. */
 const TRIGGERS = new Map([
   ['audit_entry audit_entry_is_final', 'audit_entry_is_final O'],
@@ -103,7 +105,7 @@ const FUNCTIONS = new Map([
 
 /** What may precede a parenthesis in defaults, constraints, indexes and views: keywords, and functions of PostgreSQL without a lasting effect. */
 const CALLED = new Set(
-  'now nextval left lower coalesce AND OR NOT IN ANY ALL CHECK WHEN THEN ELSE FROM JOIN ON USING EXISTS VALUES GREATEST LEAST COALESCE'.split(
+  'now nextval left lower upper md5 length btrim concat abs date_trunc to_tsvector gen_random_uuid coalesce AND OR NOT IN ANY ALL CHECK WHEN THEN ELSE FROM JOIN ON USING EXISTS VALUES GREATEST LEAST COALESCE'.split(
     ' ',
   ),
 );
