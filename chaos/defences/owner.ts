@@ -105,4 +105,13 @@ export const OWNER: readonly Mutation[] = [
     spec: RIGHTS,
     test: 'is not given while a trigger of somebody else is there',
   },
+  {
+    finding: 28,
+    defence: 'an approval that ended stays ended by the signed log',
+    file: LOGGED,
+    text: 'if (logged.hasEnded || rights.refused.has(approval.id)) throw mismatch();',
+    instead: '',
+    spec: RIGHTS,
+    test: 'stays one after the approval was put back',
+  },
 ];
