@@ -26,11 +26,18 @@ async function newAuthority(name = unique('people')): Promise<string> {
   return (await call('POST', '/v1/ssh-ca', { name, kind: 'user' })).body.id as string;
 }
 
+const policyOn = (authority: string, asked: string) => ({
+  name: unique('policy'),
+  subject: 'ssh-certificate',
+  keys: [authority],
+  stages: [{ group: asked, threshold: 1 }],
+});
+
 async function authorityUnder(policy: object): Promise<string> {
   const name = unique('people');
   const id = await newAuthority(name);
-  const body = { name: unique('policy'), subject: 'ssh-certificate', keys: [name], stages: [{ group, threshold: 1 }] };
-  expect((await call('POST', '/api/v1/approval-policies', { ...body, ...policy })).status).toBe(201);
+  const body = { ...policyOn(name, group), ...policy };
+  expect((await call('POST', '/api/v1/approval-policies', body)).status).toBe(201);
   return id;
 }
 
@@ -89,15 +96,9 @@ describe('an SSH certificate under a policy', () => {
     const name = unique('people');
     const authority = await newAuthority(name);
     const second = (await newGroup(place, [bea])).body.name as string;
-    const policyOf = (asked: string) => ({
-      name: unique('policy'),
-      subject: 'ssh-certificate',
-      keys: [name],
-      stages: [{ group: asked, threshold: 1 }],
-    });
-    expect((await call('POST', '/api/v1/approval-policies', policyOf(group))).status).toBe(201);
+    expect((await call('POST', '/api/v1/approval-policies', policyOn(name, group))).status).toBe(201);
     const asked = await ask(authority, orderFor(['deploy']));
-    expect((await call('POST', '/api/v1/approval-policies', policyOf(second))).status).toBe(201);
+    expect((await call('POST', '/api/v1/approval-policies', policyOn(name, second))).status).toBe(201);
     expect((await vote(service, asked.body.approvalId, ann)).body).toMatchObject({ status: 'PENDING', stage: 1 });
     expect((await vote(service, asked.body.approvalId, bea)).body).toMatchObject({ status: 'APPROVED' });
     expect(await settled(asked.headers.get('location') ?? '')).toMatchObject({ status: 'ISSUED' });
@@ -107,13 +108,7 @@ describe('an SSH certificate under a policy', () => {
     const name = unique('people');
     const authority = await newAuthority(name);
     const second = (await newGroup(place, [bea])).body.name as string;
-    const policyOf = (asked: string) => ({
-      name: unique('policy'),
-      subject: 'ssh-certificate',
-      keys: [name],
-      stages: [{ group: asked, threshold: 1 }],
-    });
-    expect((await call('POST', '/api/v1/approval-policies', policyOf(group))).status).toBe(201);
+    expect((await call('POST', '/api/v1/approval-policies', policyOn(name, group))).status).toBe(201);
     const asked = await ask(authority, orderFor(['deploy']));
     const { approvalId } = asked.body;
     const location = asked.headers.get('location') ?? '';
@@ -124,7 +119,7 @@ describe('an SSH certificate under a policy', () => {
       `UPDATE ssh_certificate SET status = 'READY', certificate = NULL, created_at = now() - interval '1 minute' WHERE id = $1`,
       [asked.body.id],
     );
-    expect((await call('POST', '/api/v1/approval-policies', policyOf(second))).status).toBe(201);
+    expect((await call('POST', '/api/v1/approval-policies', policyOn(name, second))).status).toBe(201);
     const again = await until('the approval is asked for again', 30, async () => {
       const { body } = await call('GET', location);
       return body.status === 'PENDING_APPROVAL' ? body : undefined;

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
-import { assertSealed, changeSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
 
 /**
@@ -29,12 +29,7 @@ export function assertPolicySet(
 
 /** Locks the set until the transaction ends, and verifies it: changes of policies happen one after the other. */
 export async function lockPolicySet(tx: EntityManager): Promise<ApprovalPolicyRevision> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const row = assertSealed(
-    tx,
-    ApprovalPolicyRevision,
-    await tx.findOne(ApprovalPolicyRevision, { where: { only: true }, lock }),
-  );
+  const row = await lockSealed(tx, ApprovalPolicyRevision, { only: true });
   if (row === null) throw new Error('approval_policy_revision has no row');
   assertPolicySet(tx, row, await tx.find(ApprovalPolicy));
   return row;

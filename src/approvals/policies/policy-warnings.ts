@@ -22,7 +22,7 @@ export interface PolicyWarning {
   readonly detail: string;
 }
 
-/** Facts that whoever requests a subject chooses, besides metadata of signing requests and what is on record of hosts. */
+/** Facts that the requester of a subject chooses, in addition to metadata of signing requests and the records of hosts. */
 const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
   'signing-request': ['algorithm', 'scheme'],
   'ssh-rotation': ['metadata.custody'],
@@ -37,7 +37,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Facts that are on record of a host or a key, for whoever may change hosts to write. */
+/** Facts from the record of a host or key, which anyone who may change hosts can write. */
 const ON_RECORD = /^metadata\.(?:environment|host|owner|label\..*)$/s;
 
 function warningOfCondition({ subject }: PolicyRules, condition: Condition): PolicyWarning | undefined {

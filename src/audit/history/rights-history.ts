@@ -182,10 +182,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     const known = history.policies.get(targetId);
     if (known !== undefined) history.policies.set(targetId, known + 1);
   },
+  'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
   'approval.decided': (history, { id, targetId, detail }) => {
     if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));
   },
-  'approval-policy.removed': (history, { targetId }) => void history.policies.set(targetId, 0),
 };
 
 /** The actions that change rights. */

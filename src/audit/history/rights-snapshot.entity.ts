@@ -15,7 +15,7 @@ export class RightsSnapshot {
   @Column('text')
   content: string;
 
-  /** A seal over the content (RowSeals). */
+  /** Seal of `content` (RowSeals). */
   @Column('bytea')
   seal: Buffer;
 }

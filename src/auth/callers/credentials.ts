@@ -49,8 +49,8 @@ export class Credentials {
   }
 
   /**
-   * The caller that an access token is of now, whoever holds it. This admits nobody: it is for questions about a token. It reads past the cache,
-   * since another process may have ended the session a moment ago, and whoever asks lets somebody in by the answer.
+   * holderOf returns the current caller of an access token, without checking who presents it. This admits nobody: it answers questions about a
+   * token. It reads past the cache, since another process may have ended the session a moment ago, and clients admit people by the answer.
    */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
     const presented = { headers: { authorization: `Bearer ${token}` }, origin, use: null };

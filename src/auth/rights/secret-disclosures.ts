@@ -73,7 +73,7 @@ export class SecretDisclosures {
     return [...new Set([caller.ownerId, ...(await this.peopleKnowing(tx, askers))])];
   }
 
-  /** By the sealed lists of the credentials, and by rows of secret_disclosure, which earlier versions kept alone. */
+  /** Reads the sealed lists of the credentials and the rows of secret_disclosure, the only record of earlier versions. */
   private async peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
     const people: string[] = [];
     for (const [kind, id] of askers) {

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
-import { changeSealed, assertSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { User } from '../model/user.entity.js';
 import { SecondFactor } from './second-factor.entity.js';
 
@@ -40,8 +40,7 @@ export async function changeFactors(
   userId: string,
   change: (ids: readonly string[]) => string[],
 ): Promise<void> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const account = assertSealed(tx, User, await tx.findOne(User, { where: { id: userId }, lock }));
+  const account = await lockSealed(tx, User, { id: userId });
   // The list of an account of an earlier version is made when its rows are adopted.
   if (account === null || account.factors === null) return;
   await changeSealed(tx, User, { id: userId }, { factors: change(account.factors) });

@@ -1,10 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { type Finding, ok, warn } from './examinations.js';
 
-/** What goes on without whoever set it up, by table, with the scope that setting it up needs. */
+/** Settings that stay in effect after the person who made them leaves, by table, with the scope that making them requires. */
 const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: Scope }>> = {
   identity_provider: { kind: 'identity provider', scope: 'settings:write' },
   webhook_endpoint: { kind: 'webhook', scope: 'webhooks:write' },
@@ -49,7 +49,7 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
   const changes: LastChange[] = await manager.query(LAST_CHANGES);
   const mayNow = new Map<string, ReadonlySet<Scope>>();
   for (const person of new Set(changes.map((change) => change.person)))
-    mayNow.set(person, await rightsNow(manager, person));
+    mayNow.set(person, (await rightsOf(manager, person)) ?? new Set());
   const left = changes.filter(({ table, person }) => {
     const scope = THINGS[table]?.scope;
     return scope !== undefined && !mayDo(mayNow.get(person) ?? new Set(), scope);
@@ -62,8 +62,4 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
       'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")',
     ),
   );
-}
-
-async function rightsNow(manager: EntityManager, person: string): Promise<ReadonlySet<Scope>> {
-  return (await rightsOf(manager, person)) ?? new Set();
 }

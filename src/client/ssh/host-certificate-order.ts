@@ -40,7 +40,8 @@ export async function isCertified(key: string, now = new Date()): Promise<boolea
 }
 
 /**
- * Has the key of this host certified: by the authority that is named, with a renewal by the key alone for a year, or by a login rule.
+ * orderHostCertificate requests a certificate for the key of this host: from the named authority, renewable with the key alone for a year, or by a
+ * login rule.
  *
  * @throws ClientError when it is refused
  */

@@ -113,7 +113,7 @@ function repeatedNameIn(text: string, pointer: string): RepeatedName | undefined
   return found?.name === undefined ? undefined : { pointer: `${pointer}${found.pointer}`, name: found.name };
 }
 
-/** The members of all objects in a value of JSON.parse. */
+/** Returns the number of members of all objects in a parsed JSON value. */
 function membersIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;

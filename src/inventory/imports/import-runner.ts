@@ -17,7 +17,7 @@ const RENEW_EVERY_MS = 1000;
 const FIRST_PAUSE_SECONDS = 5;
 const MAX_PAUSE_SECONDS = 20;
 const MAX_ATTEMPTS = 5;
-/** An import of no more than this runs beside one of another caller: its memory does not matter. */
+/** Largest import, in bytes, that runs in parallel with an import of another caller. It needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;

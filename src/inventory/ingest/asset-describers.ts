@@ -14,7 +14,7 @@ export interface Describer {
  * SQL that is true where a document may change the description of a known asset `a` to that of `s`, whose verdicts are `v` and `n`; $1 to $3 are
  * sourceId, owner and mayWrite of the Describer.
  *
- * A certificate or key is one asset whoever reports it, and a document can claim any fingerprint. So an asset is described by one of the sources
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So an asset is described by one of the sources
  * that show it: by the one that last made it worse (`described_by`), else by the one that has shown it for the longest time. Documents of
  * another owner may only make it worse: a higher level, or an earlier end. What an algorithm is follows from its identity alone.
  */

@@ -71,7 +71,7 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
 }
 
-/** A list goes on with another algorithm; what follows without one says more about the last: `RSA, 1024`. */
+/** Returns 1 if another algorithm follows the list separator. Text without an algorithm describes the previous one: `RSA, 1024`. */
 function startsPart(tokens: readonly NameToken[], at: number): 0 | 1 {
   const end = tokens.findIndex(({ kind }, index) => index > at && kind === 'list');
   const part = tokens.slice(at + 1, end < 0 ? undefined : end);

@@ -16,7 +16,7 @@ const CACHE_MS = 5000;
 const MAX_NAMED = 5;
 
 /**
- * CatalogueCheck finds what changes the meaning of statements and was not made by the migrations: triggers, rules, views in place of tables, functions, operators,
+ * CatalogueCheck finds database objects that change the meaning of statements and that no migration created: triggers, rules, views in place of tables, functions, operators,
  * row-level security. With such objects the owner of the database can hide rows from single statements, or change what the service writes.
  */
 @Injectable()

@@ -162,6 +162,15 @@ export async function consumeSealed<Row extends SealedEntity>(
   return rows.flatMap(({ row }) => seals.opened(entity, row) ?? []).filter((row) => hasValues(row, is));
 }
 
+/** lockSealed returns the row that the condition selects, or null, and locks it until the transaction ends. @throws Problem `row.not-sealed` */
+export async function lockSealed<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+): Promise<Row | null> {
+  return assertSealed(tx, entity, await tx.findOne(entity, { where, lock: { mode: 'pessimistic_write' } }));
+}
+
 /** The row, or null if there is none. @throws Problem `row.not-sealed` for a row that does not match its seal */
 export function assertSealed<Row extends SealedEntity>(
   tx: EntityManager,

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { assertSealed, changeSealed } from '../../platform/sealing/sealed-rows.js';
+import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { SigningKey } from './signing-key.entity.js';
 
 type KeyChange = Partial<Pick<SigningKey, 'state' | 'version' | 'notBefore' | 'notAfter' | 'constraints'>>;
@@ -17,8 +17,7 @@ export async function changeKey(
   isApplicable: (key: SigningKey) => boolean,
   change: KeyChange,
 ): Promise<SigningKey | undefined> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const key = assertSealed(tx, SigningKey, await tx.findOne(SigningKey, { where: { id }, lock }));
+  const key = await lockSealed(tx, SigningKey, { id });
   if (key?.id !== id.toLowerCase() || !isApplicable(key)) return undefined;
   await changeSealed(tx, SigningKey, { id: key.id }, { ...change, revision: key.revision + 1 });
   return key;

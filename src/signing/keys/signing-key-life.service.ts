@@ -6,7 +6,7 @@ import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { assertSealed } from '../../platform/sealing/sealed-rows.js';
+import { lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { changeKey } from './change-key.js';
 import { SigningKey, type SigningKeyState } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
@@ -78,8 +78,7 @@ export class SigningKeyLifeService {
   ): Promise<number | undefined> {
     return this.db.transaction(async (tx) => {
       if (use !== undefined && !(await this.isFirst(tx, use))) return undefined;
-      const lock = { mode: 'pessimistic_write' } as const;
-      const key = assertSealed(tx, SigningKey, await tx.findOne(SigningKey, { where: { id }, lock }));
+      const key = await lockSealed(tx, SigningKey, { id });
       if (key?.state !== 'ACTIVE') throw inactive();
       const [row]: { last: number; making: boolean | null; next: boolean | null }[] = await tx.query(
         `SELECT max(v.version) AS last,

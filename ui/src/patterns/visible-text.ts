@@ -1,4 +1,4 @@
-/** What turns text round, hides or ends it: controls, formats (UAX #9, zero width), private and unassigned code points, separators of lines. */
+/** Characters that reorder, hide or break text: controls, format characters (UAX #9, zero width), private-use and unassigned code points, line separators. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** visibleText returns a text from outside with each character that has no glyph of its own as `⟨U+202E⟩`, so that people see what a hash covers. */

@@ -20,7 +20,7 @@ const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
  * that looks every few seconds sends calls until then; after that it hangs up when nobody is connected any more, or after three seconds.
  * A client that keeps its connection open would otherwise be cut off in the middle of its next call. Bodies that are still on their way
  * then are refused: some may take minutes. Connections without a request are closed: Node.js closes those that have had one, but waits
- * without end for those of port checks, balancers and browsers that were opened in advance.
+ * indefinitely for connections that port checks, balancers and browsers opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
