@@ -1,19 +1,5 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
+import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,
@@ -22,6 +8,8 @@ import {
 } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
 import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
+import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;
 const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type: String } as const;
@@ -29,20 +17,13 @@ const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUB
 
 export class CreateWebhookBody {
   /** What the endpoint is for; unique. @example 'incident desk' */
-  @IsString()
-  @Length(1, 100)
-  name: string;
+  @Text(1, 100) name: string;
 
   /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
-  @IsString()
-  @MaxLength(2000)
-  url: string;
+  @Text(0, 2000) url: string;
 
   /** `standard` is signed JSON (Standard Webhooks). */
-  @ApiProperty({ enum: WEBHOOK_FORMATS, default: 'standard', example: 'standard', required: false })
-  @IsOptional()
-  @IsIn(WEBHOOK_FORMATS)
-  format?: WebhookFormat;
+  @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
 
   /**
    * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription.
@@ -64,18 +45,12 @@ export class CreateWebhookBody {
 /** What is left out stays as it is. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
   /** Disabling gives up what waits. @example true */
-  @IsOptional()
-  @IsBoolean()
-  enabled?: boolean;
+  @Optional(Flag()) enabled?: boolean;
 }
 
 export class RotateWebhookSecretBody {
   /** How long the old secret signs too. @example 24 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(168)
-  overlapHours?: number;
+  @Optional(Int(0, 168)) overlapHours?: number;
 }
 
 export class WebhookView {
@@ -85,10 +60,8 @@ export class WebhookView {
   name: string;
   /** Where it leads, without what may be a secret. @example https://desk.example/hooks/sealwright */
   url: string;
-  @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' })
-  format: WebhookFormat;
-  @ApiProperty(EVENTS)
-  events: string[];
+  @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
+  @ApiProperty(EVENTS) events: string[];
   /** Stored subscriptions without effect, because no such event exists. @example [] */
   eventsWithoutEffect: string[];
   /** @example true */
@@ -136,8 +109,7 @@ export class WebhookDeliveryView {
   id: string;
   /** @example alert.opened */
   type: string;
-  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' })
-  status: WebhookDeliveryStatus;
+  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' }) status: WebhookDeliveryStatus;
   /** @example 1 */
   attempts: number;
   /** null once it has ended. */
@@ -165,12 +137,4 @@ export class WebhookDeliveryView {
   }
 }
 
-export class WebhookDeliveryPage {
-  items: WebhookDeliveryView[];
-  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<WebhookDelivery>): WebhookDeliveryPage {
-    return { items: page.items.map((row) => WebhookDeliveryView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class WebhookDeliveryPage extends PageOf(WebhookDeliveryView) {}

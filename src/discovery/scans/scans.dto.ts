@@ -1,82 +1,36 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  Min,
-} from 'class-validator';
-import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
 import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../model/scan.entity.js';
 import type { ScanProgress, ShownScan } from './scans.reader.js';
+import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class CreateScanBody {
-  @ApiProperty({ enum: SCAN_KINDS, example: 'ssh-network' })
-  @IsIn(SCAN_KINDS)
-  kind: ScanKind;
+  @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
 
   /** What may be scanned; not for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
-  @IsOptional()
-  @IsUUID()
-  scopeId?: string;
+  @Optional(IdRef()) scopeId?: string;
 
   /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(100)
-  @IsString({ each: true })
-  @Length(1, 254, { each: true })
-  targets?: string[];
+  @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
 
   /** Of the scope's ports; all of them when absent. @example [22] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @ArrayUnique()
-  @IsInt({ each: true })
-  @Min(1, { each: true })
-  @Max(65_535, { each: true })
-  ports?: number[];
+  @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];
 
   /** For `ssh-deep`: ids of hosts; every host with a credential when absent. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(1000)
-  @ArrayUnique()
-  @IsUUID(undefined, { each: true })
-  hosts?: string[];
+  @Optional(ListOf(IdRef(), { min: 1, max: 1000, unique: true })) hosts?: string[];
 
   /** For `ssh-deep`: hosts with this label, `key:value` or `key`. @example env:prod */
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
-  label?: string;
+  @Optional(Text(1, 200)) label?: string;
 }
 
 export class ScanQuery extends PageQuery {
-  @ApiProperty({ enum: SCAN_STATUSES, required: false })
-  @IsOptional()
-  @IsIn(SCAN_STATUSES)
-  status?: ScanStatus;
+  @Optional(OneOf(SCAN_STATUSES)) status?: ScanStatus;
 }
 
 export class ScanResultQuery extends PageQuery {
-  @ApiProperty({ enum: SCAN_OUTCOMES, required: false })
-  @IsOptional()
-  @IsIn(SCAN_OUTCOMES)
-  outcome?: ScanOutcome;
+  @Optional(OneOf(SCAN_OUTCOMES)) outcome?: ScanOutcome;
 }
 
 export class ProgressView implements ScanProgress {
@@ -91,10 +45,8 @@ export class ProgressView implements ScanProgress {
 export class ScanListView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: SCAN_KINDS })
-  kind: ScanKind;
-  @ApiProperty({ enum: SCAN_STATUSES })
-  status: ScanStatus;
+  @ApiProperty({ enum: SCAN_KINDS }) kind: ScanKind;
+  @ApiProperty({ enum: SCAN_STATUSES }) status: ScanStatus;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   scopeId?: string;
   /** Networks and names; ids of hosts for `ssh-deep`. @example ["192.0.2.0/28"] */
@@ -144,15 +96,7 @@ export class ScanView extends ScanListView {
   }
 }
 
-export class ScanPage {
-  items: ScanListView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<Scan>): ScanPage {
-    return { items: page.items.map((row) => ScanListView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ScanPage extends PageOf(ScanListView) {}
 
 export class ScanResultView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -165,11 +109,9 @@ export class ScanResultView {
   port: number;
   /** @example ssh */
   protocol: string;
-  @ApiProperty({ enum: SCAN_OUTCOMES })
-  outcome: ScanOutcome;
+  @ApiProperty({ enum: SCAN_OUTCOMES }) outcome: ScanOutcome;
   /** What was learnt; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
-  facts?: Record<string, unknown>;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
   /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
   /** true: another scan asked less than a minute before, and these are its facts. @example false */
@@ -193,12 +135,4 @@ export class ScanResultView {
   }
 }
 
-export class ScanResultPage {
-  items: ScanResultView[];
-  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
-  nextCursor: string | null;
-
-  static of(page: Page<ScanResult>): ScanResultPage {
-    return { items: page.items.map((row) => ScanResultView.of(row)), nextCursor: page.nextCursor };
-  }
-}
+export class ScanResultPage extends PageOf(ScanResultView) {}

@@ -1,18 +1,13 @@
-import { IsString, Length } from 'class-validator';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { HostAuthority } from '../model/host-key.entity.js';
+import { Text } from '../../platform/http/fields/fields.js';
 
 export class AddHostAuthorityBody {
   /** @example "Data centre hosts" */
-  @IsString()
-  @Length(1, 100)
-  name: string;
+  @Text(1, 100) name: string;
 
   /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
-  @IsString()
-  @Length(16, 16_384)
-  @OneKeyLine()
-  publicKey: string;
+  @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }
 
 export class HostAuthorityView {

@@ -24,12 +24,7 @@ export class LevelCountsView implements Record<Level, number> {
 
 export class ExpiryQuery {
   /** How far to look ahead. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(3660)
-  days?: number = 365;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(3660) days?: number = 365;
 }
 
 export class CountView {

@@ -1,27 +1,21 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { IsDay } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { CountView, LevelCountsView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
+import { Day, Optional } from '../../platform/http/fields/fields.js';
 
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
-  @IsOptional()
-  @IsDay()
-  from?: string;
+  @Optional(Day()) from?: string;
 
   /** The last day; today otherwise. @example 2026-12-31 */
-  @IsOptional()
-  @IsDay()
-  to?: string;
+  @Optional(Day()) to?: string;
 }
 
 export class DayParam {
   /** @example 2026-06-30 */
-  @IsDay()
-  day: string;
+  @Day() day: string;
 }
 
 export class InventoryStandView {

@@ -11,8 +11,7 @@ import type { AssetDetail, AssetPage } from './assets.reader.js';
 export class AxisView {
   /** @example quantum-vulnerable */
   status: string;
-  @ApiProperty({ enum: LEVELS })
-  level: Level;
+  @ApiProperty({ enum: LEVELS }) level: Level;
   /** The rule that decided. @example Q-SHOR */
   rule: string | null;
 
@@ -24,8 +23,7 @@ export class AxisView {
 export class AssetView {
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
-  @ApiProperty({ enum: ASSET_KINDS })
-  kind: AssetKind;
+  @ApiProperty({ enum: ASSET_KINDS }) kind: AssetKind;
   /** @example RSA-2048 */
   name: string;
   /** @example RSA */
@@ -33,11 +31,9 @@ export class AssetView {
   /** @example 2048 */
   bits: number | null;
   /** The worst of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  level: Level | null;
+  @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** `level` and lifecycle together. */
-  @ApiProperty({ enum: LEVELS, nullable: true })
-  overall: Level | null;
+  @ApiProperty({ enum: LEVELS, nullable: true }) overall: Level | null;
   /** @example quantum-vulnerable */
   quantum: string | null;
   /** @example safe */
@@ -63,8 +59,7 @@ export class AssetView {
     },
   })
   deadlineBy: DeadlineView | null;
-  @ApiProperty({ enum: ASSET_STATES })
-  state: AssetState;
+  @ApiProperty({ enum: ASSET_STATES }) state: AssetState;
   /** @example payments */
   owner: string | null;
   /** @example ["pci"] */
@@ -92,8 +87,7 @@ export class AssetView {
 export class TotalView {
   /** @example 10000 */
   count: number;
-  @ApiProperty({ enum: ['EXACT', 'AT_LEAST'] })
-  type: 'EXACT' | 'AT_LEAST';
+  @ApiProperty({ enum: ['EXACT', 'AT_LEAST'] }) type: 'EXACT' | 'AT_LEAST';
 }
 
 export class AssetPageView {
@@ -112,8 +106,7 @@ export class AssetPageView {
 }
 
 export class ResolvedByView {
-  @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] })
-  via: ResolvedBy['via'];
+  @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] }) via: ResolvedBy['via'];
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   assetId?: string;
 }

@@ -3,8 +3,7 @@ import { Matches } from 'class-validator';
 
 export class WorkerParam {
   /** Name of a signing key, in place of a worker. @example release-2027 */
-  @Matches(/^\w[\w.-]{0,199}$/)
-  name: string;
+  @Matches(/^\w[\w.-]{0,199}$/) name: string;
 }
 
 /** Read as texts; names that are not here are ignored. */

@@ -5,9 +5,7 @@ import type { InstanceRow } from '../../platform/instances/instance.repository.j
 
 export class MailTestBody {
   /** Who gets the mail. @example ada@example.com */
-  @IsEmail()
-  @MaxLength(254)
-  recipient: string;
+  @IsEmail() @MaxLength(254) recipient: string;
 }
 
 export class MailTestView {
@@ -23,8 +21,7 @@ export class SettingsView {
   /** @example http://localhost:9090 */
   publicUrl: string;
   /** Origins that browsers may call from; empty in prod. */
-  @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] })
-  corsOrigins: string[];
+  @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] }) corsOrigins: string[];
   /** @example 24 */
   jwtExpirationHours: number;
   /** Signing key for requests that name none. @example default */
