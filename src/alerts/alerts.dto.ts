@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { IdRef, Moment, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { Nullable } from '../platform/http/body-shape.js';
 import { PageQuery } from '../platform/http/page.js';
 import {
@@ -13,18 +15,14 @@ import type { NotificationLine } from './alerts.reader.js';
 import { SEVERITIES, type Severity } from './model/alert-rule.entity.js';
 import type { AlertFacts } from '../platform/events/alert-events.js';
 import { shownFacts } from './model/alert-facts.js';
-import { IdRef, Moment, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
-import { PageOf } from '../platform/http/fields/page-of.js';
 
 const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
 
 export class AlertsQuery extends PageQuery {
   /** Only alerts in this state. */
   @Optional(OneOf(ALERT_STATUSES, { example: 'OPEN' })) status?: AlertStatus;
-
   /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) rule?: string;
-
   /** Only alerts of this person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) owner?: string;
 }
@@ -39,7 +37,6 @@ export class ChangeAlertBody {
   @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
   ownerId?: string | null;
-
   /** Until then nobody is told; null ends it. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 

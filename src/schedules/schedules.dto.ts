@@ -1,5 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsObject, IsOptional } from 'class-validator';
+import { Flag, Int, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { JsonAtMost } from '../platform/http/field-rules.js';
 import {
   RUN_STATUSES,
@@ -10,8 +12,6 @@ import {
 import { dueTimes } from './due-times.js';
 import { MISSED_RULES, type MissedRule, type Schedule } from './schedule.entity.js';
 import type { ScheduleChange, ScheduleOrder } from './schedules.service.js';
-import { Flag, Int, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
-import { PageOf } from '../platform/http/fields/page-of.js';
 
 const SETTINGS = {
   type: 'object',
@@ -23,25 +23,18 @@ const SHOWN = 5;
 export class CreateScheduleBody {
   /** Unique. @example 'nightly scan of the data centre' */
   @Text(1, 100) name: string;
-
   /** Five fields: minute, hour, day of month, month, day of week. Either this or an interval. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
-
   /** @example 3600 */
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
-
   /** IANA name; of cron. @example Europe/Berlin */
   @Optional(Text(1, 64)) timeZone?: string;
-
   /** What it starts. @example sensor-scan */
   @Text(1, 64) target: string;
-
   /** What the target is to do. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-
   /** Due while no worker ran: `once` starts one run for all that were missed, `skip` none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
-
   /** A run that does not end by then has failed. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
 

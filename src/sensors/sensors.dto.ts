@@ -1,11 +1,11 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsObject, IsOptional } from 'class-validator';
+import { Flag, IdRef, Int, Nested, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { PageOf } from '../platform/http/fields/page-of.js';
 import { IsDateTime, JsonAtMost } from '../platform/http/field-rules.js';
 import type { Orders } from './heartbeats.service.js';
 import { type Sensor, SENSOR_KINDS, type SensorKind } from './sensor.entity.js';
 import type { SensorChange, SensorOrder } from './sensors.service.js';
-import { Flag, IdRef, Int, Nested, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
-import { PageOf } from '../platform/http/fields/page-of.js';
 
 const CONFIGURATION = {
   type: 'object',
@@ -17,19 +17,15 @@ const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const
 export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
   @Text(1, 80) name: string;
-
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-
   /** What it is to scan; it hears of it with its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()
   @JsonAtMost(16_384)
   configuration?: Record<string, unknown>;
-
   /** How often it reports; it is missed within two of these. @example 60 */
   @Optional(Int(10, 86_400)) heartbeatSeconds?: number;
-
   /** When its key ends; at most 366 days away. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
 
@@ -49,7 +45,6 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 export class RenewSensorKeyBody {
   /** When the new key ends; at most 366 days away. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
-
   /** How long the old key goes on. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
@@ -57,13 +52,10 @@ export class RenewSensorKeyBody {
 export class EndedScanBody {
   /** The command that asked for it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) command?: string;
-
   /** @example true */
   @Flag() ok: boolean;
-
   /** @example 1204 */
   @Optional(Int(0, 1_000_000_000)) assets?: number;
-
   /** What it brought, or why it failed. @example '1,204 assets in 3,117 files' */
   @Optional(Text(0, 1000)) detail?: string;
 }
@@ -71,10 +63,8 @@ export class EndedScanBody {
 export class HeartbeatBody {
   /** Of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-
   /** What went wrong, scans apart. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
-
   /** A scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
 }

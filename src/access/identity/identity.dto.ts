@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches, ValidateBy } from 'class-validator';
+import { ListOf, Text } from '../../platform/http/fields/fields.js';
 import { faultOfPattern } from './claim-pattern.js';
 import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
-import { ListOf, Text } from '../../platform/http/fields/fields.js';
 
 /** Refuses values that cannot be patterns of claims. `isMeant`: whether the values of this object are compared as claims at all. */
 export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true): PropertyDecorator {
@@ -23,7 +23,6 @@ export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true
 export class ClaimConditionBody implements ClaimCondition {
   /** Name of a claim, or a JSON pointer (RFC 6901) to one that is nested: `/kubernetes.io/namespace`. @example repository */
   @Text(1, 200) @Matches(/^[\x21-\x7e]+$/) claim: string;
-
   /** One of them must match. `*` stands for characters within a segment (`refs/tags/v*`), `**` at the end for the rest of a path. @example ["org/app"] */
   @ListOf(Text(1, 500), { min: 1, max: 50 }) @AreClaimPatterns() values: string[];
 }

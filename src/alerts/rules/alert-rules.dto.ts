@@ -1,5 +1,6 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsEmail, IsOptional, IsUUID } from 'class-validator';
+import { Flag, Int, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { Nullable } from '../../platform/http/body-shape.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
@@ -13,7 +14,6 @@ import {
   type Severity,
 } from '../model/alert-rule.entity.js';
 import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
-import { Flag, Int, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const EMAILS = { type: String, isArray: true, example: ['crypto-team@corp.example'], required: false } as const;
 const WEBHOOKS = {
@@ -26,7 +26,6 @@ const WEBHOOKS = {
 export class RuleParametersBody {
   /** For risk-threshold: this level and worse. */
   @Optional(OneOf(RISK_LEVELS, { example: 'HIGH' })) level?: RiskLevel;
-
   /** For certificate-expiring: how long before its end. @example 30 */
   @Optional(Int(1, 365)) days?: number;
 }
@@ -34,23 +33,16 @@ export class RuleParametersBody {
 export class CreateAlertRuleBody {
   /** Unique. @example 'certificates of the web team' */
   @Text(1, 100) name: string;
-
   /** What it waits for. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
-
   @Optional(Nested(RuleParametersBody, { example: { days: 30 } })) parameters?: RuleParametersBody;
-
   @Optional(OneOf(SEVERITIES, { example: 'warning' })) severity?: Severity;
-
   /** `subject`: an alert for each thing that it happens to; `rule`: one for all. */
   @Optional(OneOf(GROUPINGS, { example: 'subject' })) grouping?: Grouping;
-
   /** Least time between two notifications of one alert. @example 60 */
   @Optional(Int(0, 10_080)) coolDownMinutes?: number;
-
   /** Who gets mails; without any, SVC_ALERT_EMAIL_TO. */
   @ApiProperty(EMAILS) @IsOptional() @IsEmail({}, { each: true }) @ArrayMaxSize(20) @ArrayUnique() emails?: string[];
-
   /** Webhook endpoints that are told, besides those that listen to `alert.*`. */
   @ApiProperty(WEBHOOKS)
   @IsOptional()
@@ -79,7 +71,6 @@ export class CreateAlertRuleBody {
 export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
   @Optional(Flag()) enabled?: boolean;
-
   /** Until then nobody is told; null ends it. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 

@@ -1,5 +1,7 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator';
+import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,
@@ -8,8 +10,6 @@ import {
 } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
 import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
-import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;
 const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type: String } as const;
@@ -18,13 +18,10 @@ const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUB
 export class CreateWebhookBody {
   /** What the endpoint is for; unique. @example 'incident desk' */
   @Text(1, 100) name: string;
-
   /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
   @Text(0, 2000) url: string;
-
   /** `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
-
   /**
    * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription.
    * An event that does not exist is refused with 422.

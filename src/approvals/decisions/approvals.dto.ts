@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
+import { OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -7,8 +9,6 @@ import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.
 import { APPROVAL_STATUSES, type ApprovalStatus, DECISIONS, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import type { Ballot } from './voting.service.js';
-import { OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 
@@ -17,7 +17,6 @@ export class VoteBody {
   @Optional(Text(1, 512))
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
-
   /** Base64 of the `hash` that you were shown: the vote is refused if it is another by now. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 
@@ -29,7 +28,6 @@ export class VoteBody {
 
 export class ApprovalsQuery extends PageQuery {
   @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
-
   /** `me`: only what waits for your vote. */
   @Optional(OneOf(['me'])) waiting?: 'me';
 }
@@ -40,7 +38,7 @@ export class ApprovalWaitQuery {
 }
 
 export class ApprovalSubjectView {
-  @ApiProperty({ enum: APPROVAL_KINDS }) kind: ApprovalKind;
+  kind: ApprovalKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
 }
@@ -62,7 +60,7 @@ export class ApprovalStageView {
 
 export class ApprovalVoteView {
   by: ApprovalPersonView;
-  @ApiProperty({ enum: DECISIONS }) decision: Decision;
+  decision: Decision;
   /** Index of the stage. @example 0 */
   stage: number;
   /** @example 'Built from the tag, tests are green.' */
@@ -73,7 +71,7 @@ export class ApprovalVoteView {
 export class ApprovalView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: APPROVAL_STATUSES }) status: ApprovalStatus;
+  status: ApprovalStatus;
   subject: ApprovalSubjectView;
   /** @example 'Sign app-1.2.0.tar.gz with the key release' */
   title: string;

@@ -1,9 +1,9 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Matches, ValidateNested } from 'class-validator';
-import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 import { IdRef, ListOf, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
+import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 
 const MAX_MEMBERS = 500;
 /** What may name a group or a policy: printable, no space at either end. */
@@ -12,7 +12,6 @@ export const PLAIN_NAME = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$/u;
 export class SsoGroupBody {
   /** Name of the identity provider. @example corporate */
   @Text(1, 64) provider: string;
-
   /** The provider's own name for the group. @example release-managers */
   @Text(1, 256) group: string;
 }
@@ -20,11 +19,9 @@ export class SsoGroupBody {
 export class ApproverGroupBody {
   /** @example 'Release managers' */
   @Text(1, 100) @Matches(PLAIN_NAME) name: string;
-
   /** Ids of users. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-
   /** Groups of identity providers: whoever was in one at their last sign-in is a member. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()

@@ -1,6 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsString, Length, Matches } from 'class-validator';
+import { Flag, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
@@ -8,15 +10,12 @@ import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
 import type { PolicyOrder } from './approval-policy.entity.js';
 import type { CoveringPolicy } from './policy-checks.js';
 import { POLICY_WARNINGS, type PolicyWarning, type PolicyWarningCode, policyWarningsOf } from './policy-warnings.js';
-import { Flag, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const DAY = 24 * 3600;
 
 export class PolicyStageBody {
   /** Id or name of an approver group. @example 'Release managers' */
   @Text(1, 100) group: string;
-
   /** How many different people of the group must approve. @example 2 */
   @Int(1, 100) threshold: number;
 }
@@ -31,9 +30,7 @@ const IsFact = (): PropertyDecorator =>
 export class PolicyConditionBody {
   /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client, a trust or a person), `metadata.<name>` (what the caller says), `trust` or `verified.<claim>` (what the issuer of a workload's token proved). @example format */
   @IsFact() fact: string;
-
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
-
   /** A value that ends in `*` stands for all that begin so. Of `trust` and `verified.<claim>`, `*` stands for characters within a segment, and `**` at the end for the rest of a path. @example ["authenticode"] */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
   @AreClaimPatterns((body) => isVerifiedFact((body as PolicyConditionBody).fact))
@@ -54,28 +51,20 @@ export class PolicyExceptionBody extends PolicyConditionBody {
 export class ApprovalPolicyBody {
   /** @example 'Release signing' */
   @Text(1, 100) @Matches(PLAIN_NAME) name: string;
-
   /** What needs the approval. */
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
-
   /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
-
   /** One after the other: the next group is asked when the one before has approved. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
-
   /** After that nobody can approve any more. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
-
   /** true: approvers must say why, whichever way they vote. */
   @Optional(Flag()) commentRequired?: boolean = false;
-
   /** So many rejections end it. @example 1 */
   @Optional(Int(1, 100)) rejectThreshold?: number = 1;
-
   /** The policy applies when all of them hold. A condition on a fact that a request does not have holds. Conditions on `format`, `scheme` and `algorithm` hold for every signature over the caller's own digest (`raw`, `sigstore-bundle`, `dsse`, `openpgp`), which can be moved into any format. */
   @Optional(ListOf(PolicyConditionBody, { max: 20 })) conditions?: PolicyConditionBody[];
-
   /** The policy does not apply when all of them hold. An exception on a fact that a request does not have does not hold. */
   @Optional(ListOf(PolicyExceptionBody, { max: 20 })) unless?: PolicyExceptionBody[];
 
@@ -118,7 +107,7 @@ export class ApprovalPolicyView {
   id: string;
   /** @example 'Release signing' */
   name: string;
-  @ApiProperty({ enum: POLICY_SUBJECTS }) subject: PolicySubject;
+  subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
   /** Keys that the policy covers now: of SSH keys also those that replaced a key in `keys`. @example ["release"] */

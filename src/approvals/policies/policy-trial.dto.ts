@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Flag, IdRef, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
 import { ApprovalPolicyBody, PolicyWarningView } from './approval-policies.dto.js';
 import type { JudgedCondition, PolicyRules, PolicyVerdict } from './policy-judgement.js';
 import { policyWarningsOf } from './policy-warnings.js';
 import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service.js';
-import { Flag, IdRef, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const OPERATORS = ['in', 'not-in'] as const;
 
@@ -15,15 +15,11 @@ const CERTIFICATE_KINDS = ['user', 'host'] as const;
 export class TriedCertificateBody {
   /** Login names or host names; each is judged by itself. @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];
-
   /** @example ann@example.org */
   @Optional(Text(1, 255)) keyId?: string;
-
   @Optional(OneOf(CERTIFICATE_KINDS)) kind?: 'user' | 'host' = 'user';
-
   /** Type of the key that is certified. @example ssh-ed25519 */
   @Optional(Text(1, 64)) keyType?: string = 'ssh-ed25519';
-
   /** true: as if the host renewed what it has. */
   @Optional(Flag()) renewal?: boolean = false;
 }
@@ -32,29 +28,21 @@ export class TriedCertificateBody {
 export class TriedUseBody {
   /** Name of the signing key, or of the SSH authority. @example release */
   @Text(1, 64) key: string;
-
   /** @example sha256 */
   @Optional(Text(1, 16)) algorithm?: string = 'sha256';
-
   /** @example ecdsa-der */
   @Optional(Text(1, 32)) scheme?: string = 'ecdsa-der';
-
   /** @example raw */
   @Optional(Text(1, 32)) format?: string = 'raw';
-
   /** What the caller would say of it. */
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
-
   /** Id of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
-
   /** The claims of a workload's token, as its issuer would sign them; absent: the caller is no workload. */
   @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
   claims?: Record<string, unknown>;
-
   /** Name of the trust that the token would meet. @example 'app releases' */
   @Optional(Text(1, 100)) trust?: string;
-
   /** Of an SSH certificate; absent: a signing request. */
   @Optional(Nested(TriedCertificateBody)) certificate?: TriedCertificateBody;
 
@@ -79,12 +67,9 @@ function triedIdentity(claims: Claims, name: string) {
 export class PolicyTrialBody {
   /** A policy that is not made yet, tried alone; absent: all policies of this moment. */
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
-
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
-
   /** Past signing requests, judged as if they came now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { max: 100 })) requestIds?: string[];
-
   /** Past SSH certificates, judged as if they were asked for now; other people's need audit:read. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { max: 100 })) certificateIds?: string[];
 
@@ -98,7 +83,7 @@ export class PolicyTrialBody {
 export class JudgedConditionView {
   /** @example verified.ref */
   fact: string;
-  @ApiProperty({ enum: OPERATORS }) op: 'in' | 'not-in';
+  op: 'in' | 'not-in';
   /** @example ["refs/tags/v*"] */
   values: string[];
   /** What the use tells of the fact; empty: nothing. @example ["refs/tags/v1.2"] */

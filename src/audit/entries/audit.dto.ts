@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
 import type { PlacedEntry } from './audit.service.js';
-import { Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 /** Ids are of every kind, but all can be printed. */
 const PRINTABLE = /^\P{C}+$/u;
@@ -14,21 +14,15 @@ export class AuditQuery extends PageQuery {
   @Optional(Text(1, 100))
   @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
   action?: string;
-
   /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;
-
   @Optional(OneOf(AUDIT_OUTCOMES)) outcome?: AuditOutcome;
-
   /** Only entries about the thing with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) target?: string;
-
   /** Only entries of the refused or failed call with this X-Request-Id, which is the `requestId` of its problem. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) correlation?: string;
-
   /** Only entries of this time or later. */
   @Optional(Moment()) from?: Date;
-
   /** Only entries before this time. */
   @Optional(Moment()) to?: Date;
 }
@@ -51,7 +45,7 @@ export class AuditEntryView {
   at: Date;
   /** @example signing.signed */
   action: string;
-  @ApiProperty({ enum: AUDIT_OUTCOMES }) outcome: AuditOutcome;
+  outcome: AuditOutcome;
   actor: AuditActorView;
   target: AuditPartyView;
   /** X-Request-Id of the call that caused it. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
@@ -64,7 +58,6 @@ export class AuditEntryView {
     example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
   })
   detail: Record<string, unknown>;
-
   /** Number of its leaf in the log; null while it has none. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
   /** Since when it waits for its number, which takes about a second; null when it does not wait. Who has neither was not written by this service. */

@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { createPublicKey } from 'node:crypto';
+import { IdRef, OneOf, Optional, QueryInt } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { LogCheckpoint } from './log.entity.js';
 import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';
-import { IdRef, OneOf, Optional, QueryInt } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class CheckpointQuery {
   /** Number of leaves; without it the newest. */
@@ -14,7 +14,6 @@ export class CheckpointQuery {
 export class InclusionQuery extends CheckpointQuery {
   /** Id of an audit entry. */
   @IdRef() entry: string;
-
   /** What of the entry: itself, or the record of its signature. */
   @Optional(OneOf(['entry', 'record'])) leaf?: 'entry' | 'record';
 }
@@ -22,7 +21,6 @@ export class InclusionQuery extends CheckpointQuery {
 export class ConsistencyQuery {
   /** Number of leaves of the older log. */
   @QueryInt(0) first: number;
-
   /** Number of leaves of the newer log; without it the one of the newest checkpoint. */
   @Optional(QueryInt(0)) second?: number;
 }

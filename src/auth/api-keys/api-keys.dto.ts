@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
+import { Int, ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isAddressBlock } from '../../formats/addresses/address.js';
 import type { ApiKey } from '../model/api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
-import { Int, ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 /** Every item is an address or a block of addresses. */
 function IsAddressBlocks(): PropertyDecorator {
@@ -22,14 +22,11 @@ function IsAddressBlocks(): PropertyDecorator {
 export class CreateApiKeyBody {
   /** What the key is for. @example 'release pipeline' */
   @Text(1, 100) name: string;
-
   /** Scopes of the key; you can grant only what you hold. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-
   /** When the key stops working; at most 366 days away. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-
   /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
@@ -47,7 +44,6 @@ export class CreateApiKeyBody {
 export class RotateApiKeyBody {
   /** When the new key stops working; at most 366 days away. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-
   /** How long the old key goes on. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }

@@ -1,3 +1,4 @@
+import { JsonObject, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { MAX_KEY_SET_BYTES } from '../key-sets/key-set.js';
 import {
   type CertificateRegistration,
@@ -5,7 +6,6 @@ import {
   MAX_REGISTERED_CERTIFICATES,
   type RegisteredCertificate,
 } from './certificate-rule.js';
-import { JsonObject, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const MAX_PEM_LENGTH = 16 * 1024;
 const MAX_SUBJECT_LENGTH = 1000;
@@ -14,25 +14,18 @@ const MAX_SUBJECT_LENGTH = 1000;
 export class ClientCertificateMembers {
   /** Certificates of the client itself, as PEM (`self_signed_tls_client_auth`). Who issued them does not matter. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
-
   /** Certificates of authorities that issue that of the client, as PEM (`tls_client_auth`). @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) trustAnchors?: string[];
-
   /** Certificates between the client's and an anchor, for proxies that do not pass what the client shows beside its own. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
-
   /** The whole distinguished name of the certificate, as RFC 4514 writes it (`openssl x509 -subject -nameopt RFC2253`). Name one of these five. @example "CN=deploy,O=Example Ltd,C=GB" */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
-
   /** A host name among its alternative names. @example deploy.example.com */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_dns?: string;
-
   /** A URI among its alternative names, such as a SPIFFE ID. @example spiffe://example.com/ci/deploy */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_uri?: string;
-
   /** An IP address among its alternative names. @example 192.0.2.7 */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_ip?: string;
-
   /** An address of e-mail among its alternative names. @example deploy@example.com */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_san_email?: string;
 }

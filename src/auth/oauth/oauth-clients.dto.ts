@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
 import type { CertificateRegistration } from '../certificates/certificate-rule.js';
@@ -12,8 +14,6 @@ import type { ClientKeySource } from './client-keys.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isCertificateMethod, type OAuthClient } from '../model/oauth.entity.js';
 import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.js';
-import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const TYPES = ['confidential', 'public'] as const;
 const AUTH_METHODS = [
@@ -40,7 +40,6 @@ const EXAMPLE_KEYS = {
 export class OAuthClientKeysBody {
   /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`). */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
-
   /** The address at which the client publishes its JWK Set. @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
 
@@ -79,29 +78,22 @@ export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
   @Text(1, 100) name: string;
-
   /** The most that its tokens are good for; you can grant only what you hold. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
-
   /** A public client, such as a command line, has no secret, no keys and no certificates, and only acts for people (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
-
   /**
    * How it authenticates. It follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`); certificates. It must be
    * named where `jwks` is meant for its certificates (`self_signed_tls_client_auth`).
    */
   @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
-
   /** A JWK Set of public keys by which the client authenticates (`private_key_jwt`); where the method is named, of its certificates (`x5c`). */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
-
   /** The address at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-
   /** true: its tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
-
   /** true: its tokens are given to who shows a client certificate alone, and bound to that (RFC 8705 section 3.4). The default for a client that authenticates by one. */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
@@ -151,9 +143,9 @@ export class OAuthClientView extends ClientCertificatesView {
   /** @example 'deployment pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
-  @ApiProperty({ enum: TYPES }) type: OAuthClientType;
+  type: OAuthClientType;
   /** `client_secret_basic` stands for the secret in the body as well. */
-  @ApiProperty({ enum: AUTH_METHODS }) token_endpoint_auth_method: AuthMethod;
+  token_endpoint_auth_method: AuthMethod;
   /** Thumbprints of its keys (RFC 7638, SHA-256); empty for a client without. @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
   /** Where it publishes them; null: they were registered, or there are none. @example https://client.example.com/jwks.json */

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Optional, Text } from '../../platform/http/fields/fields.js';
 import { GRANT_TYPES, SUBJECT_TOKEN_TYPES } from './token-endpoint.service.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
-import { Optional, Text } from '../../platform/http/fields/fields.js';
 
 /** Documents the parameters; OAuthParameters reads them. */
 export class TokenRequest {

@@ -1,21 +1,17 @@
+import { Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsInt, IsObject, IsOptional, Length, Matches, MaxLength } from 'class-validator';
-import { Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 
 class PublicKeyCredentialBody {
   /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
   @Matches(BASE64URL) @Length(1, 1400) id: string;
-
   /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
   @Matches(BASE64URL) @Length(1, 1400) rawId: string;
-
   @OneOf(['public-key']) type: 'public-key';
-
   @Optional(OneOf(['platform', 'cross-platform'])) authenticatorAttachment?: 'platform' | 'cross-platform';
-
   @ApiProperty({ type: 'object', additionalProperties: true, example: {} })
   @IsObject()
   clientExtensionResults: Record<string, never>;
@@ -24,19 +20,14 @@ class PublicKeyCredentialBody {
 class AttestationBody {
   /** @example eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0 */
   @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
-
   /** @example o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg */
   @Matches(BASE64URL) @Length(1, 20_000) attestationObject: string;
-
   /** Browsers send it; it is not looked at. @example o2NmbXRkbm9uZWdhdHRTdG10 */
   @IsOptional() @Matches(BASE64URL) @MaxLength(20_000) authenticatorData?: string;
-
   /** Browsers send it; it is not looked at. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   @IsOptional() @Matches(BASE64URL) @MaxLength(8000) publicKey?: string;
-
   /** Browsers send it; it is not looked at. @example -7 */
   @IsOptional() @IsInt() publicKeyAlgorithm?: number;
-
   /** How the authenticator can be reached. */
   @ApiProperty({ example: ['internal'], required: false })
   @IsOptional()
@@ -49,13 +40,10 @@ class AttestationBody {
 class AssertionBody {
   /** @example eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0 */
   @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
-
   /** @example SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ */
   @Matches(BASE64URL) @Length(1, 4000) authenticatorData: string;
-
   /** @example MEUCIQDx */
   @Matches(BASE64URL) @Length(1, 8000) signature: string;
-
   /** @example MDE5NDVmMmU */
   @IsOptional() @Matches(BASE64URL) @MaxLength(200) userHandle?: string;
 }
@@ -73,14 +61,12 @@ export class PasskeyAnswerBody extends PublicKeyCredentialBody {
 export class ConfirmPasskeyBody {
   /** What you call it. @example 'security key' */
   @Text(1, 60) name: string;
-
   @Nested(NewPasskeyBody) credential: NewPasskeyBody;
 }
 
 export class PasskeyChallengeBody {
   /** @example ada@example.com */
   @Text(3, 254) email: string;
-
   /** @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { Matches } from 'class-validator';
-import type { SecondFactor } from './second-factor.entity.js';
 import { Text } from '../../platform/http/fields/fields.js';
+import type { SecondFactor } from './second-factor.entity.js';
 
 /** Reads a code as apps show it, in two groups: blanks are no part of it. */
 export const InGroups = () =>

@@ -1,3 +1,4 @@
+import { Nested, Optional, Text } from '../../platform/http/fields/fields.js';
 import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
@@ -8,15 +9,12 @@ import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
 import { InGroups } from '../second-factors/second-factors.dto.js';
 import type { Newcomer } from '../users/registration.service.js';
 import type { Tokens } from '../tokens/token-grants.js';
-import { Nested, Optional, Text } from '../../platform/http/fields/fields.js';
 
 class FactorsBody {
   /** Six digits of your authenticator app, where you have one. */
   @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(/^\d{6}$/) totp?: string;
-
   /** Instead of totp: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
-
   /** Instead of totp: the answer of a passkey to `passkey-challenge`. */
   @Optional(Nested(PasskeyAnswerBody)) passkey?: PasskeyAnswerBody;
 }
@@ -24,7 +22,6 @@ class FactorsBody {
 export class LoginBody extends FactorsBody {
   /** @example ada@example.com */
   @Text(3, 254) email: string;
-
   /** @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
@@ -42,7 +39,6 @@ export class ForgotPasswordBody {
 export class ResetPasswordBody {
   /** What the link in the mail has behind #reset= @example sw_mail_0a1b */
   @Text(1, 200) token: string;
-
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
@@ -50,10 +46,8 @@ export class ResetPasswordBody {
 export class RegisterBody {
   /** @example ada@example.com */
   @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
-
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
-
   /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
   @Optional(Text(1, 200)) invitation?: string;
 
@@ -71,7 +65,6 @@ export class RefreshBody {
 export class ChangePasswordBody {
   /** @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) currentPassword: string;
-
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }

@@ -1,3 +1,5 @@
+import { Flag, ListOf, OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, Matches, MaxLength } from 'class-validator';
@@ -5,13 +7,10 @@ import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
 import type { UserChange } from './user-administration.service.js';
 import type { User } from '../model/user.entity.js';
-import { Flag, ListOf, OneOf, Optional } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class ChangeUserBody {
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }))
   roles?: RoleName[];
-
   /** A disabled person is out everywhere within five seconds, with all their tokens and API keys. */
   @Optional(Flag()) disabled?: boolean;
 
@@ -24,7 +23,6 @@ export class ChangeUserBody {
 export class InviteBody {
   /** @example ada@example.com */
   @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
-
   /** You can grant only what you hold. */
   @ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }) roles: RoleName[];
 }

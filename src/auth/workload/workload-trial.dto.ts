@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { JsonObject } from '../../platform/http/fields/fields.js';
 import { IdentityTrustView } from '../../access/identity/identity.dto.js';
 import { TRUST_FAULTS, type TrustVerdict } from './workload-trial.service.js';
-import { JsonObject } from '../../platform/http/fields/fields.js';
 
 export class TriedClaimsBody {
   /** The claims of a token, without its signature: nothing is given for them, and they are not kept. */
@@ -13,7 +13,7 @@ export class TrustVerdictView {
   trust: IdentityTrustView;
   accepted: boolean;
   /** The first reason where it does not accept them. */
-  @ApiProperty({ enum: TRUST_FAULTS, required: false }) fault?: (typeof TRUST_FAULTS)[number];
+  fault?: (typeof TRUST_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;
   /** What the trust wants of it. @example ["refs/tags/v*"] */

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { Flag, IdRef, Int, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
 import { thumbprintsOf } from '../key-sets/key-set.js';
@@ -7,8 +9,6 @@ import { TRUST_WARNINGS, type TrustWarning, trustWarningsOf, WORKLOAD_SCOPES } f
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
-import { Flag, IdRef, Int, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const KEY_SOURCES = ['discovery', 'uploaded'] as const;
 /** Printable ASCII: issuers and names of claims are compared character by character. */
@@ -30,9 +30,7 @@ const EXAMPLE_KEYS = {
 export class ChangeWorkloadIssuerBody {
   /** @example 'GitHub Actions' */
   @Text(1, 100) @Matches(PLAIN_NAME) name: string;
-
   @Optional(Flag()) enabled?: boolean = true;
-
   /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
   @Optional(JsonObject(64 * 1024, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
 
@@ -57,7 +55,7 @@ export class WorkloadIssuerView {
   name: string;
   /** @example https://token.actions.githubusercontent.com */
   issuer: string;
-  @ApiProperty({ enum: KEY_SOURCES }) keySource: KeySource;
+  keySource: KeySource;
   /** Thumbprints of its keys as they were last read (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
   keysReadAt: Date | null;
@@ -79,34 +77,24 @@ export class WorkloadIssuerPage extends PageOf(WorkloadIssuerView) {}
 export class WorkloadTrustBody {
   /** @example 'app releases' */
   @Text(1, 100) @Matches(PLAIN_NAME) name: string;
-
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() issuerId: string;
-
   /** The claim `aud` of the tokens; the address of this service when absent. @example https://sign.example.com */
   @Optional(Text(1, 300)) @Matches(VISIBLE) audience?: string;
-
   /** All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
-
   /** true: runs for pull and merge requests are accepted too, whose code may come from a fork. */
   @Optional(Flag()) pullRequests?: boolean = false;
-
   /** What its tokens may do; you can grant only what you hold. */
   @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
-
   /** Names of the signing keys that its tokens may use; `*` is every key. @example ["release"] */
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
-
   /** Life of the access tokens. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
-
   /** true: access tokens are given with a DPoP proof alone, and bound to the key of that (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
-
   /** true: they are given to who shows a client certificate alone, and bound to that (RFC 8705). */
   @Optional(Flag()) certificateBound?: boolean = false;
-
   @Optional(Flag()) enabled?: boolean = true;
 
   toOrder(): WorkloadTrustOrder {

@@ -1,26 +1,21 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
 import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../model/scan.entity.js';
 import type { ScanProgress, ShownScan } from './scans.reader.js';
-import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class CreateScanBody {
   @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
-
   /** What may be scanned; not for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) scopeId?: string;
-
   /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
   @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
-
   /** Of the scope's ports; all of them when absent. @example [22] */
   @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];
-
   /** For `ssh-deep`: ids of hosts; every host with a credential when absent. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { min: 1, max: 1000, unique: true })) hosts?: string[];
-
   /** For `ssh-deep`: hosts with this label, `key:value` or `key`. @example env:prod */
   @Optional(Text(1, 200)) label?: string;
 }
@@ -45,8 +40,8 @@ export class ProgressView implements ScanProgress {
 export class ScanListView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: SCAN_KINDS }) kind: ScanKind;
-  @ApiProperty({ enum: SCAN_STATUSES }) status: ScanStatus;
+  kind: ScanKind;
+  status: ScanStatus;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   scopeId?: string;
   /** Networks and names; ids of hosts for `ssh-deep`. @example ["192.0.2.0/28"] */
@@ -109,7 +104,7 @@ export class ScanResultView {
   port: number;
   /** @example ssh */
   protocol: string;
-  @ApiProperty({ enum: SCAN_OUTCOMES }) outcome: ScanOutcome;
+  outcome: ScanOutcome;
   /** What was learnt; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
   /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ConnectionTest } from '../connections/connection-tester.js';
 import {
   CREDENTIAL_KINDS,
@@ -15,12 +16,11 @@ import {
   type Reachability,
 } from '../model/host.entity.js';
 import { type DroppedByChange, isNothing } from '../records/host-moves.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class CredentialView {
   /** @example deploy */
   user: string;
-  @ApiProperty({ enum: CREDENTIAL_KINDS }) kind: HostCredentialKind;
+  kind: HostCredentialKind;
   /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint?: string;
 }
@@ -42,9 +42,9 @@ export class HostView {
   environment?: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   jumpHostId?: string;
-  @ApiProperty({ enum: HOST_KEY_POLICIES }) hostKeyPolicy: HostKeyPolicy;
-  @ApiProperty({ enum: MANAGEMENT_MODES }) managementMode: ManagementMode;
-  @ApiProperty({ enum: PRIVILEGES }) privilege: Privilege;
+  hostKeyPolicy: HostKeyPolicy;
+  managementMode: ManagementMode;
+  privilege: Privilege;
   /** Whether logins may use SHA-1 and ciphers in CBC mode. @example false */
   legacyAlgorithms: boolean;
   /** Who is logged in as, and how; the secret itself is never shown. */
@@ -53,7 +53,7 @@ export class HostView {
   os?: string;
   /** @example OpenSSH_9.2p1 */
   sshVersion?: string;
-  @ApiProperty({ enum: REACHABILITIES }) reachability: Reachability;
+  reachability: Reachability;
   /** Problem code of the last attempt that failed. @example host.key-changed */
   reachabilityCode?: string;
   checkedAt?: Date;

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { Transform } from 'class-transformer';
+import { Text } from '../../platform/http/fields/fields.js';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { assertId } from '../../platform/http/id-param.js';
@@ -11,7 +12,6 @@ import {
   type Possession,
   POSSESSIONS,
 } from '../model/host-key.entity.js';
-import { Text } from '../../platform/http/fields/fields.js';
 
 export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
@@ -21,7 +21,6 @@ export class PinHostKeyBody {
 export class HostKeyParam {
   /** The host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) id: string;
-
   /** The key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
   @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) keyId: string;
 }
@@ -48,11 +47,11 @@ export class HostKeyView {
   fingerprint: string;
   /** As in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   publicKey: string;
-  @ApiProperty({ enum: HOST_KEY_STATES }) state: HostKeyState;
+  state: HostKeyState;
   /** The certificate that was entered for it. */
   certificate?: HostCertificateView;
   /** `proven`: the host signed with it. */
-  @ApiProperty({ enum: POSSESSIONS }) possession: Possession;
+  possession: Possession;
   /** @example "Ann Example" */
   decidedBy?: string;
   decidedAt?: Date;

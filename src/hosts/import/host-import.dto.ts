@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { Flag, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { CredentialBody } from '../records/hosts.dto.js';
 import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-result.js';
 import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
-import { Flag, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 export const MAX_CHARACTERS = 2_000_000;
 
@@ -16,13 +16,10 @@ export class ImportCredentialBody extends CredentialBody {
 
 export class ImportHostsBody {
   @OneOf(IMPORT_FORMATS, { example: 'known-hosts' }) format: ImportFormat;
-
   /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
   @Text(1, MAX_CHARACTERS) text: string;
-
   /** Trusts the host keys of the file at once: only for a file from a safe place. @example false */
   @Optional(Flag()) pin?: boolean;
-
   /**
    * Credentials by name. A host gets the one that its column `credential` names, else the one with the name `default`; without both it gets none. Its login
    * name is the file's (column `user`, `User` of ssh_config), else the credential's.
@@ -35,10 +32,8 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-
   /** `abort`: when one item is refused, nothing is stored. `skip`: the others are. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
-
   /** Reports and stores nothing. @example true */
   @Optional(Flag()) dryRun?: boolean;
 }

@@ -1,14 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Day, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { CountView, LevelCountsView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-counts.entity.js';
-import { Day, Optional } from '../../platform/http/fields/fields.js';
 
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
   @Optional(Day()) from?: string;
-
   /** The last day; today otherwise. @example 2026-12-31 */
   @Optional(Day()) to?: string;
 }

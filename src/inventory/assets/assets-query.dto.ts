@@ -1,65 +1,47 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional, IsString, Length, ValidateIf } from 'class-validator';
+import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { type Level, LEVELS } from '../model/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
 import { ASSET_SORTS, type AssetSort } from './assets.reader.js';
-import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 /** Which assets: every condition that is given must hold. */
 export class AssetFilterQuery extends PageQuery {
   @Optional(OneOf(ASSET_KINDS)) kind?: AssetKind;
-
   @Optional(OneOf(ASSET_STATES)) state?: AssetState;
-
   @Optional(OneOf(LEVELS)) level?: Level;
-
   /** This level or a higher one. */
   @Optional(OneOf(LEVELS)) minLevel?: Level;
-
   /** Algorithm family, as the rules name it. @example RSA */
   @Optional(Text(1, 100)) family?: string;
-
   /** Status on the quantum axis. @example quantum-vulnerable */
   @Optional(Text(1, 100)) quantum?: string;
-
   /** Status on the classical axis. @example disallowed */
   @Optional(Text(1, 100)) classical?: string;
-
   /** The rule that decided. @example Q-RSA-SIG-112 */
   @Optional(Text(1, 100)) rule?: string;
-
   /** Start of the name. @example RSA */
   @Optional(Text(1, 500)) name?: string;
-
   /** Name of a source that shows it. @example https://github.com/keycloak/keycloak */
   @Optional(Text(1, 500)) source?: string;
-
   /** Start of a location. @example db1.example.com */
   @Optional(Text(1, 500)) location?: string;
-
   /** Who answers for it. @example payments */
   @Optional(Text(1, 200)) owner?: string;
-
   /** A label that it has. @example pci */
   @Optional(Text(1, 100)) label?: string;
-
   /** First seen after this time. */
   @Optional(Moment()) firstSeenAfter?: Date;
-
   /** Seen by some source since this time. */
   @Optional(Moment()) lastSeenAfter?: Date;
-
   /** Seen by no source since this time. */
   @Optional(Moment()) lastSeenBefore?: Date;
-
   /** Certificates and keys that end at this time or later. */
   @Optional(Moment()) expiresAfter?: Date;
-
   /** Certificates and keys that end before this time. */
   @Optional(Moment()) expiresBefore?: Date;
-
   /** A query: comparisons with and, or, not and brackets; `*` stands for anything. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
   @Optional(Text(1, 2000)) q?: string;
 }
@@ -67,7 +49,6 @@ export class AssetFilterQuery extends PageQuery {
 export class AssetsQuery extends AssetFilterQuery {
   /** -level is the worst first; notAfter lists what ends, the next first. */
   @Optional(OneOf(ASSET_SORTS, { default: 'id' })) sort?: AssetSort;
-
   /** true: count the matches too, up to 10,000. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
@@ -82,7 +63,6 @@ export class AnnotateAssetBody {
   @IsString()
   @Length(1, 200)
   owner?: string | null;
-
   /** All of its labels. @example ["pci", "internet-facing"] */
   @Optional(ListOf(Text(1, 100), { max: 50, unique: true })) labels?: string[];
 }

@@ -11,7 +11,7 @@ import type { AssetDetail, AssetPage } from './assets.reader.js';
 export class AxisView {
   /** @example quantum-vulnerable */
   status: string;
-  @ApiProperty({ enum: LEVELS }) level: Level;
+  level: Level;
   /** The rule that decided. @example Q-SHOR */
   rule: string | null;
 
@@ -23,7 +23,7 @@ export class AxisView {
 export class AssetView {
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
-  @ApiProperty({ enum: ASSET_KINDS }) kind: AssetKind;
+  kind: AssetKind;
   /** @example RSA-2048 */
   name: string;
   /** @example RSA */
@@ -59,7 +59,7 @@ export class AssetView {
     },
   })
   deadlineBy: DeadlineView | null;
-  @ApiProperty({ enum: ASSET_STATES }) state: AssetState;
+  state: AssetState;
   /** @example payments */
   owner: string | null;
   /** @example ["pci"] */

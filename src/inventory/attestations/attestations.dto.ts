@@ -1,20 +1,18 @@
 import { IsNumber, IsOptional, IsString, IsUrl, Length, Matches, Max, Min, ValidateIf } from 'class-validator';
+import { Day, Int, ListOf, Moment, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
 import type { EvaluateOrder } from './policy-judge.service.js';
 import type { PolicyPackOrder } from './policy-packs.service.js';
 import type { PolicyCheck } from './policy-pack.js';
-import { Day, Int, ListOf, Moment, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const MAX_ITEMS = 100;
 
 export class ReviewBody {
   /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
   @Text(1, 100) identifier: string;
-
   /** How far it is met, from 0 to 1. @example 1 */
   @IsNumber() @Min(0) @Max(1) score: number;
-
   /** @example "The migration plan was approved in March" */
   @Text(1, 2000) rationale: string;
 }
@@ -22,7 +20,6 @@ export class ReviewBody {
 export class AttestationEvidenceBody {
   /** @example "Minutes of the review of 2026-03-12" */
   @Text(1, 1000) description: string;
-
   /** @example https://wiki.example.com/crypto-review */
   @IsOptional() @IsUrl({ require_tld: false, protocols: ['https', 'http'] }) @Length(1, 1000) url?: string;
 }
@@ -30,13 +27,10 @@ export class AttestationEvidenceBody {
 export class EvaluateBody {
   /** Id of a policy pack. @example pci-dss-12.3.3 */
   @Text(1, 100) pack: string;
-
   /** A query, as in the list of assets; the whole inventory otherwise. @example 'label=pci' */
   @Optional(Text(1, 2000)) scope?: string;
-
   /** The day whose deadlines count; today otherwise. @example 2031-01-01 */
   @Optional(Day()) asOf?: string;
-
   /** What a person says of the requirements that no query can check. */
   @Optional(ListOf(ReviewBody, { max: MAX_ITEMS })) reviews?: ReviewBody[];
 
@@ -49,12 +43,9 @@ export class EvaluateBody {
 export class AttestBody extends EvaluateBody {
   /** @example "We reviewed all cipher suites and protocols in use" */
   @Text(1, 4000) statement: string;
-
   /** Who looked; the caller otherwise. @example 'Ada Lovelace' */
   @Optional(Text(1, 200)) reviewer?: string;
-
   @Optional(ListOf(AttestationEvidenceBody, { max: MAX_ITEMS })) evidence?: AttestationEvidenceBody[];
-
   /** As long as the pack lets it be good otherwise. */
   @Optional(Moment()) expiresAt?: Date;
 
@@ -67,16 +58,13 @@ export class AttestBody extends EvaluateBody {
 export class PolicyRequirementBody {
   /** @example CRYPTO-1 */
   @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' }) identifier: string;
-
   /** @example "No RSA below 3072 bits" */
   @Text(1, 2000) text: string;
-
   /** A query that must find nothing; without it, a person judges. @example 'family=RSA and bits<3072' */
   @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)
   q?: string;
-
   /** A query for the assets that it is about; all otherwise. Only beside `q`. @example 'family=RSA' */
   @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined) @IsString() @Length(1, 2000) among?: string;
 }
@@ -84,19 +72,14 @@ export class PolicyRequirementBody {
 export class PolicyPackBody {
   /** Unique. @example 'Our crypto policy' */
   @Text(1, 100) name: string;
-
   /** @example 1.0 */
   @Text(1, 100) version: string;
-
   /** @example 'Example Inc.' */
   @Text(1, 200) owner: string;
-
   /** @example 'What every team keeps to' */
   @Text(1, 2000) description: string;
-
   /** An attestation is good for that long at most. @example 365 */
   @Int(1, 3660) reviewEveryDays: number;
-
   @ListOf(PolicyRequirementBody, { min: 1, max: MAX_ITEMS }) requirements: PolicyRequirementBody[];
 
   toPack(): PolicyPackOrder {

@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
+import { Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS, ASSET_STATES } from '../model/asset-kind.js';
 import { LEVELS, type Level } from '../model/risk-verdict.js';
 import { bomLinkOf } from './bom-link.js';
 import type { LinkedAsset, LinkedDocument, Resolved } from './bom-links.reader.js';
-import { Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const SERIAL = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -18,10 +18,8 @@ export class BomLinkQuery {
 export class BomLinkBody {
   /** @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
   @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' }) serialNumber: string;
-
   /** @example 1 */
   @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' }) version: string;
-
   /** Of an element; without it, the link leads to the document. @example rsa */
   @Optional(Text(1, 2000)) ref?: string;
 

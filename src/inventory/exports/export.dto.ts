@@ -1,9 +1,9 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
+import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { AssetFilterQuery } from '../assets/assets-query.dto.js';
 import { DEFAULT_EXPORT_VERSION, EXPORT_VERSIONS, type ExportVersion } from './export-versions.js';
-import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 /** Which assets: every condition that is given must hold. */
 export class ExportQuery extends OmitType(AssetFilterQuery, ['limit', 'cursor'] as const) {}
@@ -25,7 +25,6 @@ export class BomExportQuery extends ExportQuery {
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
   own?: boolean;
-
   /** Version of CycloneDX. */
   @Optional(OneOf(EXPORT_VERSIONS, { default: DEFAULT_EXPORT_VERSION }))
   version: ExportVersion = DEFAULT_EXPORT_VERSION;

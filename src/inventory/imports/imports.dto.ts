@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Optional, QueryInt } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
 import { IngestView } from './ingest.dto.js';
 import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';
-import { Optional, QueryInt } from '../../platform/http/fields/fields.js';
 
 export class ImportWaitQuery {
   /** Seconds to wait for the end before answering. */
@@ -28,7 +28,7 @@ export class ImportProblemView {
 export class ImportView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  @ApiProperty({ enum: IMPORT_STATUSES }) status: ImportStatus;
+  status: ImportStatus;
   /** Size of the body. @example 143654912 */
   bytes: number;
   /** What it is at. */

@@ -1,16 +1,14 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
+import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../model/document.js';
-import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 export class IngestQuery {
   /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
-
   /** What the document describes, when it does not say so itself. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
-
   /** true: answer 202 at once, with the import to follow in Location; for bodies that take long. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))

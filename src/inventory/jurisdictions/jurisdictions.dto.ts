@@ -10,7 +10,7 @@ const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
-  @ApiProperty({ enum: STANCES }) stance: Stance;
+  stance: Stance;
   /** What it says: a state of the rules, or a sentence; null when it says nothing. @example "CNSA 2.0 asks for ML-KEM-1024" */
   reason: string | null;
   /** The last day of the old state. @example 2030-12-31 */
@@ -38,7 +38,7 @@ export class JurisdictionStandView {
   algorithm: string;
   /** @example ML-KEM */
   family: string;
-  @ApiProperty({ enum: PURPOSES }) purpose: AlgorithmPurpose;
+  purpose: AlgorithmPurpose;
   /** How many assets use it. @example 12 */
   assets: number;
   /** One of each jurisdiction, in the order of `jurisdictions`. */
@@ -86,7 +86,7 @@ export class ConflictView {
   algorithm: string;
   /** @example X25519MLKEM768 */
   family: string;
-  @ApiProperty({ enum: PURPOSES }) purpose: AlgorithmPurpose;
+  purpose: AlgorithmPurpose;
   /** @example 12 */
   assets: number;
   favour: OpinionView[];

@@ -1,18 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IdRef, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS } from '../model/asset-kind.js';
 import { LEVELS, type Level } from '../model/risk-verdict.js';
 import { RELATIONSHIP_KINDS, type RelationshipKind } from '../model/asset-relationship.entity.js';
 import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
-import { IdRef, OneOf, Optional } from '../../platform/http/fields/fields.js';
 
 export class NeighboursQuery extends PageQuery {
   /** out: what the asset uses; in: what uses it. */
   @Optional(OneOf(['out', 'in'], { default: 'out' })) direction?: Direction;
-
   @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
 
@@ -23,16 +22,13 @@ export class RelationshipsQuery extends PageQuery {
 export class RadiusQuery {
   /** Most steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
-
   /** Most assets. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20_000) limit?: number = 1000;
 }
 
 export class PathQuery {
   @IdRef() from: string;
-
   @IdRef() to: string;
-
   /** Most steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
 }
@@ -42,7 +38,7 @@ export class RelationshipView {
   fromId: string;
   /** @example shop */
   fromName: string;
-  @ApiProperty({ enum: RELATIONSHIP_KINDS }) kind: RelationshipKind;
+  kind: RelationshipKind;
   /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   toId: string;
   /** @example RSA-2048 */
@@ -73,7 +69,7 @@ export class ReachedView {
   depth: number;
   /** The asset one step nearer to the start, and how the two hang together. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
-  @ApiProperty({ enum: RELATIONSHIP_KINDS }) viaKind: RelationshipKind;
+  viaKind: RelationshipKind;
 
   static of({ id, kind, name, level, depth, viaId, viaKind }: Reached): ReachedView {
     return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), depth, viaId, viaKind };

@@ -1,6 +1,6 @@
 import { Matches } from 'class-validator';
-import type { OwnName } from '../model/rule-set.js';
 import { Text } from '../../platform/http/fields/fields.js';
+import type { OwnName } from '../model/rule-set.js';
 
 /** The name of an algorithm as a document says it; no line breaks. */
 const NAME = /^[^\p{Cc}]+$/u;
@@ -10,10 +10,8 @@ export const MAX_NAME_LENGTH = 120;
 export class OwnNameBody {
   /** As it stands in documents; case does not matter. @example PaymentCipher */
   @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
-
   /** The name of a known algorithm that it stands for. @example AES-256-GCM */
   @Text(1, MAX_NAME_LENGTH) means: string;
-
   /** @example 'The vendor says so in its manual, section 4' */
   @Text(1, 1000) reason: string;
 }

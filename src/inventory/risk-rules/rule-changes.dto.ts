@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Length, Matches, Max, Min } from 'class-validator';
+import { Flag, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
 import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
@@ -8,7 +9,6 @@ import type { RuleChange } from './rule-changes.service.js';
 import type { Rule } from '../model/rule-set.js';
 import type { RuleTrialResult } from './rule-trial.js';
 import { LevelCountsView } from '../analytics/analytics.dto.js';
-import { Flag, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
 
@@ -47,26 +47,18 @@ export class DeadlineBody {
 
 export class RuleBody {
   @OneOf([...AXES, 'both'], { example: 'quantum' }) axis: Axis | 'both';
-
   /** What an asset must be for the rule to apply. */
   @JsonObject(20_000, { example: { family: ['RSA'], bits: [0, 3071] } }) match: Record<string, unknown>;
-
   /** @example quantum-vulnerable */
   @Text(1, 100) status: string;
-
   @OneOf(LEVELS, { example: 'HIGH' }) level: Level;
-
   /** @example 'We move off RSA before 2028' */
   @Text(1, 1000) reason: string;
-
   /** @example ["house rule 7"] */
   @ListOf(Text(1, 300), { max: 20 }) standards: string[];
-
   @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
-
   /** What to move to. @example ML-DSA-65 */
   @Optional(Text(1, 300)) target?: string;
-
   /** Read in the primary source. @example true */
   @Flag() verified: boolean;
 
@@ -79,7 +71,6 @@ export class RuleBody {
 export class TestRuleBody {
   /** @example Q-RSA-SIG-112 */
   @Matches(RULE_ID) id: string;
-
   /** The rule as it would be; absent to take it out. */
   @Optional(Nested(RuleBody)) rule?: RuleBody;
 
@@ -92,7 +83,7 @@ export class TestRuleBody {
 }
 
 class ShortVerdictView {
-  @ApiProperty({ enum: LEVELS }) level: Level;
+  level: Level;
   /** @example Q-RSA-SIG-112 */
   rule: string | null;
 }

@@ -35,7 +35,7 @@ export class RuleView {
   match: Record<string, unknown>;
   /** @example quantum-vulnerable */
   status: string;
-  @ApiProperty({ enum: LEVELS }) level: Level;
+  level: Level;
   /** @example "Shor breaks it in polynomial time" */
   reason: string;
   /** @example ["NIST IR 8547"] */
@@ -63,7 +63,6 @@ export class RulesView {
   items: RuleView[];
   /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-
   /** 0: the rules that come with the product. The ETag for If-Match. @example 3 */
   version: number;
 

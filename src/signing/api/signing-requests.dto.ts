@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength, ValidateIf } from 'class-validator';
+import { Flag, JsonObject, OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import {
   DIGEST_BYTES,
@@ -14,26 +16,19 @@ import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../form
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
-import { Flag, JsonObject, OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 /** How signatures are made, of one digest or of many. */
 export abstract class SignatureOptionsBody {
   /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
-
   /** Name or id of the signing key; the configured key when absent. @example default */
   @Optional(Text(1, 64)) key?: string;
-
   /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-
   /** What the signature is for: the key must be for it too. Absent: code or documents, and the key one for either. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
-
   /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
   @Optional(Flag()) timestamp?: boolean = false;
-
   /** true: answer 202 at once and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
 
@@ -55,16 +50,12 @@ export class SignDigestBody extends SignatureOptionsBody {
   @IsString()
   @MaxLength(128)
   digest: string;
-
   /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
   @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-
   /** What the signature is wrapped in; raw is the bare signature. */
   @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-
   /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote; the digest is then read from it. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @Optional(Text(1, 48_000)) content?: string;
-
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 
@@ -83,7 +74,6 @@ export class SignDigestBody extends SignatureOptionsBody {
 
 export class SigningRequestsQuery extends PageQuery {
   @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
-
   /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
 }
@@ -112,14 +102,14 @@ export class SigningFailureView {
 export class SigningRequestView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
-  @ApiProperty({ enum: SIGNING_STATUSES }) status: SigningStatus;
+  status: SigningStatus;
   /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) }) algorithm: string;
-  @ApiProperty({ enum: SCHEMES }) scheme: SignatureScheme;
-  @ApiProperty({ enum: SIGNATURE_FORMATS }) format: SignatureFormat;
+  scheme: SignatureScheme;
+  format: SignatureFormat;
   key: KeyUsedView;
   /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   certificateChain?: string[];

@@ -1,21 +1,19 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { Flag, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
 import { SigningRequestView } from '../api/signing-requests.dto.js';
 import { digestBytes } from '../requests/sign-request-validator.js';
 import type { AttestationOrder, ShownAttestation } from './build-attestations.service.js';
 import type { StatementSubject } from './provenance-statement.js';
-import { Flag, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 
 export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
   @Text(1, 200) @Matches(/^[^\p{C}]+$/u) name: string;
-
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-
   @Optional(OneOf(ALGORITHMS, { default: 'sha256' })) algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
 
   toSubject(): StatementSubject {
@@ -27,16 +25,12 @@ export class BuildAttestationSubjectBody {
 export class BuildAttestationBody {
   /** The files that were built. */
   @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
-
   /** Name or id of the signing key; the configured key when absent. @example provenance */
   @Optional(Text(1, 64)) key?: string;
-
   /** true: a timestamp (RFC 3161) over the signature. */
   @Optional(Flag()) timestamp?: boolean = false;
-
   /** true: answer 202 at once and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
-
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 

@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { KeyUsedView, SignatureOptionsBody, SigningFailureView } from '../api/signing-requests.dto.js';
 import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
-import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 export const MAX_ITEMS = 1000;
 
@@ -14,22 +14,16 @@ const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-
   /** Your own name for the item, echoed in its result. @example build-4711/app.exe */
   @Optional(Text(1, 200)) reference?: string;
-
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-
   /** Digest algorithm of this item; that of the batch when absent. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES) })) algorithm?: string;
-
   /** Scheme of this item; that of the batch when absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-
   /** Format of this item; that of the batch when absent. */
   @Optional(OneOf(BATCH_FORMATS)) format?: SignatureFormat;
-
   /** Whether this item gets a timestamp; as the batch says when absent. */
   @Optional(Flag()) timestamp?: boolean;
 }
@@ -37,7 +31,6 @@ export class BatchItemBody {
 export class SignBatchBody extends SignatureOptionsBody {
   /** 1 to 1,000. */
   @ListOf(BatchItemBody, { min: 1, max: MAX_ITEMS }) items: BatchItemBody[];
-
   /** authenticode and openpgp need more than a digest and are signed one by one. */
   @Optional(OneOf(BATCH_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
 
@@ -62,21 +55,15 @@ export class SignBatchBody extends SignatureOptionsBody {
 export class SignDualBody {
   /** Base64 of the binary hash value, which both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
-
   /** Name or id of an RSA or EC key; the configured key when absent. @example default */
   @Optional(Text(1, 64)) key?: string;
-
   /** Name or id of an ML-DSA key. @example release-pq */
   @Text(1, 64) postQuantumKey: string;
-
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-
   /** Your own name for it. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
-
   /** true: answer 202 at once and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
 
@@ -95,12 +82,12 @@ export class BatchItemView {
   /** Place in the call, from 0. @example 0 */
   index: number;
   /** REFUSED: it was not accepted, and there is no request. */
-  @ApiProperty({ enum: ITEM_STATUSES }) status: (typeof ITEM_STATUSES)[number];
+  status: (typeof ITEM_STATUSES)[number];
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
   /** @example build-4711/app.exe */
   reference?: string;
-  @ApiProperty({ enum: SCHEMES, required: false }) scheme?: SignatureScheme;
+  scheme?: SignatureScheme;
   key?: KeyUsedView;
   /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;

@@ -1,10 +1,10 @@
 import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { Certificate } from './certificate.entity.js';
 import { writePem } from '../../formats/encoding/base64.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
-import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -16,26 +16,20 @@ export class ChainBody {
 export class DistinguishedNameBody {
   /** @example "Release signing" */
   @Text(1, 64) commonName: string;
-
   /** @example Example Ltd */
   @Optional(Text(1, 64)) organization?: string;
-
   /** @example Releases */
   @Optional(Text(1, 64)) organizationalUnit?: string;
-
   /** @example Zurich */
   @Optional(Text(1, 128)) locality?: string;
-
   /** @example Zurich */
   @Optional(Text(1, 128)) state?: string;
-
   /** Two letters, ISO 3166. @example GB */
   @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' }) @MaxLength(2) country?: string;
 }
 
 export class CertificationRequestBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-
   /** The version that asks; the newest when absent. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
 }
@@ -94,14 +88,13 @@ export class CertificatePage extends PageOf(CertificateView) {}
 
 export class SelfSignedCertificateBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-
   /** The end of the certificate; without it the end of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
 }
 
 export class SelfSignedCertificateView {
   /** That of the signing request: the certificate is there when it is SIGNED. */
-  @ApiProperty({ enum: SIGNING_STATUSES }) status: SigningStatus;
+  status: SigningStatus;
   /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -20,13 +20,10 @@ export class ProcessMetaData {
 export class ProcessBody {
   /** The hash value, or what is to be hashed, in the encoding that is named. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   data: string;
-
   /** BASE64; with NONE, or without it, the data is text, which no hash value is. @example BASE64 */
   encoding?: string;
-
   /** Shown to approvers, where `metaData` has no FILENAME: SignClient has it here. @example app.exe */
   filename?: string;
-
   metaData?: ProcessMetaData;
 }
 

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { Text } from '../../platform/http/fields/fields.js';
 import type { TransitKey } from './transit.service.js';
 import { VaultAnswer } from './vault-system.dto.js';
-import { Text } from '../../platform/http/fields/fields.js';
 
 export class TransitKeyParam {
   /** @example release-2027 */

@@ -1,4 +1,5 @@
 import { Matches, ValidateBy } from 'class-validator';
+import { Int, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import { DIGEST_BYTES, type DigestAlgorithm, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
@@ -10,7 +11,6 @@ import {
   type Weekday,
   WEEKDAYS,
 } from './key-constraints.js';
-import { Int, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES);
 const MAX_USES = 1_000_000_000;
@@ -18,10 +18,8 @@ const CLOCK = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 
 export class SigningHoursBody implements SigningHours {
   @ListOf(OneOf(WEEKDAYS), { min: 1, unique: true, example: ['mon', 'tue', 'wed', 'thu', 'fri'] }) days: Weekday[];
-
   /** @example 08:00 */
   @Matches(CLOCK, { message: 'must be HH:MM' }) from: string;
-
   /** Later than `from`; 24:00 is the end of the day. @example 18:00 */
   @Matches(CLOCK, { message: 'must be HH:MM' })
   @ValidateBy({
@@ -33,7 +31,6 @@ export class SigningHoursBody implements SigningHours {
     },
   })
   until: string;
-
   /** A name of the IANA time zone database. @example Europe/Berlin */
   @Text(1, 64)
   @ValidateBy({
@@ -50,28 +47,19 @@ export class SigningHoursBody implements SigningHours {
 export class KeyConstraintsBody implements KeyConstraints {
   @Optional(ListOf(OneOf(ALGORITHMS), { min: 1, unique: true, example: ['sha256', 'sha384'] }))
   algorithms?: DigestAlgorithm[];
-
   @Optional(ListOf(OneOf(SCHEMES), { min: 1, unique: true, example: ['ecdsa-der'] })) schemes?: SignatureScheme[];
-
   @Optional(ListOf(OneOf(SIGNATURE_FORMATS), { min: 1, unique: true, example: ['cms', 'authenticode'] }))
   formats?: SignatureFormat[];
-
   /** `metadata.filename` must fit one of these; `*` stands for any characters, `?` for one. @example ["app-*.tar.gz"] */
   @Optional(ListOf(Text(1, 200), { min: 1, max: 50 })) fileNames?: string[];
-
   /** Ids of API keys, OAuth clients or workload trusts, or of people: then for all that calls in their name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(Text(1, 64), { min: 1, max: 200 })) callers?: string[];
-
   /** Only workloads of which an issuer proved all of these, for example the repository, the tag and the workflow. */
   @Optional(ListOf(ClaimConditionBody, { min: 1, max: 20 })) verified?: ClaimConditionBody[];
-
   @Optional(Nested(SigningHoursBody)) hours?: SigningHoursBody;
-
   @Optional(OneOf(TIMESTAMP_RULES, { example: 'required' })) timestamp?: (typeof TIMESTAMP_RULES)[number];
-
   /** Requests that are accepted in a day (UTC). @example 500 */
   @Optional(Int(1, MAX_USES)) perDay?: number;
-
   /** Requests that are accepted ever. @example 100000 */
   @Optional(Int(1, MAX_USES)) lifetime?: number;
 }

@@ -1,14 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
+import { Int, Moment, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import { Nullable } from '../../platform/http/body-shape.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
 import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState } from './signing-key.entity.js';
 import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
-import { Int, Moment, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 /** The example key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
@@ -19,28 +19,21 @@ export class CreateSigningKeyBody {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
-
   @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;
-
   /** What it signs: `signing` code and documents alike; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed later. */
   @Optional(OneOf(KEY_PURPOSES, { default: 'signing' })) purpose?: KeyPurpose = 'signing';
-
   /** The key signs from then on. @example 2027-01-01T00:00:00Z */
   @Optional(Moment()) notBefore?: Date;
-
   /** The key signs until then. @example 2029-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
-
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
 export class ChangeSigningKeyBody {
   /** null takes the date away. @example 2027-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
-
   /** null takes the date away. @example 2029-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
-
   /** Replaces all constraints; {} takes them away. */
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
@@ -88,11 +81,11 @@ export class SigningKeyView {
   id: string;
   /** @example release-2027 */
   name: string;
-  @ApiProperty({ enum: KEY_TYPES }) type: KeyType;
-  @ApiProperty({ enum: KEY_PURPOSES }) purpose: KeyPurpose;
+  type: KeyType;
+  purpose: KeyPurpose;
   /** The version that signs. @example 1 */
   version: number;
-  @ApiProperty({ enum: SIGNING_KEY_STATES }) state: SigningKeyState;
+  state: SigningKeyState;
   notBefore?: Date;
   notAfter?: Date;
   @ApiProperty({ type: KeyConstraintsBody }) constraints: KeyConstraints;
@@ -150,7 +143,7 @@ export class KeyVersionView {
   /** @example 2 */
   version: number;
   /** NEXT waits for its certificate; PREVIOUS signs nothing new; what PREVIOUS and DESTROYED signed still verifies. */
-  @ApiProperty({ enum: VERSION_STATES }) state: (typeof VERSION_STATES)[number];
+  state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

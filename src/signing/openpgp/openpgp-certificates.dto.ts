@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { REVOCATION_REASONS, type RevocationReason } from '../../formats/openpgp/certificate.js';
 import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 import type { OpenPgpCertificate } from './openpgp-certificate.js';
 import type { UserIdCertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
-import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const MAX_USER_IDS = 8;
 const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
@@ -16,7 +16,6 @@ export class CertifyUserIdsBody {
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
   userIds: string[];
-
   /** The end of the key, in every user ID that is named here; without it the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;
 
@@ -31,7 +30,6 @@ export class CertifyUserIdsBody {
 export class RevokeOpenPgpBody {
   /** `compromised` makes all signatures of the key invalid, also earlier ones; the others those from now on. */
   @OneOf(REASONS) reason: RevocationReason;
-
   /** In your words; everybody can read it. @example 'The key was replaced by that of 2031.' */
   @Optional(Text(0, 200)) text?: string;
 
@@ -44,7 +42,7 @@ export class OpenPgpStatementView {
   /** Absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
   userId?: string;
   /** That of its signing request. */
-  @ApiProperty({ enum: SIGNING_STATUSES }) status: SigningStatus;
+  status: SigningStatus;
   /** See /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength, ValidateIf } from 'class-validator';
+import { IdRef, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
@@ -7,36 +8,27 @@ import { subjectNameOf } from '../certificates/certificate-chain.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { VerificationOrder } from './verification-subjects.js';
 import type { CheckName, Verification } from './verification.service.js';
-import { IdRef, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
   /** A signing request of yours: gives digest, algorithm, scheme, format and key, and the signature unless one is sent. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
-
   /** Base64 of the hash value of the file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
   digest?: string;
-
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
-
   /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
-
   /** Name or id of the signing key; when absent, those that signed this digest, or the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
-
   /** Version of the key; any when absent. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
-
   @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-
   /** For the format raw: the usual one of the key when absent. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-
   /** Base64 of a TimeStampToken (DER) over the signature, when it is not in the file. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
 

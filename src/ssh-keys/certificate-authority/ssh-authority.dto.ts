@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { OneOf, Optional } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import type { AuthorityOrder } from './ssh-authorities.service.js';
 import {
@@ -9,8 +11,6 @@ import {
   type CertificateKind,
 } from './ssh-certificate.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
-import { OneOf, Optional } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class CreateSshAuthorityBody {
   /** @example people-2027 */
@@ -18,10 +18,8 @@ export class CreateSshAuthorityBody {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
-
   /** What it certifies: keys of users, or of hosts. */
   @OneOf(CERTIFICATE_KINDS, { example: 'user' }) kind: CertificateKind;
-
   /** Type of its key. */
   @Optional(OneOf(AUTHORITY_KEY_TYPES, { default: 'ec-p256' })) type?: AuthorityKeyType = 'ec-p256';
 

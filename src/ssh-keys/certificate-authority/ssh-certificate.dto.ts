@@ -9,6 +9,7 @@ import {
   MinDate,
   ValidateBy,
 } from 'class-validator';
+import { ListOf, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
@@ -16,7 +17,6 @@ import { parseNetwork } from '../../formats/addresses/address.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import type { SshCertificateOrder } from './ssh-certificates.service.js';
 import { CERTIFICATE_STATUSES, type RenewalTerms, type SshCertificate } from './ssh-certificate.entity.js';
-import { ListOf, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const NAME = /^[A-Za-z0-9_*.@:-]{1,255}$/;
@@ -36,7 +36,6 @@ const areNetworks = (text: unknown) =>
 export class SshRenewalTermsBody {
   /** No certificate by renewal lasts longer. @example 2028-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) until: Date;
-
   /** Addresses that a renewal may come from. Absent: any. @example 192.0.2.7 */
   @IsOptional()
   @MaxLength(1000)
@@ -54,10 +53,8 @@ export class SshRenewalTermsBody {
 export class IssueSshCertificateBody {
   /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-
   /** Who it is: sshd writes it into its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
-
   /** Login names that it opens, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
   @IsArray()
@@ -65,24 +62,18 @@ export class IssueSshCertificateBody {
   @ArrayMaxSize(256)
   @Matches(NAME, { each: true, message: 'must be names' })
   principals: string[];
-
   /** @example 2027-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) validAfter: Date;
-
   /** @example 2027-01-02T00:00:00Z */
   @Moment() @MinDate(new Date(0)) validBefore: Date;
-
   /** Users: addresses that it is good from. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-
   /** Users: the one command that it runs. @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-
   /** Users: what it may do besides logging in. Absent: a terminal. */
   @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
-
   /** Hosts: lets the host renew the certificate itself, with the same names and life. Absent: it cannot. */
   @Optional(Nested(SshRenewalTermsBody)) renewal?: SshRenewalTermsBody;
 
@@ -178,10 +169,8 @@ export class SshCertificatePage {
 export class SshHostRenewalBody {
   /** The present certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
   @Text(0, 20_000) @OneKeyLine() certificate: string;
-
   /** When the host signed; within five minutes of now. @example 2027-01-01T00:00:00.000Z */
   @Moment() signedAt: Date;
-
   /**
    * Of `ssh-keygen -Y sign -n host-renewal@sealwright -f KEY` over `SHA256:… TIME`: the SHA-256 of the certificate, base64 without padding, and
    * `signedAt` as YYYY-MM-DDTHH:MM:SS.sssZ. @example '-----BEGIN SSH SIGNATURE-----…'

@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { IdRef, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-authority.entity.js';
 import type { Pushed } from './revocation-push.service.js';
-import { IdRef, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 export class SshRevocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -28,13 +28,11 @@ export class SshRevocationPage extends PageOf(SshRevocationView) {}
 export class RevokeSshCertificateBody {
   /** What is refused: a certificate by serial or key id, or a key in every form. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
-
   /** Serial in decimal, key id, or public key. @example "17" */
   @Text(0, 20_000)
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? withoutLineEnd(value) : value))
   @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
   value: string;
-
   /** @example left the team */
   @Optional(Text(0, 500)) reason?: string;
 }
@@ -42,7 +40,6 @@ export class RevokeSshCertificateBody {
 export class PushRevocationsBody {
   /** Managed hosts. */
   @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
-
   /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
   @IsOptional()
   @MaxLength(500)

@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { FINDING_RULES, type FindingRule, FINDING_SEVERITIES, type FindingSeverity } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
 import type { SshKeyFinding } from './ssh-key-findings.js';
 import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';
 import type { Opened, ShownSshKey, SshKeyAccess } from './ssh-keys.reader.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const POSSESSIONS = ['claimed', 'proven'] as const;
 type FilePossession = (typeof POSSESSIONS)[number];

@@ -1,36 +1,30 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { IdRef, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { FINDING_RULES, type FindingRule } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';
-import { IdRef, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 
 export class SshKeysQuery extends PageQuery {
   /** The one key with this fingerprint. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
   fingerprint?: string;
-
   /** Keys that this rule speaks of. */
   @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;
-
   /** Keys that are on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) hostId?: string;
-
   /** @example payments-team */
   @Optional(Text(0, 200)) owner?: string;
-
   @Optional(OneOf(SSH_KEY_STATES)) state?: SshKeyState;
 }
 
 export class EnterSshKeyBody {
   /** As in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-
   /** Who answers for it. @example payments-team */
   @Optional(Text(0, 200)) owner?: string;
-
   /** Who holds the private half. */
   @Optional(OneOf(CUSTODIES, { example: 'human' })) custody?: Custody;
 }

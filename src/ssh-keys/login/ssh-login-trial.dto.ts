@@ -1,12 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';
-import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 
 /** A caller as a rule sees one. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-
   /** The claims of a workload's token, or `email` and `sub` of a person. They are not kept. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
@@ -22,7 +21,7 @@ export class RuleVerdictView {
   rule: TriedRuleView;
   accepted: boolean;
   /** The first reason where it gives nothing. */
-  @ApiProperty({ enum: RULE_FAULTS, required: false }) fault?: (typeof RULE_FAULTS)[number];
+  fault?: (typeof RULE_FAULTS)[number];
   /** The claim that does not fit. @example ref */
   claim?: string;
   /** What the rule wants of it. @example ["refs/tags/v*"] */

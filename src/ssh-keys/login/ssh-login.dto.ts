@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches, MaxLength, ValidateBy } from 'class-validator';
+import { Flag, IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { EXTENSIONS } from '../certificate-authority/ssh-certificate.dto.js';
@@ -7,8 +9,6 @@ import { CERTIFICATE_KINDS, type CertificateKind } from '../certificate-authorit
 import { faultOfPrincipal } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject, type SshLoginRule } from './ssh-login-rule.entity.js';
 import type { SshLoginRuleOrder } from './ssh-login-rules.service.js';
-import { Flag, IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import { PageOf } from '../../platform/http/fields/page-of.js';
 
 const MAX_LIFE_SECONDS = 86_400;
 const PRINTABLE = /^[\x20-\x7e]+$/;
@@ -17,16 +17,12 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
   @Text(1, 100) @Matches(/^[^\p{C}]+$/u) name: string;
-
   /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
-
   /** Workloads, by the claims of their token; or people, by `email` and `sub` (their id). */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-
   /** All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
-
   /** Login names: as they are, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 })
   @ValidateBy(
@@ -34,24 +30,18 @@ export class SshLoginRuleBody {
     { each: true },
   )
   principals: string[];
-
   /** Life of the certificates. @example 900 */
   @Int(60, MAX_LIFE_SECONDS) lifeSeconds: number;
-
   /** Addresses that the certificates are good from. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-
   /** true: good from the address that asks alone. */
   @Optional(Flag()) bindAddress?: boolean = false;
-
   /** The one command that they run. @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-
   /** What the certificates permit besides running commands. Absent: a terminal (`permit-pty`) for people, nothing for workloads. */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
-
   @Optional(Flag()) enabled?: boolean = true;
 
   toOrder(): SshLoginRuleOrder {
@@ -71,7 +61,7 @@ export class SshLoginRuleView {
   name: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   authorityId: string;
-  @ApiProperty({ enum: LOGIN_SUBJECTS }) subject: LoginSubject;
+  subject: LoginSubject;
   conditions: ClaimConditionBody[];
   /** @example ["deploy"] */
   principals: string[];
@@ -115,10 +105,8 @@ export class SshLoginRulePage extends PageOf(SshLoginRuleView) {}
 export class SshLoginBody {
   /** Your key. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-
   /** Name or id of the rule, where several are about you. @example 'deploy jobs' */
   @Optional(Text(1, 100)) rule?: string;
-
   /** What the certificate is for: to log in, or to be known by as a host. */
   @Optional(OneOf(CERTIFICATE_KINDS, { default: 'user' })) kind?: CertificateKind = 'user';
 }

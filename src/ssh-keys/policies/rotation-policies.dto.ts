@@ -1,22 +1,19 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Int, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { RotationTermsBody, type WindowBody } from '../rotation/api/rotations.dto.js';
 import type { NewRotationPolicy, ShownHeldBackKey } from './rotation-policies.service.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
-import { Int, Optional, Text } from '../../platform/http/fields/fields.js';
 
 const DAY = 24 * 3600;
 
 export class RotationPolicyBody extends RotationTermsBody {
   /** @example "Once a year" */
   @Text(1, 100) name: string;
-
   /** Older keys are rotated. @example 365 */
   @Int(1, 3650) maxAgeDays: number;
-
   /** Only keys of this owner. @example payments-team */
   @Optional(Text(1, 200)) keyOwner?: string;
-
   /** Rotations that it orders within an hour, at most; 5 by default. @example 5 */
   @Optional(Int(1, 100)) mostPerHour?: number;
 

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { Optional, Text } from '../../../platform/http/fields/fields.js';
 import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
 import {
   hasOurKey,
@@ -14,7 +15,6 @@ import {
 import type { SignInTrial } from '../sign-in/sign-in-trial.js';
 import type { ProviderFinding } from './identity-provider-check.js';
 import { ClaimRuleBody } from './identity-providers.dto.js';
-import { Optional, Text } from '../../../platform/http/fields/fields.js';
 
 export class IdentityProviderView {
   /** @example example */

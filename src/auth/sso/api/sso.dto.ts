@@ -4,10 +4,8 @@ import { OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 export class SsoLoginQuery {
   /** Name of the identity provider; not needed when there is one. */
   @Optional(Text(1, 40)) provider?: string;
-
   /** Path on this site to go to afterwards. Behind the # stands the ticket, or for a cookie the code of what went wrong. */
   @Optional(Text(0, 500)) returnTo?: string;
-
   /** ticket (the default): tokens for it at `sso/tokens`. cookie: the browser is signed in when it comes back. */
   @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }
@@ -18,7 +16,6 @@ export class CompleteQuery {
 
 export class FrontChannelQuery {
   @Text(1, 300) iss: string;
-
   @Text(1, 300) sid: string;
 }
 
@@ -60,14 +57,10 @@ export class SamlMetadataQuery {
 export class SamlLogoutQuery {
   /** LogoutRequest, deflated, in base64. */
   @Optional(Text(0, 20_000)) SAMLRequest?: string;
-
   /** Or LogoutResponse. */
   @Optional(Text(0, 20_000)) SAMLResponse?: string;
-
   @Optional(Text(0, 1000)) RelayState?: string;
-
   @Optional(Text(0, 200)) SigAlg?: string;
-
   @Optional(Text(0, 4000)) Signature?: string;
 }
 

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { PageOf } from '../../../platform/http/fields/page-of.js';
 import type { ReleasedKey } from '../custody/key-release.js';
 import { NEW_CUSTODIES, type NewCustody } from '../model/rotation.entity.js';
 import {
@@ -11,7 +12,6 @@ import {
 } from '../model/rotation-state.js';
 import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-target.entity.js';
 import type { ShownRotation, ShownTarget } from './rotations.reader.js';
-import { PageOf } from '../../../platform/http/fields/page-of.js';
 
 export class RotationFailureView {
   /** See docs/errors.md. @example rotation.halted */

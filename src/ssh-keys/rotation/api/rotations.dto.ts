@@ -1,9 +1,9 @@
 import { IsString, Matches } from 'class-validator';
+import { Flag, IdRef, Int, ListOf, Nested, OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../../platform/http/field-rules.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import { NEW_CUSTODIES, type NewCustody, type RotationSettings } from '../model/rotation.entity.js';
 import { ROTATION_STATUSES, type RotationStatus } from '../model/rotation-state.js';
-import { Flag, IdRef, Int, ListOf, Nested, OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 
 const ACCOUNT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$/;
 /** Names parted by single slashes; none of them is `.` or `..`. */
@@ -13,7 +13,6 @@ const DAY = 24 * 3600;
 export class PlaceBody {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() hostId: string;
-
   /** Login name. @example deploy */
   @IsString() @Matches(ACCOUNT, { message: 'must be a login name' }) account: string;
 }
@@ -28,7 +27,6 @@ export class HolderBody extends PlaceBody {
 export class WindowBody {
   /** First hour, UTC. @example 22 */
   @Int(0, 23) from: number;
-
   /** The hour in which it ends; smaller than `from`: over midnight. @example 4 */
   @Int(0, 23) to: number;
 }
@@ -37,13 +35,10 @@ export class WindowBody {
 export class RotationTermsBody {
   /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
   @Optional(Int(1, 90 * DAY)) overlapSeconds?: number;
-
   /** A host that cannot be rotated stops everything, or keeps the old key. */
   @Optional(OneOf(['halt', 'skip'], { example: 'halt' })) onFailure?: 'halt' | 'skip';
-
   /** Changes files too of which a configuration management system says that they are its own. @example false */
   @Optional(Flag()) ignoreManagers?: boolean;
-
   /** Hours in which hosts may be changed. */
   @Optional(Nested(WindowBody)) window?: WindowBody;
 }
@@ -54,22 +49,16 @@ export class RotateSshKeyBody extends RotationTermsBody {
    * out of it; `human`: you send the public half; `host`: made on the host that uses it, and never off it.
    */
   @Optional(OneOf(NEW_CUSTODIES, { example: 'service' })) custody?: NewCustody;
-
   /** The new key, for custody human. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Optional(Text(0, 20_000)) @OneKeyLine() publicKey?: string;
-
   /** Where the private key lies, for custody host. */
   @Optional(Nested(HolderBody)) holder?: HolderBody;
-
   /** Accounts that it opens; absent: all that are known. The first one goes ahead alone, then one in twenty, then the rest. */
   @Optional(ListOf(PlaceBody, { min: 1, max: 2000 })) targets?: PlaceBody[];
-
   /** Known places that are not among `targets` keep the old key. @example false */
   @Optional(Flag()) leaveOthers?: boolean;
-
   /** Shows what would be changed, line by line, and what stands in the way; changes nothing. @example false */
   @Optional(Flag()) dryRun?: boolean;
-
   /** How long sshd accepts the new key before it was verified, in seconds; 3600 by default. @example 3600 */
   @Optional(Int(10, DAY)) verifySeconds?: number;
 
@@ -83,6 +72,5 @@ export class RotateSshKeyBody extends RotationTermsBody {
 export class RotationsQuery extends PageQuery {
   /** Rotations of this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) keyId?: string;
-
   @Optional(OneOf(ROTATION_STATUSES)) status?: RotationStatus;
 }
