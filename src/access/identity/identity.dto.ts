@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches, ValidateBy } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { ListOf, Text } from '../../platform/http/fields/fields.js';
 import { faultOfPattern } from './claim-pattern.js';
 import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
@@ -52,7 +53,7 @@ export class VerifiedIdentityView {
   keyThumbprint: string;
 
   static of(identity: VerifiedIdentity): VerifiedIdentityView {
-    const { id, trust, claims, tokenSha256, keyThumbprint } = identity;
-    return { id, trust: { id: trust.id, name: trust.name }, claims, tokenSha256, keyThumbprint };
+    const { trust } = identity;
+    return viewOf(VerifiedIdentityView, identity, { trust: { id: trust.id, name: trust.name } });
   }
 }

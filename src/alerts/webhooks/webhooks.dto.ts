@@ -1,5 +1,6 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
@@ -70,9 +71,9 @@ export class WebhookView {
   createdAt: Date;
 
   static of(row: WebhookEndpoint): WebhookView {
-    const { id, name, shownUrl: url, format, events, enabled, disabledReason, version, createdAt } = row;
+    const { shownUrl: url, events } = row;
     const eventsWithoutEffect = withoutEffect(events);
-    return { id, name, url, format, events, eventsWithoutEffect, enabled, disabledReason, version, createdAt };
+    return viewOf(WebhookView, row, { url, eventsWithoutEffect });
   }
 }
 
@@ -119,18 +120,11 @@ export class WebhookDeliveryView {
   log: WebhookAttemptView[];
 
   static of(row: WebhookDelivery): WebhookDeliveryView {
-    const { id, type, status, attempts, nextTryAt, createdAt, endedAt, body, log } = row;
-    return {
-      id,
-      type,
-      status,
-      attempts,
+    const { status, nextTryAt, log } = row;
+    return viewOf(WebhookDeliveryView, row, {
       nextTryAt: status === 'PENDING' ? nextTryAt : null,
-      createdAt,
-      endedAt,
-      body,
       log: log.map((entry) => ({ ...entry, at: new Date(entry.at) })),
-    };
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
@@ -102,12 +103,8 @@ export class ApprovalView {
   supersededBy?: string;
 
   static of(approval: ApprovalWithVotes): ApprovalView {
-    const { id, status, title, stage, commentRequired, rejectThreshold, createdAt, expiresAt } = approval;
-    return {
-      id,
-      status,
+    return viewOf(ApprovalView, present(approval), {
       subject: { kind: approval.subjectKind, id: approval.subjectId },
-      title,
       shown: JSON.parse(approval.shown) as Record<string, unknown>,
       hash: approval.hash.toString('base64'),
       policies: approval.policies.map(({ name }) => name),
@@ -116,9 +113,6 @@ export class ApprovalView {
         threshold,
         approvals: approval.votes.filter((vote) => vote.stage === index && vote.decision === 'APPROVE').length,
       })),
-      stage,
-      commentRequired,
-      rejectThreshold,
       requester: { id: approval.ownerId, name: approval.requesterName },
       votes: approval.votes.map((vote) => ({
         by: { id: vote.userId, name: vote.userName },
@@ -127,11 +121,7 @@ export class ApprovalView {
         comment: vote.comment ?? undefined,
         at: vote.at,
       })),
-      createdAt,
-      expiresAt,
-      decidedAt: approval.decidedAt ?? undefined,
-      supersededBy: approval.supersededBy ?? undefined,
-    };
+    });
   }
 }
 

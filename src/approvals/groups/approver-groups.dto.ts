@@ -1,6 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Matches, ValidateNested } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, ListOf, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
@@ -51,8 +52,8 @@ export class ApproverGroupView {
   updatedAt: Date;
 
   static of(group: GroupWithMembers): ApproverGroupView {
-    const { id, name, members, ssoGroups, revision: version, createdAt, updatedAt } = group;
-    return { id, name, members: [...members], ssoGroups: [...ssoGroups], version, createdAt, updatedAt };
+    const { members, ssoGroups, revision: version } = group;
+    return viewOf(ApproverGroupView, group, { members: [...members], ssoGroups: [...ssoGroups], version });
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
@@ -67,20 +68,7 @@ export class ApiKeyView {
   replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {
-    const { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom, addresses, replacedBy } =
-      row;
-    return {
-      id,
-      name,
-      permissions,
-      expiry,
-      createdAt,
-      revokedAt,
-      lastUsedAt,
-      lastUsedFrom,
-      addresses,
-      replacedBy,
-    };
+    return viewOf(ApiKeyView, row);
   }
 }
 

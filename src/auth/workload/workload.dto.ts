@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, IdRef, Int, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
@@ -66,9 +67,9 @@ export class WorkloadIssuerView {
   updatedAt: Date;
 
   static of(row: WorkloadIssuer): WorkloadIssuerView {
-    const { id, name, issuer, keySource, keys, keysReadAt, enabled, revision: version, createdAt, updatedAt } = row;
+    const { revision: version, keys } = row;
     const thumbprints = thumbprintsOf(keys ?? []);
-    return { id, name, issuer, keySource, keys: thumbprints, keysReadAt, enabled, version, createdAt, updatedAt };
+    return viewOf(WorkloadIssuerView, row, { keys: thumbprints, version });
   }
 }
 

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -63,23 +64,8 @@ export class ScanListView {
   finishedAt?: Date;
 
   static of(row: Scan): ScanListView {
-    const { id, kind, status, targets, ports, total, cursor, attempt, requestedBy, createdAt } = row;
-    return {
-      id,
-      kind,
-      status,
-      scopeId: row.scopeId ?? undefined,
-      targets,
-      ports,
-      total,
-      cursor,
-      attempts: attempt,
-      failureCode: row.failureCode ?? undefined,
-      requestedBy,
-      createdAt,
-      startedAt: row.startedAt ?? undefined,
-      finishedAt: row.finishedAt ?? undefined,
-    };
+    const { attempt } = row;
+    return viewOf(ScanListView, present(row), { attempts: attempt });
   }
 }
 
@@ -114,19 +100,7 @@ export class ScanResultView {
   at?: Date;
 
   static of(row: ScanResult): ScanResultView {
-    const { id, target, port, protocol, outcome, reused } = row;
-    return {
-      id,
-      target,
-      address: row.address ?? undefined,
-      port,
-      protocol,
-      outcome,
-      facts: row.facts ?? undefined,
-      hostId: row.hostId ?? undefined,
-      reused,
-      at: row.at ?? undefined,
-    };
+    return viewOf(ScanResultView, present(row));
   }
 }
 

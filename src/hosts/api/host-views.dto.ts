@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ConnectionTest } from '../connections/connection-tester.js';
 import {
@@ -65,31 +66,7 @@ export class HostView {
   updatedAt: Date;
 
   static of(row: Host): HostView {
-    const { id, name, address, port, labels, hostKeyPolicy, managementMode, privilege, reachability } = row;
-    return {
-      id,
-      name,
-      address,
-      port,
-      labels,
-      hostKeyPolicy,
-      managementMode,
-      privilege,
-      legacyAlgorithms: row.legacyAlgorithms,
-      reachability,
-      owner: row.owner ?? undefined,
-      environment: row.environment ?? undefined,
-      jumpHostId: row.jumpHostId ?? undefined,
-      credential: credentialView(row),
-      os: row.os ?? undefined,
-      sshVersion: row.sshVersion ?? undefined,
-      reachabilityCode: row.reachabilityCode ?? undefined,
-      checkedAt: row.checkedAt ?? undefined,
-      lastScanId: row.lastScanId ?? undefined,
-      version: row.version,
-      createdAt: row.createdAt,
-      updatedAt: row.updatedAt,
-    };
+    return viewOf(HostView, present(row), { credential: credentialView(row) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { Transform } from 'class-transformer';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { Text } from '../../platform/http/fields/fields.js';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
@@ -59,21 +60,11 @@ export class HostKeyView {
   lastSeen?: Date;
 
   static of(row: HostKey): HostKeyView {
-    const { id, type, fingerprint, blob, state, possession, firstSeen } = row;
-    return {
-      id,
-      type,
-      fingerprint,
-      state,
-      possession,
-      firstSeen,
+    const { type, blob } = row;
+    return viewOf(HostKeyView, present(row), {
       certificate: certificateView(row.certificate),
-      bits: row.bits ?? undefined,
       publicKey: `${type} ${blob.toString('base64')}`,
-      decidedBy: row.decidedBy ?? undefined,
-      decidedAt: row.decidedAt ?? undefined,
-      lastSeen: row.lastSeen ?? undefined,
-    };
+    });
   }
 }
 

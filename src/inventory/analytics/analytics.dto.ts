@@ -1,5 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Count } from '../model/tally.js';
 import { readinessOf, sumOf, unknownOf } from './summary.js';
 import { LEVELS, type Level } from '../model/risk-verdict.js';
@@ -37,7 +38,7 @@ export class CountView {
   unjudged: number;
 
   static of(count: Count): CountView {
-    return { value: count.value, count: count.count, levels: LevelCountsView.of([count]), unjudged: count.unjudged };
+    return viewOf(CountView, count, { levels: LevelCountsView.of([count]) });
   }
 }
 

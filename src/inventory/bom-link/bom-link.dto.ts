@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -53,9 +54,9 @@ export class LinkedDocumentView {
   receivedAt: Date;
 
   static of(document: LinkedDocument): LinkedDocumentView {
-    const { id, serialNumber, version, newestVersion, source, format, receivedAt } = document;
+    const { serialNumber, version } = document;
     const link = bomLinkOf(serialNumber, version);
-    return { link, id, serialNumber, version, newestVersion, source, format, receivedAt };
+    return viewOf(LinkedDocumentView, document, { link });
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Length, Matches, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
@@ -136,7 +137,6 @@ export class ReclassificationView {
   finishedAt: Date | null;
 
   static of(row: RiskRuleSet): ReclassificationView {
-    const { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt } = row;
-    return { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt };
+    return viewOf(ReclassificationView, row);
   }
 }

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength, ValidateIf } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, JsonObject, OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
@@ -129,27 +130,18 @@ export class SigningRequestView {
   finishedAt?: Date;
 
   static of(request: ShownRequest): SigningRequestView {
-    const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
-    return {
+    const { id: requestId } = request;
+    return viewOf(SigningRequestView, present(request), {
       requestId,
-      status,
       signature: request.signature?.toString('base64'),
       timestamp: request.timestampToken?.toString('base64'),
-      algorithm,
-      scheme,
-      format,
       key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
       certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
-      metadata,
       verified: request.identity === null ? undefined : VerifiedIdentityView.of(request.identity),
-      reference: request.reference ?? undefined,
-      approvalId: request.approvalId ?? undefined,
       failure:
         request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
-      createdAt,
-      finishedAt: request.finishedAt ?? undefined,
-    };
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { Certificate } from './certificate.entity.js';
@@ -65,22 +66,12 @@ export class CertificateView {
   createdAt: Date;
 
   static of(row: Certificate, now = new Date()): CertificateView {
-    const { id, subject, issuer, serialNumber, notBefore, notAfter, purposes, createdAt } = row;
-    return {
-      id,
-      subject,
-      issuer,
-      serialNumber,
+    const { notAfter } = row;
+    return viewOf(CertificateView, present(row), {
       fingerprint: row.fingerprint.toString('hex'),
-      notBefore,
-      notAfter,
       daysLeft: Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS),
-      purposes,
-      keyId: row.keyId ?? undefined,
-      keyVersion: row.keyVersion ?? undefined,
       chain: row.chain.map((der) => writePem('CERTIFICATE', der)),
-      createdAt,
-    };
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, Moment, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
@@ -110,28 +111,13 @@ export class SigningKeyView {
   revision: number;
 
   static of(key: SigningKeyWithVersion, usage?: KeyUsage): SigningKeyView {
-    const { keyId: id, name, type, purpose, version, state, createdAt, revision, evidence } = key;
-    return {
+    const { keyId: id, evidence, type } = key;
+    return viewOf(SigningKeyView, present(key), {
       id,
-      name,
-      type,
-      purpose,
-      version,
-      state,
-      notBefore: key.notBefore ?? undefined,
-      notAfter: key.notAfter ?? undefined,
-      constraints: key.constraints,
       usage: usage !== undefined && Object.keys(usage).length > 0 ? usage : undefined,
       publicKey: pem(key.publicKey),
       protection: (evidence?.local ?? !isMlDsa(type)) ? 'hsm' : 'sealed-software',
-      evidence: evidence ?? undefined,
-      certificateId: key.certificateId ?? undefined,
-      certificateExpiresAt: key.certificateExpiresAt ?? undefined,
-      destroyAt: key.destroyAt ?? undefined,
-      destroyedAt: key.destroyedAt ?? undefined,
-      createdAt,
-      revision,
-    };
+    });
   }
 }
 
@@ -151,14 +137,8 @@ export class KeyVersionView {
   createdAt: Date;
 
   static of(key: KeyVersion): KeyVersionView {
-    const { version, publicKey, certificateId, createdAt } = key;
-    return {
-      version,
-      state: versionState(key),
-      publicKey: pem(publicKey),
-      certificateId: certificateId ?? undefined,
-      createdAt,
-    };
+    const { publicKey } = key;
+    return viewOf(KeyVersionView, present(key), { state: versionState(key), publicKey: pem(publicKey) });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   MinDate,
   ValidateBy,
 } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { ListOf, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
@@ -123,24 +124,14 @@ export class SshCertificateView {
   failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
-    const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate, approvalId } = row;
-    const { failureCode: code, failureDetail: detail, renews, request } = row;
-    return {
-      id,
-      serial,
-      keyId,
-      fingerprint,
-      principals,
-      validAfter,
-      validBefore,
+    const { certificate, request, failureCode: code, failureDetail: detail } = row;
+    return viewOf(SshCertificateView, present(row), {
       certificate: certificate ?? '',
       status: certificate === null ? row.status : 'ISSUED',
-      approvalId: approvalId ?? undefined,
       renewableUntil: request?.renewal?.until,
-      renews: renews ?? undefined,
       verified: request?.identity && VerifiedIdentityView.of(request.identity),
       failure: code === null ? undefined : { code, detail: detail ?? '' },
-    };
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { FINDING_RULES, type FindingRule, FINDING_SEVERITIES, type FindingSeverity } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyLogin, type SshKeyState } from './ssh-key.entity.js';
@@ -124,24 +125,10 @@ export class SshKeyLocationView {
   goneAt?: Date;
 
   static of(location: SshKeyLocation): SshKeyLocationView {
-    const { id, kind, hostId, account, path, firstSeen, lastSeen } = location;
-    return {
-      id,
-      kind,
-      hostId,
-      account,
-      path,
-      line: location.line ?? undefined,
-      options: location.options ?? undefined,
-      comment: location.comment ?? undefined,
-      passphrase: location.passphrase ?? undefined,
+    const { kind } = location;
+    return viewOf(SshKeyLocationView, present(location), {
       possession: kind === 'private-key' ? (location.provenAt === null ? 'claimed' : 'proven') : undefined,
-      provenAt: location.provenAt ?? undefined,
-      modifiedAt: location.modifiedAt ?? undefined,
-      firstSeen,
-      lastSeen,
-      goneAt: location.goneAt ?? undefined,
-    };
+    });
   }
 }
 

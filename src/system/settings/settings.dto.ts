@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { Config } from '../../platform/config/config.js';
 import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 
@@ -36,18 +37,12 @@ export class SettingsView {
   hsmDeadlineMs: number;
 
   static of(config: Config): SettingsView {
-    return {
-      profile: config.profile,
-      role: config.role,
-      publicUrl: config.publicUrl,
+    return viewOf(SettingsView, config, {
       corsOrigins: config.isProd ? [] : config.corsOrigins,
-      jwtExpirationHours: config.jwtExpirationHours,
-      defaultKey: config.defaultKey,
-      signingMaxAgeHours: config.signingMaxAgeHours,
       tokenLabel: config.pkcs11TokenLabel,
       hsmSessions: config.pkcs11Sessions,
       hsmDeadlineMs: config.pkcs11DeadlineMs,
-    };
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { viewOf } from '../../../platform/http/fields/view-of.js';
 import { Optional, Text } from '../../../platform/http/fields/fields.js';
 import { ROLE_NAMES, type RoleName } from '../../../access/scopes.js';
 import {
@@ -43,25 +44,13 @@ export class IdentityProviderView {
   version: number;
 
   static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {
-    const { name, kind, label, enabled, settings, rules, defaultRoles, version } = provider;
+    const { rules, kind, settings, name } = provider;
     const shown = rules.map((rule) => ({ ...rule, roles: [...rule.roles] }));
     const redirect = kind === 'oidc' ? oidcRedirectOf(settings) : 'own';
     const redirectUri =
       kind === 'oidc' ? oidcRedirectUri(publicUrl, name, redirect) : `${publicUrl}/api/auth/saml/callback`;
     const hasSecret = kind === 'oidc' && !hasOurKey(settings) && provider.secret !== null;
-    return {
-      name,
-      kind,
-      label,
-      enabled,
-      settings,
-      rules: shown,
-      defaultRoles,
-      hasSecret,
-      redirectUri,
-      redirect,
-      version,
-    };
+    return viewOf(IdentityProviderView, provider, { rules: shown, hasSecret, redirectUri, redirect });
   }
 }
 
