@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsObject, IsOptional } from 'class-validator';
+import { viewOf } from '../platform/http/fields/view-of.js';
 import { Flag, Int, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
 import { PageOf } from '../platform/http/fields/page-of.js';
 import { JsonAtMost } from '../platform/http/field-rules.js';
@@ -108,8 +109,8 @@ export class ScheduleRunView {
   startedAt: Date | null;
   endedAt: Date | null;
 
-  static of({ id, dueAt, trigger, status, detail, missed, startedAt, endedAt }: ScheduleRun): ScheduleRunView {
-    return { id, dueAt, trigger, status, detail, missed, startedAt, endedAt };
+  static of(row: ScheduleRun): ScheduleRunView {
+    return viewOf(ScheduleRunView, row);
   }
 }
 

@@ -6,8 +6,8 @@ import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.port.js';
-import { APPROVAL_STATUSES, type ApprovalStatus, DECISIONS, type Decision } from '../model/approval.entity.js';
+import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+import { APPROVAL_STATUSES, type ApprovalStatus, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import type { Ballot } from './voting.service.js';
 

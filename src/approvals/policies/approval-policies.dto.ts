@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsString, Length, Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
@@ -97,8 +98,8 @@ export class PolicyWarningView {
   /** How the policy is avoided, and what to do about it. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
   detail: string;
 
-  static of({ code, fact, detail }: PolicyWarning): PolicyWarningView {
-    return { code, fact, detail };
+  static of(row: PolicyWarning): PolicyWarningView {
+    return viewOf(PolicyWarningView, row);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, IdRef, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
@@ -6,8 +6,6 @@ import { ApprovalPolicyBody, PolicyWarningView } from './approval-policies.dto.j
 import type { JudgedCondition, PolicyRules, PolicyVerdict } from './policy-judgement.js';
 import { policyWarningsOf } from './policy-warnings.js';
 import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service.js';
-
-const OPERATORS = ['in', 'not-in'] as const;
 
 const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
@@ -90,8 +88,9 @@ export class JudgedConditionView {
   given: string[];
   holds: boolean;
 
-  static of({ fact, op, values, given, holds }: JudgedCondition): JudgedConditionView {
-    return { fact, op, values: [...values], given: [...given], holds };
+  static of(row: JudgedCondition): JudgedConditionView {
+    const { values, given } = row;
+    return viewOf(JudgedConditionView, row, { values: [...values], given: [...given] });
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { createPublicKey } from 'node:crypto';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, OneOf, Optional, QueryInt } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { LogCheckpoint } from './log.entity.js';
@@ -76,17 +77,14 @@ export class InclusionView {
   /** Signed note over the tree; null when a size was asked for. @example "localhost:9090/log\n4711\n…" */
   checkpoint: string | null;
 
-  static of({ entryId, kind, index, size, data, hash, path, note }: InclusionProof): InclusionView {
-    return {
-      entryId,
-      kind,
-      index,
-      size,
+  static of(row: InclusionProof): InclusionView {
+    const { data, hash, path, note } = row;
+    return viewOf(InclusionView, row, {
       data: data === undefined ? null : Buffer.from(data).toString('base64'),
       hash: hash.toString('base64'),
       path: path.map((one) => one.toString('base64')),
       checkpoint: note ?? null,
-    };
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, ListOf, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
@@ -36,8 +37,8 @@ export class UserView {
   disabled: boolean;
   createdAt: Date;
 
-  static of({ id, email, roles, disabled, createdAt }: User): UserView {
-    return { id, email, roles, disabled, createdAt };
+  static of(row: User): UserView {
+    return viewOf(UserView, row);
   }
 }
 
@@ -54,8 +55,8 @@ export class InvitationView {
   createdAt: Date;
   expiresAt: Date;
 
-  static of({ id, email, roles, invitedBy, createdAt, expiresAt }: Invitation): InvitationView {
-    return { id, email, roles, invitedBy, createdAt, expiresAt };
+  static of(row: Invitation): InvitationView {
+    return viewOf(InvitationView, row);
   }
 }
 

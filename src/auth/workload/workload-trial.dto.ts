@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { JsonObject } from '../../platform/http/fields/fields.js';
 import { IdentityTrustView } from '../../access/identity/identity.dto.js';
 import { TRUST_FAULTS, type TrustVerdict } from './workload-trial.service.js';

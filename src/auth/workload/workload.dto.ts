@@ -11,7 +11,6 @@ import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 
-const KEY_SOURCES = ['discovery', 'uploaded'] as const;
 /** Printable ASCII: issuers and names of claims are compared character by character. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 const PLAIN_NAME = /^[^\p{C}]+$/u;

@@ -1,4 +1,5 @@
 import { ArrayMaxSize, IsArray, IsOptional, Matches, MaxLength } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ScanScope } from '../model/scan.entity.js';
@@ -34,8 +35,8 @@ export class ScanScopeView {
   createdBy: string;
   createdAt: Date;
 
-  static of({ id, name, networks, names, ports, createdBy, createdAt }: ScanScope): ScanScopeView {
-    return { id, name, networks, names, ports, createdBy, createdAt };
+  static of(row: ScanScope): ScanScopeView {
+    return viewOf(ScanScopeView, row);
   }
 }
 

@@ -2,19 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ConnectionTest } from '../connections/connection-tester.js';
-import {
-  CREDENTIAL_KINDS,
-  type Host,
-  HOST_KEY_POLICIES,
-  type HostCredentialKind,
-  type HostKeyPolicy,
-  type Labels,
-  MANAGEMENT_MODES,
-  type ManagementMode,
-  PRIVILEGES,
-  type Privilege,
-  REACHABILITIES,
-  type Reachability,
+import type {
+  Host,
+  HostCredentialKind,
+  HostKeyPolicy,
+  Labels,
+  ManagementMode,
+  Privilege,
+  Reachability,
 } from '../model/host.entity.js';
 import { type DroppedByChange, isNothing } from '../records/host-moves.js';
 

@@ -1,3 +1,4 @@
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Text } from '../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { HostAuthority } from '../model/host-key.entity.js';
@@ -24,8 +25,9 @@ export class HostAuthorityView {
   createdBy: string;
   createdAt: Date;
 
-  static of({ id, name, type, fingerprint, blob, createdBy, createdAt }: HostAuthority): HostAuthorityView {
-    return { id, name, type, fingerprint, publicKey: `${type} ${blob.toString('base64')}`, createdBy, createdAt };
+  static of(row: HostAuthority): HostAuthorityView {
+    const { type, blob } = row;
+    return viewOf(HostAuthorityView, row, { publicKey: `${type} ${blob.toString('base64')}` });
   }
 }
 

@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
@@ -6,13 +5,7 @@ import { Text } from '../../platform/http/fields/fields.js';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import { assertId } from '../../platform/http/id-param.js';
-import {
-  type HostKey,
-  HOST_KEY_STATES,
-  type HostKeyState,
-  type Possession,
-  POSSESSIONS,
-} from '../model/host-key.entity.js';
+import type { HostKey, HostKeyState, Possession } from '../model/host-key.entity.js';
 
 export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Day, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { CountView, LevelCountsView } from './analytics.dto.js';
@@ -37,9 +38,10 @@ export class InventoryStandView {
   })
   due: Record<string, number>;
 
-  static of({ total, levels, unjudged, readiness, unknown, expired, due }: InventorySummary): InventoryStandView {
+  static of(row: InventorySummary): InventoryStandView {
+    const { due, total, levels, unjudged } = row;
     const counts = { value: '', count: total, levels: [...levels], unjudged };
-    return { total, levels: LevelCountsView.of([counts]), unjudged, readiness, unknown, expired, due: { ...due } };
+    return viewOf(InventoryStandView, row, { levels: LevelCountsView.of([counts]), due: { ...due } });
   }
 }
 

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import type { RuleSet } from '../model/rule-set.js';
 import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type RiskFinding, type Level, LEVELS, levelNumber } from '../model/risk-verdict.js';
 import type { ResolvedBy } from '../model/risk-subject.js';
-import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
+import type { AssetKind, AssetState } from '../model/asset-kind.js';
 import { DeadlineView } from '../risk-rules/rules.dto.js';
 import type { JudgedAsset } from './asset.entity.js';
 import type { AssetDetail, AssetPage } from './assets.reader.js';
@@ -15,8 +16,8 @@ export class AxisView {
   /** The rule that decided. @example Q-SHOR */
   rule: string | null;
 
-  static of({ status, level, rule }: AxisVerdict): AxisView {
-    return { status, level, rule };
+  static of(row: AxisVerdict): AxisView {
+    return viewOf(AxisView, row);
   }
 }
 

@@ -69,8 +69,9 @@ export class LinkedAssetView {
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   @ApiProperty({ enum: ASSET_STATES }) state: string;
 
-  static of({ id, kind, name, level, state }: LinkedAsset): LinkedAssetView {
-    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), state };
+  static of(row: LinkedAsset): LinkedAssetView {
+    const { level } = row;
+    return viewOf(LinkedAssetView, row, { level: level === null ? null : (LEVELS[level] ?? null) });
   }
 }
 

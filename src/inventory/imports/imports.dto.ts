@@ -3,7 +3,7 @@ import { Optional, QueryInt } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
 import { IngestView } from './ingest.dto.js';
-import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';
+import type { ImportStatus, InventoryImport } from './inventory-import.entity.js';
 
 export class ImportWaitQuery {
   /** Seconds to wait for the end before answering. */

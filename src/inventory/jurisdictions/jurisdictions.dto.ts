@@ -1,11 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
+import { viewOf } from '../../platform/http/fields/view-of.js';
+import { JURISDICTIONS, type Opinion, type Stance, type Target } from '../risk/jurisdictions.js';
 import { DeadlineView } from '../risk-rules/rules.dto.js';
 import type { DeadlineCount } from './deadlines.reader.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
 import type { AlgorithmPurpose } from '../model/risk-subject.js';
-
-const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 
 export class OpinionView {
   /** @example CNSA */
@@ -46,10 +45,11 @@ export class JurisdictionStandView {
   /** One jurisdiction recommends what another objects to. */
   conflict: boolean;
 
-  static of({ algorithm, family, purpose, assets, opinions }: Stand): JurisdictionStandView {
+  static of(row: Stand): JurisdictionStandView {
+    const { opinions } = row;
     const { favour, against } = sidesOf(opinions);
     const conflict = favour.length > 0 && against.length > 0;
-    return { algorithm, family, purpose, assets, opinions: opinions.map((one) => OpinionView.of(one)), conflict };
+    return viewOf(JurisdictionStandView, row, { opinions: opinions.map((one) => OpinionView.of(one)), conflict });
   }
 }
 
@@ -96,18 +96,15 @@ export class ConflictView {
   /** What to move to, that to which the fewest object first. */
   targets: MigrationTargetView[];
 
-  static of({ algorithm, family, purpose, assets, opinions, targets }: Conflict): ConflictView {
+  static of(row: Conflict): ConflictView {
+    const { targets, opinions } = row;
     const { favour, against } = sidesOf(opinions);
-    return {
-      algorithm,
-      family,
-      purpose,
-      assets,
+    return viewOf(ConflictView, row, {
       favour: favour.map((one) => OpinionView.of(one)),
       against: against.map((one) => OpinionView.of(one)),
       satisfiesAll: targets.find(({ objections }) => objections.length === 0)?.name ?? null,
       targets: targets.map((target) => MigrationTargetView.of(target)),
-    };
+    });
   }
 }
 

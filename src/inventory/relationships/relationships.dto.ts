@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
@@ -71,8 +72,9 @@ export class ReachedView {
   viaId: string;
   viaKind: RelationshipKind;
 
-  static of({ id, kind, name, level, depth, viaId, viaKind }: Reached): ReachedView {
-    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), depth, viaId, viaKind };
+  static of(row: Reached): ReachedView {
+    const { level } = row;
+    return viewOf(ReachedView, row, { level: level === null ? null : (LEVELS[level] ?? null) });
   }
 }
 

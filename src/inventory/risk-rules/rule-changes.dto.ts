@@ -108,14 +108,15 @@ export class TrialView {
   /** The largest groups. */
   examples: TrialExampleView[];
 
-  static of({ changedAssets, before, after, examples }: RuleTrialResult): TrialView {
+  static of(row: RuleTrialResult): TrialView {
+    const { examples } = row;
     const shown = examples.map(({ family, before: old, after: next, assets }) => ({
       family,
       before: old,
       after: next,
       assets,
     }));
-    return { changedAssets, before, after, examples: shown };
+    return viewOf(TrialView, row, { examples: shown });
   }
 }
 

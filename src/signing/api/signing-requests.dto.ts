@@ -13,7 +13,7 @@ import {
 } from '../../hsm/key-vault.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { DIGEST_FORMATS, SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';

@@ -8,7 +8,7 @@ import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/ke
 import { Nullable } from '../../platform/http/body-shape.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
-import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState } from './signing-key.entity.js';
+import { KEY_PURPOSES, type KeyPurpose, type SigningKeyState } from './signing-key.entity.js';
 import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
 
 /** The example key of RFC 7517 appendix A.1. */

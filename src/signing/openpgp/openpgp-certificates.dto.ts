@@ -1,9 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { REVOCATION_REASONS, type RevocationReason } from '../../formats/openpgp/certificate.js';
-import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../model/signing-request.entity.js';
 import type { OpenPgpCertificate } from './openpgp-certificate.js';
 import type { UserIdCertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
@@ -48,14 +48,9 @@ export class OpenPgpStatementView {
   /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
 
-  static of({ userId, status, requestId, approvalId }: RequestedStatement): OpenPgpStatementView {
-    return {
-      userId: userId ?? undefined,
-      // Without a request it is as good as failed: the same call asks again.
-      status: status ?? 'FAILED',
-      requestId: requestId ?? undefined,
-      approvalId: approvalId ?? undefined,
-    };
+  static of(row: RequestedStatement): OpenPgpStatementView {
+    const { status } = row;
+    return viewOf(OpenPgpStatementView, present(row), { status: status ?? 'FAILED' });
   }
 }
 

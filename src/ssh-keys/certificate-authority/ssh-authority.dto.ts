@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
+import { viewOf } from '../../platform/http/fields/view-of.js';
 import { OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
@@ -42,9 +43,10 @@ export class SshAuthorityView {
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
 
-  static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
+  static of(row: SshAuthority): SshAuthorityView {
+    const { publicKey } = row;
     const key = sshPublicKeyOfSpki(publicKey);
-    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: sshFingerprintOf(key.blob), createdAt };
+    return viewOf(SshAuthorityView, row, { publicKey: publicKeyLine(key), fingerprint: sshFingerprintOf(key.blob) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional, Matches, MaxLength } from 'class-validator';
+import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
@@ -18,8 +19,8 @@ export class SshRevocationView {
   /** @example 2027-01-01T00:00:00Z */
   createdAt: Date;
 
-  static of({ id, kind, value, reason, createdAt }: SshRevocation): SshRevocationView {
-    return { id, kind, value, reason: reason ?? undefined, createdAt };
+  static of(row: SshRevocation): SshRevocationView {
+    return viewOf(SshRevocationView, present(row));
   }
 }
 

@@ -18,8 +18,8 @@ export class SshKeyFindingView {
   /** @example 'Neither from=, command= nor restrict narrows the line.' */
   detail: string;
 
-  static of({ rule, severity, locationId, detail }: SshKeyFinding): SshKeyFindingView {
-    return { rule, severity, locationId: locationId ?? undefined, detail };
+  static of(row: SshKeyFinding): SshKeyFindingView {
+    return viewOf(SshKeyFindingView, present(row));
   }
 }
 
@@ -35,8 +35,8 @@ export class SshKeyLoginView {
   /** The line of the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og' */
   evidence: string;
 
-  static of({ hostId, account, at, source, evidence }: SshKeyLogin): SshKeyLoginView {
-    return { hostId, account, at, source, evidence };
+  static of(row: SshKeyLogin): SshKeyLoginView {
+    return viewOf(SshKeyLoginView, row);
   }
 }
 

@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';

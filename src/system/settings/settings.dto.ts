@@ -65,8 +65,8 @@ export class InstanceView {
   /** How far its clock is ahead of the database's, in milliseconds. @example -3 */
   clockOffsetMs: number;
 
-  static of({ id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs }: InstanceRow): InstanceView {
-    return { id, role, host, pid, version, schema, startedAt, seenAt, clockOffsetMs };
+  static of(row: InstanceRow): InstanceView {
+    return viewOf(InstanceView, row);
   }
 }
 

@@ -84,7 +84,7 @@ export function Day(schema: Schema = {}): Field {
 
 /** OneOf is one of the given values. */
 export function OneOf(values: readonly (string | number)[], schema: Schema = {}): Field {
-  return field([(options) => IsIn(values, options)], { enum: [...values], ...schema } as ApiPropertyOptions);
+  return field([(options) => IsIn(values, options)], { enum: [...values], ...schema });
 }
 
 /** JsonObject is an object with any members, of at most `characters` characters of JSON. */
@@ -95,7 +95,7 @@ export function JsonObject(characters: number, schema: Schema = {}): Field {
 
 /** Nested is an object with the fields of `type`. */
 export function Nested(type: Class, schema: Schema = {}): Field {
-  return field([ValidateNested, () => Type(() => type)], { type: () => type, ...schema } as ApiPropertyOptions);
+  return field([ValidateNested, () => Type(() => type)], { type: () => type, ...schema });
 }
 
 /** ListOf is a list of values that each satisfy `item`, a field or a class with fields. */
@@ -107,7 +107,7 @@ export function ListOf(item: Field | Class, { min, max, unique, ...schema }: Lis
   if (unique === true) own.push((options) => ArrayUnique(options));
   const limits = { minItems: min, maxItems: max, uniqueItems: unique };
   const described = { ...one, isArray: true, ...limits, ...schema };
-  return field([...own, ...rules.map((rule) => () => rule({ each: true }))], described as ApiPropertyOptions);
+  return field([...own, ...rules.map((rule) => () => rule({ each: true }))], described);
 }
 
 /** Optional makes a field optional; null is refused unless the property is Nullable. */

@@ -15,7 +15,7 @@ const names = new Map<new () => object, readonly string[]>();
 export function viewOf<View extends object, Row extends object>(
   type: new () => View,
   row: Row,
-  ...[given]: Record<never, never> extends Rest<Data<View>, Row> ? [Given<View, Row>?] : [Given<View, Row>]
+  ...[given]: keyof Rest<Data<View>, Row> extends never ? [Given<View, Row>?] : [Given<View, Row>]
 ): View {
   const view = new type();
   for (const name of namesOf(type, view)) {
