@@ -6,7 +6,7 @@ import { isId } from '../../platform/database/new-id.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { missing } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided, Approval, isRequester, ApprovalVote } from '../model/approval.entity.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
@@ -59,7 +59,7 @@ export class ApprovalsReader {
       id,
       seesAll(caller),
     ]);
-    if (rows.length === 0) throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+    if (rows.length === 0) throw missing('approval');
     const [found] = await this.load([id]);
     if (found === undefined) throw new Error('approvals are never deleted');
     return found;

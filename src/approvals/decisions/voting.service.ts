@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { mayVote, type VotersOf } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
@@ -99,7 +99,7 @@ export async function lock(tx: EntityManager, id: string): Promise<Approval> {
 
 function found(approval: Approval | null): Approval {
   if (approval !== null) return approval;
-  throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+  throw missing('approval');
 }
 
 async function standingOf(tx: EntityManager, { id }: Approval, person: string): Promise<Standing> {

@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
@@ -71,7 +71,7 @@ export class ApprovalPoliciesService {
   async read(id: string, tx: EntityManager = this.db.manager): Promise<ApprovalPolicy> {
     const policy = await tx.findOneBy(ApprovalPolicy, { id });
     if (policy !== null) return policy;
-    throw new Problem('missing', 'approval-policy.missing', 'There is no such approval policy.');
+    throw missing('approval-policy');
   }
 
   /** Newest first. */

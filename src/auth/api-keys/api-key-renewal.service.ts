@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId, uuidOf } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../../access/caller.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
@@ -58,7 +58,7 @@ export class ApiKeyRenewalService {
   ): Promise<NewApiKey> {
     const { key, lookup, secretHash } = newApiKeyText();
     const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (old === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    if (old === null) throw missing('api-key');
     if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
       throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
     }

@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import { columns, confirmRead } from '../../platform/database/statements.js';
@@ -125,7 +125,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The same in the caller's transaction. */
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
-    if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    if (row === null) throw missing('api-key');
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date(), seal: null });
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', id, auditDetailOf(row));
     else await confirmRead(tx);

@@ -4,7 +4,7 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
@@ -119,7 +119,7 @@ export class OAuthClientsService {
       const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
       const change = { secretHash: secret.hash, issuedTo };
       const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
-      if (changed !== 1) throw missing();
+      if (changed !== 1) throw missing('oauth-client');
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', id, { name, permissions });
     });
@@ -161,7 +161,7 @@ export class OAuthClientsService {
       const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
       const { secretHash: _, ...change } = columns;
       const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, { ...change, issuedTo });
-      if (changed !== 1) throw missing();
+      if (changed !== 1) throw missing('oauth-client');
       await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'keys-replaced' });
       await this.record(tx, caller, action, id, { name, ...detail });
       return tx.findOneByOrFail(OAuthClient, { id });
@@ -200,7 +200,7 @@ export class OAuthClientsService {
 
   private async read(id: string): Promise<OAuthClient> {
     const row = await this.db.manager.findOneBy(OAuthClient, { id });
-    if (row === null) throw missing();
+    if (row === null) throw missing('oauth-client');
     return row;
   }
 }
@@ -247,10 +247,6 @@ function proofByCertificates(rule: CertificateRule): Proof {
 function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   if (certificates !== undefined) return proofByCertificates(certificates);
   return keys === undefined ? undefined : proofByKeys(keys);
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'oauth-client.missing', 'There is no such OAuth client.');
 }
 
 /** Callers grant only scopes that they have. */

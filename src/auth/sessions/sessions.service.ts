@@ -5,7 +5,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor, TokenBinding } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller } from '../../access/caller.js';
@@ -139,7 +139,7 @@ export class SessionsService {
       const since = at ?? this.clock.now();
       const change = { authenticatedAt: since, steppedUpAt: since, methods: [...methods] };
       const changed = await changeSealed(tx, Session, { id, endedAt: IsNull() }, change);
-      if (changed !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
+      if (changed !== 1) throw missing('session');
       const target = { kind: 'session', id };
       await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods, ...detail } });
     });
@@ -162,7 +162,7 @@ export class SessionsService {
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
     const ended = await this.endWhere(caller, because, 'user_id = $2 AND id = $3', [userId, id]);
     if (ended.length === 0 && !(await this.db.manager.existsBy(Session, { id, userId }))) {
-      throw new Problem('missing', 'session.missing', 'There is no such session.');
+      throw missing('session');
     }
   }
 

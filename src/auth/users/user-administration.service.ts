@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
+import { Problem, missing } from '../../platform/errors/problem.js';
 import type { Actor, Caller } from '../../access/caller.js';
 import { type RoleName, scopesBeyond, scopesOf } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
@@ -37,7 +37,7 @@ export class UserAdministrationService {
 
   async read(id: string): Promise<User> {
     const user = await this.db.manager.findOneBy(User, { id });
-    if (user === null) throw missing();
+    if (user === null) throw missing('user');
     return user;
   }
 
@@ -47,7 +47,7 @@ export class UserAdministrationService {
       // Changes of administrators run one after the other, so that two cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (user === null) throw missing();
+      if (user === null) throw missing('user');
       assertMayGrant(caller, user.roles);
       assertMayGrant(caller, change.roles ?? []);
       const roles = [...(change.roles ?? user.roles)];
@@ -71,10 +71,6 @@ function lastAdministrator(): Problem {
   const detail =
     'At least one administrator who can sign in must remain. First give another person the role admin and a password.';
   return new Problem('conflict', 'user.last-administrator', detail);
-}
-
-function missing(): Problem {
-  return new Problem('missing', 'user.missing', 'There is no such user.');
 }
 
 /** Callers grant only scopes that they have, and change only people who have no more. */

@@ -1,7 +1,7 @@
 import { findTrusted, trustedRows } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type FindOptionsWhere } from 'typeorm';
-import { Problem } from '../../../platform/errors/problem.js';
+import { Problem, missing } from '../../../platform/errors/problem.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import {
   IdentityProvider,
@@ -108,5 +108,5 @@ export class IdentityProvidersService {
 }
 
 export function providerMissing(): Problem {
-  return new Problem('missing', 'identity-provider.missing', 'There is no such identity provider.');
+  return missing('identity-provider');
 }
