@@ -14,7 +14,12 @@ describe('viewOf', () => {
   it('copies the declared properties and nothing else', () => {
     const view = viewOf(ServerView, present(row), { isReachable: true });
 
-    expect({ ...view }).toEqual({ id: 'a1', name: 'web-1', owner: undefined, isReachable: true });
+    expect(Object.fromEntries(Object.entries(view))).toEqual({
+      id: 'a1',
+      name: 'web-1',
+      owner: undefined,
+      isReachable: true,
+    });
     expect(JSON.stringify(view)).toBe('{"id":"a1","name":"web-1","isReachable":true}');
   });
 
