@@ -60,6 +60,7 @@ import { OidcController } from './sso/api/oidc.controller.js';
 import { SamlController } from './sso/api/saml.controller.js';
 import { SsoStepUp, SsoStepUpController } from './sso/api/sso-step-up.controller.js';
 import { SsoTests } from './sso/api/sso-tests.js';
+import { SsoLogin } from './sso/api/sso-login.js';
 import { SsoTickets } from './sso/api/sso-tickets.js';
 import { SsoController, SsoLogoutController } from './sso/api/sso.controller.js';
 import { OidcLogout } from './sso/oidc/oidc-logout.js';
@@ -152,6 +153,7 @@ const SSO = [
   SsoSignInService,
   SsoStepUp,
   SsoTests,
+  SsoLogin,
   SsoTickets,
   SsoTransactions,
 ];

@@ -86,7 +86,7 @@ export class OidcService {
       await this.assertOwnResponse(provider, { query, address, redirect: secrets['redirect'] });
       return this.assertionOf(row, provider, query, { ...secrets, state });
     };
-    return this.signIn.conclude({ row, provider, verify }, origin);
+    return this.signIn.conclude({ row, provider, isBound: true, verify }, origin);
   }
 
   /**

@@ -74,7 +74,8 @@ export class SamlService {
     const response = readSamlResponse(encoded);
     const { row } = await this.transactions.waiting(response.inResponseTo);
     const provider = await this.providers.ofAttempt(row);
-    return this.signIn.conclude({ row, provider, verify: () => this.assertionOf(row, provider, response) }, origin);
+    const verify = () => this.assertionOf(row, provider, response);
+    return this.signIn.conclude({ row, provider, isBound: false, verify }, origin);
   }
 
   private async assertionOf(

@@ -32,6 +32,8 @@ export interface Returned {
 export interface ProviderResponse {
   readonly row: SsoTransaction;
   readonly provider: IdentityProvider;
+  /** Whether the response arrived in the browser that began. A SAML response is posted from another site, without our cookie. */
+  readonly isBound: boolean;
   /** Verifies the response. Rejects if it cannot be trusted. */
   readonly verify: () => Promise<Assertion>;
 }
@@ -47,7 +49,7 @@ export class RefusedSignIn extends Problem {
   }
 }
 
-/** Where a browser exchanges its ticket for a session in a cookie. */
+/** Where a browser shows that it began, and exchanges its ticket for a session in a cookie if it asked for one. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
 /** The end of every single sign-on: finds or makes the account, sets its roles, and issues the ticket for the session. */
@@ -71,13 +73,14 @@ export class SsoSignInService {
    */
   async conclude(response: ProviderResponse, origin: Origin): Promise<string> {
     if (response.row.status === 'TESTING') return this.concludeTest(response);
-    const { row, provider, verify } = response;
+    const { row, provider, isBound, verify } = response;
     const { forBrowser, returnTo } = row;
     let assertion: Assertion | undefined;
     try {
       assertion = boundedAssertion(await verify());
       const ticket = await this.consume(row, assertion, origin);
-      return forBrowser ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
+      // Only the browser that began may carry a ticket to a page that the caller chose: whoever began could read it there.
+      return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const { subject, contexts } = assertion ?? {};
@@ -131,6 +134,11 @@ export class SsoSignInService {
     const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
     const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt };
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
+  }
+
+  /** Returns where a ticket leads, in the browser that began. */
+  async arrived(ticket: string, browser: string | undefined): Promise<{ forBrowser: boolean; returnTo: string }> {
+    return this.transactions.arrived(ticket, browser);
   }
 
   /** Redeems a ticket in the browser that began. */

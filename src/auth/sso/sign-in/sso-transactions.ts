@@ -159,6 +159,18 @@ export class SsoTransactions {
     await tx.delete(SsoTransaction, { userId, status: 'ARRIVED' });
   }
 
+  /** Returns the attempt of a ticket in the browser that began, without consuming the ticket. In another browser the ticket is consumed and refused. */
+  async arrived(ticket: string, browser: string | undefined): Promise<Pick<SsoTransaction, 'forBrowser' | 'returnTo'>> {
+    const found = await this.db.manager.findOneBy(SsoTransaction, {
+      ticketHash: secretHashOf(ticket),
+      status: 'ARRIVED',
+    });
+    const row = trusted(this.db.manager, SsoTransaction, found);
+    if (row !== null && isSame(row.browserHash, browser)) return row;
+    await this.takeTicket(ticket, 'ARRIVED');
+    throw unknown();
+  }
+
   /** Consumes a ticket in the browser that began. In another browser it is consumed too, and refused. */
   async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
     const row = await this.takeTicket(ticket, 'ARRIVED');
@@ -199,15 +211,38 @@ function unknown(): Problem {
   return new Problem('unauthenticated', 'sso.unknown', detail);
 }
 
-/** Normalizes a path on this site; refuses anything that leads to another site (open redirect, CWE-601). */
+/** Paths of the API: some of them redirect to other sites. */
+const API_PATH = /^\/+(?:api|oauth|v1)(?:\/|$)/i;
+
+/**
+ * Normalizes the path of a page on this site. It refuses what leads to another site (open redirect, CWE-601), judged after dot segments were
+ * removed, and the API, whose redirects would carry a ticket in the fragment to a provider.
+ *
+ * @throws Problem 400 `sso.return-to`
+ */
 export function returnPath(wanted: string | undefined, publicUrl: string): string {
   if (wanted === undefined) return '/';
-  const target = URL.canParse(wanted, publicUrl) ? new URL(wanted, publicUrl) : undefined;
-  const isPath = /^\/(?![/\\])/.test(wanted) && !/[\p{Cc}\\]/u.test(wanted);
-  if (!isPath || target?.origin !== new URL(publicUrl).origin) {
-    throw new Problem('malformed', 'sso.return-to', 'returnTo must be a path on this site.');
+  const target = isPath(wanted) && URL.canParse(wanted, publicUrl) ? new URL(wanted, publicUrl) : undefined;
+  const path = `${target?.pathname}${target?.search}`;
+  const isOwn = isPath(path) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;
+  if (target === undefined || !isOwn || API_PATH.test(decoded(target.pathname))) {
+    const detail = `returnTo must be the path of a page on this site, such as "/alerts", and not "${wanted}".`;
+    throw new Problem('malformed', 'sso.return-to', detail);
   }
-  return `${target.pathname}${target.search}`;
+  return path;
+}
+
+function isPath(text: string): boolean {
+  return /^\/(?![/\\])/.test(text) && !/[\p{Cc}\\]/u.test(text);
+}
+
+/** decoded returns the path as the router reads it; a path that cannot be decoded stays as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Throttles the beginning of single sign-on per network: it needs no credential, and each attempt is a row. */
