@@ -50,6 +50,20 @@ export function withoutControls(text: string): string {
 }
 
 /**
+ * nameInTitle returns a name that a caller chose, as it stands in the title of an approval: on one line, without invisible characters, with one space
+ * for many, so that nothing is pushed out of sight, and with a space in URLs, so that mail programs make no link of them. It has at most `max`
+ * UTF-16 code units.
+ */
+export function nameInTitle(name: string, max: number): string {
+  const plain = name
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .replaceAll('://', ': //')
+    .replaceAll(/\bwww\./gi, 'www .')
+    .trim();
+  return shorten(plain, max);
+}
+
+/**
  * Text from outside as one line of at most `max` UTF-16 code units: for mail headers, lines of a log, and lines of a message that must
  * not look like others. What would end the line becomes a space.
  */
