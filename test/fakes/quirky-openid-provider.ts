@@ -54,6 +54,8 @@ export interface Quirks {
   userinfoKey: SignatureKey | undefined;
   /** Goes over the answer of the token endpoint. */
   tokens: Record<string, unknown>;
+  /** What happens before the token endpoint answers: how long that takes is up to the provider. */
+  beforeTokens: (() => Promise<unknown>) | undefined;
   /** What it calls its JSON. */
   contentType: string;
   /** Error of the authorization endpoint. */
@@ -94,6 +96,7 @@ export class QuirkyProvider {
       userinfoStatus: 200,
       userinfoKey: undefined,
       tokens: {},
+      beforeTokens: undefined,
       contentType: 'application/json',
       refusal: undefined,
       iss: undefined,
@@ -151,21 +154,29 @@ export class QuirkyProvider {
         .end(await this.signedUserinfo(this.quirks.userinfoKey));
     else if (url.pathname === '/userinfo')
       json(this.quirks.userinfoStatus, { sub: 'somebody', ...this.quirks.userinfo });
-    else if (url.pathname === '/token') {
-      const used = await this.clientBy(request.headers.authorization, body);
-      this.seen.push(used);
-      const code = this.codes.get(body.get('code') ?? '');
-      if (used !== this.quirks.method)
-        json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
-      else if (code === undefined) json(400, { error: 'invalid_grant' });
-      else
-        json(200, {
-          access_token: 'an-access-token',
-          token_type: 'Bearer',
-          id_token: await this.idToken(code.nonce),
-          ...this.quirks.tokens,
-        });
-    } else json(404, {});
+    else if (url.pathname === '/token') await this.answerToken(request, body, json);
+    else json(404, {});
+  }
+
+  private async answerToken(
+    request: IncomingMessage,
+    body: URLSearchParams,
+    json: (status: number, value: unknown) => unknown,
+  ): Promise<void> {
+    const used = await this.clientBy(request.headers.authorization, body);
+    this.seen.push(used);
+    await this.quirks.beforeTokens?.();
+    const code = this.codes.get(body.get('code') ?? '');
+    if (used !== this.quirks.method)
+      json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
+    else if (code === undefined) json(400, { error: 'invalid_grant' });
+    else
+      json(200, {
+        access_token: 'an-access-token',
+        token_type: 'Bearer',
+        id_token: await this.idToken(code.nonce),
+        ...this.quirks.tokens,
+      });
   }
 
   private document(): Record<string, unknown> {

@@ -34,16 +34,18 @@ export class OidcLogout {
 
   /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed one ends no session that began after it. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
-    const { provider, claims } = await this.verified(token);
+    const { providers, claims } = await this.verified(token);
     const { sid, sub, iat = 0 } = claims;
     const session = typeof sid === 'string' ? sid : undefined;
-    await this.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
+    const what = { session, subject: sub, before: new Date((iat + 1) * 1000) };
+    for (const provider of providers) await this.end(provider, what, origin);
   }
 
   /** Front-channel logout: the provider's name of the session is what authorizes it. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
-    const provider = await this.published.withIssuer(issuer);
-    if (provider !== undefined) await this.end(provider, { session, before: new Date() }, origin);
+    const before = new Date();
+    for (const provider of await this.published.withIssuer(issuer))
+      await this.end(provider, { session, before }, origin);
   }
 
   private async end(
@@ -55,11 +57,16 @@ export class OidcLogout {
     await this.sessions.endExternal(actor, { providerId: provider.id, ...what });
   }
 
-  private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
+  /** Returns the providers that the token is for, by issuer and audience, and its claims. */
+  private async verified(token = ''): Promise<{ providers: IdentityProvider[]; claims: JWTPayload }> {
     try {
-      const provider = await this.published.withIssuer(decodeJwt(token).iss ?? '');
-      if (provider === undefined) throw new Error('no provider has this issuer');
-      return { provider, claims: await this.claimsOf(provider, token) };
+      const meant = await this.published.withIssuer(decodeJwt(token).iss ?? '');
+      const judged = await Promise.allSettled(meant.map((provider) => this.claimsOf(provider, token)));
+      const providers = meant.filter((_, i) => judged[i]?.status === 'fulfilled');
+      const first = judged.find((one) => one.status === 'fulfilled') ?? judged[0];
+      if (first === undefined) throw new Error('no provider has this issuer');
+      if (first.status === 'rejected') throw first.reason;
+      return { providers, claims: first.value };
     } catch (error) {
       this.logger.warn(`a logout token was refused: ${oidcReasonOf(error)}`);
       throw new Problem('malformed', 'sso.logout-token', 'This logout token cannot be trusted.');

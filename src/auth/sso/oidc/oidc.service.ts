@@ -130,7 +130,7 @@ export class OidcService {
     query: string,
     secrets: Record<string, string>,
   ): Promise<Assertion> {
-    const { claims, signed, idToken } = await this.claimsOf(provider, query, secrets);
+    const { claims, signed, idToken, refusedScopes } = await this.claimsOf(provider, query, secrets);
     // How the person authenticated is only in the ID token: userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
     if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
@@ -139,6 +139,7 @@ export class OidcService {
       provider,
       subject: sub,
       claims,
+      refusedScopes,
       methods: Array.isArray(amr) ? amr.filter((word): word is string => typeof word === 'string').slice(0, 10) : [],
       contexts: typeof acr === 'string' ? [acr] : [],
       externalSession: typeof sid === 'string' ? sid : null,
@@ -167,7 +168,12 @@ export class OidcService {
     provider: IdentityProvider,
     query: string,
     { state, nonce, verifier, redirect }: Record<string, string>,
-  ): Promise<{ claims: Record<string, unknown>; signed: Record<string, unknown>; idToken: string }> {
+  ): Promise<{
+    claims: Record<string, unknown>;
+    signed: Record<string, unknown>;
+    idToken: string;
+    refusedScopes: string[];
+  }> {
     const configuration = await this.published.configurationOf(provider);
     try {
       const redirectUri = oidcRedirectUri(this.config.publicUrl, provider.name, redirect === 'own' ? 'own' : 'shared');
@@ -182,7 +188,11 @@ export class OidcService {
       await this.published.assertSigned(provider, tokens.id_token);
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token };
+      // RFC 6749 section 5.1: a token answer without a scope grants what was requested.
+      const granted = tokens.scope?.split(' ');
+      const { scopes } = provider.settings as OidcSettings;
+      const refusedScopes = granted === undefined ? [] : scopes.filter((scope) => !granted.includes(scope));
+      return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token, refusedScopes };
     } catch (error) {
       this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
       throw refused(error);

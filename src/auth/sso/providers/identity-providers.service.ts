@@ -87,9 +87,9 @@ export class IdentityProvidersService {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
-  async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
+  async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
-    return trustedRows(this.db.manager, IdentityProvider, all).find(
+    return trustedRows(this.db.manager, IdentityProvider, all).filter(
       ({ settings }) => (settings as SamlSettings).entityId === entityId,
     );
   }

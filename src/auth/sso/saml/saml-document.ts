@@ -57,11 +57,29 @@ export function attributeOf(tag: string, name: string): string {
   return double ?? single ?? '';
 }
 
-/** The unverified Issuers of a document, without the blanks of indentation around them. */
+/** The unverified Issuers of a document, without indentation. */
 export function issuersIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
-    text.trim().replaceAll('&amp;', '&'),
+    withoutIndentation(text).replaceAll('&amp;', '&'),
   );
+}
+
+/**
+ * withoutIndentation removes white space of XML at the ends of a text if it includes a line break. Other blanks belong to the text: a group that is called
+ * `staff` and a no-break space is another group at the provider.
+ */
+export function withoutIndentation(text: string): string {
+  const [begin = ''] = /^[ \t\r\n]*/.exec(text) ?? [];
+  const rest = /[\r\n]/.test(begin) ? text.slice(begin.length) : text;
+  const end = endOfContent(rest);
+  return /[\r\n]/.test(rest.slice(end)) ? rest.slice(0, end) : rest;
+}
+
+/** endOfContent returns the index behind the last character that is not white space of XML. */
+function endOfContent(text: string): number {
+  let end = text.length;
+  while (end > 0 && ' \t\r\n'.includes(text.charAt(end - 1))) end -= 1;
+  return end;
 }
 
 function algorithmsOf(xml: string): string[] {

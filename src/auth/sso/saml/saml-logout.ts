@@ -22,6 +22,11 @@ export interface SamlLogoutHint {
   readonly sessionIndex: string | null;
 }
 
+interface VerifiedLogout {
+  readonly provider: IdentityProvider;
+  readonly message: LogoutMessage;
+}
+
 /** Single logout of SAML 2.0 (profiles section 4.4): at the provider if it began here, here if it began at the provider. */
 @Injectable()
 export class SamlLogout {
@@ -49,9 +54,9 @@ export class SamlLogout {
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
       if (arrived === undefined) throw new Error('it cannot be read');
-      const { provider, message } = await this.verified(arrived);
+      const [{ provider, message }, ...others] = await this.verified(arrived);
       if (arrived.kind === 'LogoutResponse') return await this.answered(provider, message);
-      await this.end(provider, message, origin);
+      for (const one of [provider, ...others.map((other) => other.provider)]) await this.end(one, message, origin);
       return await this.answerTo(provider, message, arrived.relayState);
     } catch (error) {
       this.logger.warn(
@@ -61,9 +66,17 @@ export class SamlLogout {
     }
   }
 
-  private async verified(arrived: ArrivedMessage): Promise<{ provider: IdentityProvider; message: LogoutMessage }> {
-    const provider = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
-    if (provider === undefined) throw new Error('no provider has this entity id');
+  /** Verifies a message with the certificates of each provider of its entity id; several rows may be one provider. */
+  private async verified(arrived: ArrivedMessage): Promise<[VerifiedLogout, ...VerifiedLogout[]]> {
+    const meant = await this.providers.enabledWithEntityId(issuerSaidBy(arrived));
+    const judged = await Promise.allSettled(meant.map((provider) => this.verifiedBy(provider, arrived)));
+    const [first, ...others] = judged.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    if (first !== undefined) return [first, ...others];
+    const [refusal] = judged.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    throw refusal ?? new Error('no provider has this entity id');
+  }
+
+  private async verifiedBy(provider: IdentityProvider, arrived: ArrivedMessage): Promise<VerifiedLogout> {
     const { entityId, certificates } = provider.settings as SamlSettings;
     const message = await verifiedMessage(arrived, certificates);
     const { logoutUrl } = ourSamlAddresses(this.config);

@@ -7,6 +7,7 @@ import {
   issuersIn,
   MAX_DOCUMENT_BYTES,
   plainDocument,
+  withoutIndentation,
 } from './saml-document.js';
 import { MAX_DEPTH, MAX_ELEMENTS } from './xml-size.js';
 
@@ -66,7 +67,7 @@ export function assertAddressedTo(
   if (!mayBeAbsent && !isSameAddress(destination, acsUrl))
     throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   if (!profile.issuer) throw new Error('the assertion has no Issuer');
-  const other = [profile.issuer.trim(), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
+  const other = [withoutIndentation(profile.issuer), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
   if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity id ${entityId}`);
   const isOurs = bearersOf(profile.getAssertion?.()).some(
     (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
@@ -89,18 +90,75 @@ export function isSameAddress(stated: unknown, ours: string): boolean {
   return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
-/** AuthnInstant of the signed assertion: when the person authenticated at the provider; null if absent. */
+/** The oldest AuthnInstant of the signed assertion: when the person authenticated at the provider; null if an AuthnStatement has none. */
 export function authenticatedAt(profile: Profile): Date | null {
-  const statement = first(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
-  const instant = (statement?.['$'] as Element | undefined)?.['AuthnInstant'];
-  const time = typeof instant === 'string' ? Date.parse(instant) : NaN;
-  return Number.isNaN(time) ? null : new Date(time);
+  const times = statementsOf(profile).map((statement) => timeOf(attributesIn(statement)['AuthnInstant']));
+  const oldest = times.length === 0 ? NaN : Math.min(...times);
+  return Number.isNaN(oldest) ? null : new Date(oldest);
+}
+
+/** The persistent name of SAML core section 8.3.7, which is asked for where nothing else is configured. */
+export const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+/** A transient NameID changes with every sign-in, so it does not identify a person. */
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+/** A NameID without a Format has this one (SAML core section 2.2.2). */
+const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
+
+/**
+ * nameIdOf returns the NameID of the signed assertion. The request passes through the browser, where a person can ask for another format, in which they may
+ * have the name of somebody else. So the format must be the configured one; null accepts every format but the transient one.
+ *
+ * @throws Error with the reason
+ */
+export function nameIdOf(profile: Profile, wanted: string | null, entityId: string): string {
+  const name = withoutIndentation(profile.nameID || '');
+  if (name === '') throw new Error('the NameID is empty; have the provider send a persistent one');
+  const format = profile.nameIDFormat || UNSPECIFIED;
+  if (format.trim() === TRANSIENT) throw new Error('the NameID is transient; have the provider send a persistent one');
+  if (wanted !== null && format !== wanted)
+    throw new Error(
+      `the NameID has the format ${format}, and ${wanted} is configured; set nameIdFormat to what the provider sends`,
+    );
+  const { spNameQualifier } = profile;
+  if (format === PERSISTENT && spNameQualifier && spNameQualifier !== entityId)
+    throw new Error(`the NameID is one for ${spNameQualifier}`);
+  return name;
+}
+
+/** Conditions that are understood (SAML core section 2.5); an assertion with another must not be relied on. */
+const CONDITIONS: ReadonlySet<string> = new Set(['$', '_', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
+
+/**
+ * Checks what node-saml passes over in the signed assertion: its version, conditions that are not understood, and the end of the session at the provider.
+ *
+ * @throws Error with the reason
+ */
+export function assertUnderstood(profile: Profile): void {
+  const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
+  const { Version: version } = attributesIn(assertion);
+  if (version !== '2.0') throw new Error(`the assertion has the Version ${String(version)}, not 2.0`);
+  const unknown = listOf(assertion['Conditions'])
+    .flatMap((conditions) => Object.keys(conditions))
+    .find((name) => !CONDITIONS.has(name));
+  if (unknown !== undefined) throw new Error(`the assertion has a condition that is not understood: ${unknown}`);
+  for (const statement of statementsOf(profile)) {
+    const { SessionNotOnOrAfter: end } = attributesIn(statement);
+    if (typeof end === 'string' && !(timeOf(end) > Date.now() - SKEW_MS))
+      throw new Error(`the session at the provider ended at ${end}`);
+  }
+}
+
+function statementsOf(profile: Profile): Element[] {
+  return listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+}
+
+function attributesIn(element: Element): Element {
+  return (element['$'] ?? {}) as Element;
 }
 
 /** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
 export function contextsOf(profile: Profile): string[] {
-  const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
-  return statements.map((statement) => {
+  return statementsOf(profile).map((statement) => {
     const [reference] = [first(statement['AuthnContext'])?.['AuthnContextClassRef'] ?? []].flat();
     return textIn(reference) ?? '';
   });
@@ -108,7 +166,7 @@ export function contextsOf(profile: Profile): string[] {
 
 /**
  * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
- * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks around a text come from indentation.
+ * name, as Keycloak does for roles and groups; node-saml keeps the last of them.
  */
 export function attributesOf(profile: Profile): Record<string, unknown> {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
@@ -126,7 +184,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
 /** The text of an AttributeValue, which has attributes of its own or none; undefined where it holds elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
-  return typeof text === 'string' ? text.trim() : undefined;
+  return typeof text === 'string' ? withoutIndentation(text) : undefined;
 }
 
 function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {

@@ -15,9 +15,12 @@ import { usableCertificates } from '../providers/saml-certificates.js';
 import type { SamlLogoutHint } from './saml-logout.js';
 import {
   assertAddressedTo,
+  assertUnderstood,
   attributesOf,
   authenticatedAt,
   contextsOf,
+  nameIdOf,
+  PERSISTENT,
   readSamlResponse,
   type SamlResponse,
   SKEW_MS,
@@ -29,9 +32,6 @@ import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;
-const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
-/** A transient NameID changes with every sign-in, so it does not identify a person. */
-const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
  * SAML 2.0 as a service provider. node-saml checks signature, audience and times; the rest is checked here: which request
@@ -115,10 +115,9 @@ export class SamlService {
         throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
-      const nameID = (profile.nameID || '').trim();
-      if (nameID === '' || profile.nameIDFormat === TRANSIENT)
-        throw new Error('the NameID is transient or empty; have the provider send a persistent one');
-      return { ...profile, nameID };
+      assertUnderstood(profile);
+      const { nameIdFormat = PERSISTENT } = provider.settings as SamlSettings;
+      return { ...profile, nameID: nameIdOf(profile, nameIdFormat, ourSamlAddresses(this.config).entityId) };
     } catch (error) {
       this.logger.warn(
         `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,

@@ -10,6 +10,8 @@ export interface Assertion {
   /** The provider's permanent identifier of the person. */
   readonly subject: string;
   readonly claims: Claims;
+  /** Scopes of OIDC that were requested and not granted. */
+  readonly refusedScopes?: readonly string[];
   readonly methods: string[];
   /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
   readonly contexts: readonly string[];

@@ -1,4 +1,4 @@
-import { findGenuine, findTrusted, insertSealed } from '../../../platform/sealing/sealed-rows.js';
+import { findGenuine, findTrusted, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -105,13 +105,14 @@ export class SsoSignInService {
    * loses everything at once, although the sign-in is refused.
    */
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
-    const { provider, claims, subject } = assertion;
-    assertStrongEnough(provider, assertion.contexts);
-    assertNothingLeftOut(claims, provider.rules);
-    const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
-    const identity = { provider, subject, groups: groupsOf(claims) };
+    const { claims, subject } = assertion;
     const { ticket, userId } = await this.db.transaction(async (tx) => {
       const completed = await this.transactions.complete(tx, assertion.transactionId);
+      const provider = await unchangedProvider(tx, assertion);
+      assertStrongEnough(provider, assertion.contexts);
+      assertNothingLeftOut(claims, provider.rules, assertion.refusedScopes);
+      const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
+      const identity = { provider, subject, groups: groupsOf(claims) };
       const known = await this.findUser(tx, assertion);
       if (roles === undefined) {
         if (known !== null) await this.rights.withdraw(tx, known, identity, origin);
@@ -150,7 +151,7 @@ export class SsoSignInService {
     const user = await findTrusted(manager, User, { id: userId, disabled: false });
     const provider = await findTrusted(manager, IdentityProvider, { id: providerId, enabled: true });
     if (user === null || provider === null) {
-      throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
+      throw providerDisabled();
     }
     const external = { providerId, session: externalSession, logoutHint };
     const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
@@ -176,6 +177,25 @@ export class SsoSignInService {
     await this.record(tx, by, 'user.created', id, { provider: provider.name, subject });
     return user;
   }
+}
+
+/**
+ * Returns the provider as it is now, locked until the sign-in is stored. The assertion was verified by an earlier read, and the provider decides how long it
+ * takes to answer: rules that were removed in the meantime must give nothing.
+ *
+ * @throws Problem `sso.disabled`, `sso.provider-changed`
+ */
+async function unchangedProvider(tx: EntityManager, { provider }: Assertion): Promise<IdentityProvider> {
+  const found = await tx.findOne(IdentityProvider, { where: { id: provider.id }, lock: { mode: 'pessimistic_read' } });
+  const now = trusted(tx, IdentityProvider, found);
+  if (now?.enabled !== true) throw providerDisabled();
+  if (now.seal?.equals(provider.seal ?? Buffer.alloc(0)) === true) return now;
+  const detail = 'The identity provider was changed during this sign-in. Begin again.';
+  throw new Problem('forbidden', 'sso.provider-changed', detail);
+}
+
+function providerDisabled(): Problem {
+  return new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
 }
 
 /** Accepted clock skew of providers. */
