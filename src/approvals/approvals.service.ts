@@ -79,8 +79,8 @@ export class ApprovalsService {
   ) {}
 
   /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
-  judge(kind: PolicySubject, use: KeyUseToApprove): Promise<PolicyJudgement> {
-    return this.evaluation.judge(kind, use);
+  judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
+    return this.evaluation.judge(...asked);
   }
 
   /** Judges many uses that one approval is to release together. */
