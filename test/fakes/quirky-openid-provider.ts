@@ -157,22 +157,29 @@ export class QuirkyProvider {
         .end(await this.signedUserinfo(this.quirks.userinfoKey));
     else if (url.pathname === '/userinfo')
       json(this.quirks.userinfoStatus, { sub: 'somebody', ...this.quirks.userinfo });
-    else if (url.pathname === '/token') {
-      const used = await this.clientBy(request.headers.authorization, body);
-      this.seen.push(used);
-      await this.quirks.held;
-      const code = this.codes.get(body.get('code') ?? '');
-      if (used !== this.quirks.method)
-        json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
-      else if (code === undefined) json(400, { error: 'invalid_grant' });
-      else
-        json(200, {
-          access_token: 'an-access-token',
-          token_type: 'Bearer',
-          id_token: await this.idToken(code.nonce),
-          ...this.quirks.tokens,
-        });
-    } else json(404, {});
+    else if (url.pathname === '/token') await this.giveTokens(request.headers.authorization, body, json);
+    else json(404, {});
+  }
+
+  private async giveTokens(
+    authorization: string | undefined,
+    body: URLSearchParams,
+    json: (status: number, value: unknown) => unknown,
+  ): Promise<void> {
+    const used = await this.clientBy(authorization, body);
+    this.seen.push(used);
+    await this.quirks.held;
+    const code = this.codes.get(body.get('code') ?? '');
+    if (used !== this.quirks.method)
+      json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
+    else if (code === undefined) json(400, { error: 'invalid_grant' });
+    else
+      json(200, {
+        access_token: 'an-access-token',
+        token_type: 'Bearer',
+        id_token: await this.idToken(code.nonce),
+        ...this.quirks.tokens,
+      });
   }
 
   private document(): Record<string, unknown> {

@@ -135,13 +135,24 @@ export class IdentityProviderChanges {
       version: (known?.version ?? 0) + 1,
       updatedAt: new Date(),
     };
+    await this.store(tx, caller, row, known);
+    return tx.findOneByOrFail(IdentityProvider, { id });
+  }
+
+  /** Writes the provider with its audit entry. A provider that is disabled ends what it opened. */
+  private async store(
+    tx: EntityManager,
+    caller: Caller,
+    row: Omit<IdentityProvider, 'createdAt' | 'seal'>,
+    known: IdentityProvider | null,
+  ): Promise<void> {
+    const { id } = row;
     if (known === null) await insertSealed(tx, IdentityProvider, row);
     else await keepingAdministrators(tx, () => changeSealed(tx, IdentityProvider, { id }, row));
-    if (known?.enabled === true && !enabled) await this.sessions.endProviderIn(tx, caller, id);
+    if (known?.enabled === true && !row.enabled) await this.sessions.endProviderIn(tx, caller, id);
     const action = known === null ? 'identity-provider.created' : 'identity-provider.changed';
     const changed = known === null ? {} : { changed: differenceOf(known, row) };
     await this.record(tx, caller, action, id, { ...providerFacts(row), ...changed });
-    return tx.findOneByOrFail(IdentityProvider, { id });
   }
 
   /** Identifiers of people and the secret belong to this provider: with another one they would admit strangers, or be sent to strangers. */

@@ -69,9 +69,10 @@ export class SamlLogout {
     const providers = all.filter((_, index) => read[index]?.status === 'fulfilled');
     const message = read.find((one) => one.status === 'fulfilled')?.value;
     const [first] = read;
-    if (message === undefined)
+    const [provider] = providers;
+    if (message === undefined || provider === undefined)
       throw first?.status === 'rejected' ? first.reason : new Error('no provider has this entity id');
-    const entityId = (providers[0]?.settings as SamlSettings).entityId;
+    const { entityId } = provider.settings as SamlSettings;
     const { logoutUrl } = ourSamlAddresses(this.config);
     if (message.issuer !== entityId) throw new Error('the Issuer is another one');
     if (!isSameAddress(message.destination, logoutUrl)) throw new Error('the Destination is not our address');
