@@ -74,6 +74,7 @@ import { SamlMessageMarks } from './sso/saml/saml-message-marks.js';
 import { SamlService } from './sso/saml/saml.service.js';
 import { ProvidedRights } from './sso/sign-in/provided-rights.service.js';
 import { SsoSignInService } from './sso/sign-in/sso-sign-in.service.js';
+import { ProviderLogouts } from './sso/sign-in/provider-logouts.js';
 import { SsoBeginnings, SsoTransactions } from './sso/sign-in/sso-transactions.js';
 import { ExternalIdentity } from './model/external-identity.entity.js';
 import { SamlMessageMark, SsoTransaction } from './sso/sign-in/sso.entity.js';
@@ -155,6 +156,7 @@ const SSO = [
   SsoTests,
   SsoLogin,
   SsoTickets,
+  ProviderLogouts,
   SsoTransactions,
 ];
 const WORKLOADS = [

@@ -1,12 +1,9 @@
-import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newProviderKey, QUIRKY_CLIENT, QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import { SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { until } from '../support/signing.js';
 import { Browser } from './browser.js';
-import { postForm } from './oauth-calls.js';
 import { atKnownAddress, idOf, login, me, PEERS_HERE, register } from './people.js';
 import { arrivalOf, arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
@@ -143,42 +140,6 @@ describe('responses', () => {
     const { url } = await browser.follow(`${service.url}/api/auth/oidc/login?provider=op`, isOurs);
     await put({ enabled: false });
     expect((await arrivalOf(await browser.request(url))).code).toBe('identity-provider.missing');
-  });
-
-  it('that the provider delays until its rule is removed give nothing by the rule of before', async () => {
-    const claims = { sub: 'slow', email: 'slow@bugs.example', groups: ['release'] };
-    provider.is({ claims, beforeTokens: () => put({ rules: [], defaultRoles: ['viewer'] }) });
-    expect((await arrive(service, 'op')).code).toBe('sso.provider-changed');
-    const accounts = await stage.sql(`SELECT id FROM user_account WHERE email = 'slow@bugs.example'`);
-    expect(accounts).toEqual([]);
-  });
-
-  it('to a request from which the person removed a scope give no default roles', async () => {
-    await put({ scopes: ['openid', 'email', 'groups'], defaultRoles: ['operator'] });
-    provider.is({ claims: { sub: 'less', email: 'less@bugs.example' }, tokens: { scope: 'openid email' } });
-    expect((await arrive(service, 'op')).code).toBe('sso.claims-left-out');
-    provider.is({ claims: { sub: 'less', email: 'less@bugs.example' }, tokens: { scope: 'openid email groups' } });
-    expect((await arrive(service, 'op')).location).toMatch(/#ticket=/);
-  });
-
-  it('about a logout end the sessions of every client of the provider', async () => {
-    await put();
-    await putQuirky(service, apiKey, { name: 'op-2', provider, change: {} });
-    person('leaver');
-    const { access_token: token = '' } = await signInAt(service, 'op-2');
-    expect((await me(service, token)).status).toBe(200);
-    const { alg, privateKey, jwk } = provider.quirks.key;
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
-    const logout = await new SignJWT({ events, sub: 'leaver', jti: 'j1' })
-      .setProtectedHeader({ alg, kid: jwk.kid ?? '', typ: 'logout+jwt' })
-      .setIssuer(provider.issuer)
-      .setAudience(QUIRKY_CLIENT.id)
-      .setIssuedAt()
-      .setExpirationTime('2m')
-      .sign(privateKey);
-    const answer = await postForm(service, '/api/auth/oidc/backchannel-logout', { logout_token: logout });
-    expect(answer.status).toBe(200);
-    await until('the session has ended', 6, async () => (await me(service, token)).status === 401);
   });
 
   const changed = async (change: (xml: string) => string) => {

@@ -6,6 +6,7 @@ import { newId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../../access/caller.js';
+import { limitsBy } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import type { Scope } from '../../access/scopes.js';
 import { newApiKeyText } from './api-key-text.js';
@@ -65,8 +66,8 @@ export class ApiKeyRenewalService {
     const { name, addresses, ownerId } = old;
     const permissions = [...(wanted ?? old.permissions)];
     this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
-    const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
-    const next = { id: newId(), name, permissions, addresses, ownerId, issuedTo, expiry, lookup, secretHash };
+    const limits = limitsBy(caller, ownerId);
+    const next = { id: newId(), name, permissions, addresses, ownerId, ...limits, expiry, lookup, secretHash };
     await insertSealed(tx, ApiKey, next);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));

@@ -14,7 +14,14 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
-import { effectiveRights, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
+import {
+  effectiveRights,
+  limitsBy,
+  othersBehind,
+  ownerColumns,
+  type OwnerRows,
+  peopleOf,
+} from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 import { AddressList } from '../../formats/addresses/address.js';
@@ -92,6 +99,7 @@ export class ApiKeysService implements OnApplicationShutdown {
       lookup,
       secretHash,
       ownerId: caller.ownerId,
+      ...limitsBy(caller, caller.ownerId),
     });
     await insertSealed(tx, ApiKey, entity);
     await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
@@ -159,6 +167,12 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { lookup } of rows) this.known.forget(lookup);
   }
 
+  /** Drops a key from the cache of this process, by its text. */
+  forget(text: string): void {
+    const parts = readApiKeyText(text);
+    if (parts !== undefined) this.known.forget(parts.lookup);
+  }
+
   /** The caller behind a key, or a Problem with the reason. */
   async authenticate(text: string, origin: Origin): Promise<Caller> {
     const parts = readApiKeyText(text);
@@ -218,13 +232,14 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (key === null || key.lookup !== lookup) return null;
     const people = key.revokedAt === null ? peopleOf(seals, key, row) : [];
     const rights = effectiveRights({ people, limits: [permissionsOf(key, row.of_sensor)] });
+    const { id, name, ownerId } = key;
     return {
       secretHash: key.secretHash,
       expiry: key.expiry,
       revoked: rights === undefined,
       addresses: key.addresses === null ? undefined : new AddressList(key.addresses),
       ofSensor: row.of_sensor,
-      caller: { kind: 'api-key', id: key.id, name: key.name, ownerId: key.ownerId, scopes: rights ?? new Set() },
+      caller: { kind: 'api-key', id, name, ownerId, behind: othersBehind(key), scopes: rights ?? new Set() },
     };
   }
 

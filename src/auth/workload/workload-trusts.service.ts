@@ -104,7 +104,13 @@ export class WorkloadTrustsService {
       throw new Problem('refused', 'workload-trust.issuer', '/issuerId: there is no such issuer.', { errors });
     }
     assertTenant(issuer.issuer, order.conditions);
-    return { ...order, audience: order.audience ?? this.config.publicUrl, ownerId: caller.ownerId };
+    const others = [...(caller.behind ?? [])].sort();
+    return {
+      ...order,
+      audience: order.audience ?? this.config.publicUrl,
+      ownerId: caller.ownerId,
+      behind: others.length === 0 ? null : others,
+    };
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<WorkloadTrust>): Promise<WorkloadTrust> {

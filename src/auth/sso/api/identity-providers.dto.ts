@@ -254,7 +254,7 @@ export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBod
 }
 
 function bodyOf({ label, enabled, rules, defaultRoles, settings }: IdentityProvider): object {
-  const { ourCertificate: _ours, ...rest } = settings;
+  const { ourCertificate: _ours, seenNameIdFormat: _seen, ...rest } = settings as Partial<SamlSettings>;
   return { label, enabled, rules, defaultRoles, ...rest };
 }
 

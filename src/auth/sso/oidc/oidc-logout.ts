@@ -1,12 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { decodeJwt, type JWTPayload } from 'jose';
 import * as oidc from 'openid-client';
-import type { Actor } from '../../../access/caller.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import type { IdentityProvider } from '../../model/identity-provider.entity.js';
+import type { IdentityProvider, OidcSettings } from '../../model/identity-provider.entity.js';
+import { ProviderLogouts } from '../sign-in/provider-logouts.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -21,7 +20,7 @@ export class OidcLogout {
   constructor(
     private readonly config: Config,
     private readonly published: OidcProviders,
-    private readonly sessions: SessionsService,
+    private readonly logouts: ProviderLogouts,
   ) {}
 
   /** URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
@@ -34,39 +33,26 @@ export class OidcLogout {
 
   /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed one ends no session that began after it. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
-    const { providers, claims } = await this.verified(token);
+    const { provider, claims } = await this.verified(token);
     const { sid, sub, iat = 0 } = claims;
     const session = typeof sid === 'string' ? sid : undefined;
-    const what = { session, subject: sub, before: new Date((iat + 1) * 1000) };
-    for (const provider of providers) await this.end(provider, what, origin);
+    await this.logouts.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
   }
 
   /** Front-channel logout: the provider's name of the session is what authorizes it. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
-    const before = new Date();
     for (const provider of await this.published.withIssuer(issuer))
-      await this.end(provider, { session, before }, origin);
+      await this.logouts.end(provider, { session, before: new Date() }, origin);
   }
 
-  private async end(
-    provider: IdentityProvider,
-    what: { session?: string | undefined; subject?: string | undefined; before: Date },
-    origin: Origin,
-  ): Promise<void> {
-    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id: provider.id, name: provider.name, origin };
-    await this.sessions.endExternal(actor, { providerId: provider.id, ...what });
-  }
-
-  /** Returns the providers that the token is for, by issuer and audience, and its claims. */
-  private async verified(token = ''): Promise<{ providers: IdentityProvider[]; claims: JWTPayload }> {
+  private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
     try {
-      const meant = await this.published.withIssuer(decodeJwt(token).iss ?? '');
-      const judged = await Promise.allSettled(meant.map((provider) => this.claimsOf(provider, token)));
-      const providers = meant.filter((_, i) => judged[i]?.status === 'fulfilled');
-      const first = judged.find((one) => one.status === 'fulfilled') ?? judged[0];
-      if (first === undefined) throw new Error('no provider has this issuer');
-      if (first.status === 'rejected') throw first.reason;
-      return { providers, claims: first.value };
+      const { iss = '', aud } = decodeJwt(token);
+      const provider = (await this.published.withIssuer(iss)).find(({ settings }) =>
+        [aud].flat().includes((settings as OidcSettings).clientId),
+      );
+      if (provider === undefined) throw new Error('no provider has this issuer and is its audience');
+      return { provider, claims: await this.claimsOf(provider, token) };
     } catch (error) {
       this.logger.warn(`a logout token was refused: ${oidcReasonOf(error)}`);
       throw new Problem('malformed', 'sso.logout-token', 'This logout token cannot be trusted.');

@@ -44,11 +44,11 @@ function judge(claims: Claims, claim: string): () => void {
 describe('a claim that is elsewhere', () => {
   it.each<[Claims, string]>([
     [{ _claim_names: { groups: 'src1' } }, 'groups'],
-    [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
-    [{ _claim_names: { groups: 'src1' } }, 'groups.name'],
     [{ hasgroups: true }, 'groups'],
     [{ hasgroups: 'true' }, 'groups'],
     [{ [LINK]: 'https://graph.example/x' }, SAML_GROUPS],
+    [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
+    [{ hasgroups: true }, 'groups.name'],
   ])('is missed by a rule that needs it: %j', (claims, claim) => {
     expect(judge(claims, claim)).toThrow(`left "${claim}" out`);
   });

@@ -130,28 +130,29 @@ const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/gr
 
 /**
  * Providers omit the groups of a person in very many groups, and say that the claim is elsewhere (`_claim_names`, OpenID Connect core
- * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then. Neither can rules about an absent
- * claim when the provider did not grant a scope: a person can remove scopes from the request, which passes through the browser.
+ * section 5.6.2; `hasgroups` and the link of SAML of Microsoft Entra ID). Rules about such a claim cannot be applied then, nor rules about an absent claim
+ * after a scope was not granted: the request passes through the browser, where a person can remove the scope.
  *
- * @param refusedScopes scopes that were requested and not granted
- * @throws Problem `sso.claims-left-out`
+ * @param withheld scopes that were requested and not granted
+ * @throws Problem `sso.claims-left-out`.
  */
 export function assertNothingLeftOut(
   claims: Claims,
   rules: readonly ClaimRule[],
-  refusedScopes: readonly string[] = [],
+  withheld: readonly string[] = [],
 ): void {
+  const missing = leftOut(claims);
   const absent = rules.filter(({ claim }) => valueAt(claims, claim) === undefined);
-  const [ungranted] = absent;
-  if (ungranted !== undefined && refusedScopes.length > 0) {
-    const detail = `The identity provider did not grant the scope "${refusedScopes.join(' ')}", and did not send "${ungranted.claim}". Begin again; if that does not help, have the provider grant the scope.`;
-    throw new Problem('forbidden', 'sso.claims-left-out', detail);
-  }
-  const omitted = leftOut(claims);
-  const needed = absent.find(({ claim }) => omitted.some((name) => claim === name || claim.startsWith(`${name}.`)));
+  const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
+  if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
   const detail = `The identity provider left "${needed.claim}" out, since there are too many; have it send fewer, for example only those that are assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
+}
+
+function notGranted(withheld: readonly string[], { claim }: ClaimRule): Problem {
+  const detail = `The identity provider did not grant the scope "${withheld.join(' ')}" and sent no "${claim}", which a rule requires. Have it grant the scope, or remove the scope from the settings.`;
+  return new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 
 function leftOut(claims: Claims): string[] {

@@ -87,6 +87,7 @@ export class IdentityProvidersService {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
+  /** Several providers have one entity id if they ask for different authentication there. */
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
     return trustedRows(this.db.manager, IdentityProvider, all).filter(

@@ -57,29 +57,26 @@ export function attributeOf(tag: string, name: string): string {
   return double ?? single ?? '';
 }
 
-/** The unverified Issuers of a document, without indentation. */
+/** The unverified Issuers of a document, without the blanks of indentation around them. */
 export function issuersIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, text = '']) =>
     withoutIndentation(text).replaceAll('&amp;', '&'),
   );
 }
 
+/** White space of XML (XML 1.0 section 2.3). */
+const XML_BLANKS = ' \t\r\n';
+
 /**
- * withoutIndentation removes white space of XML at the ends of a text if it includes a line break. Other blanks belong to the text: a group that is called
- * `staff` and a no-break space is another group at the provider.
+ * withoutIndentation removes the white space around a text that was written on a line of its own. Other blanks are part of the text: at the provider
+ * "chiefs" and "chiefs" with a no-break space are two groups, and a person may have made the second.
  */
 export function withoutIndentation(text: string): string {
-  const [begin = ''] = /^[ \t\r\n]*/.exec(text) ?? [];
-  const rest = /[\r\n]/.test(begin) ? text.slice(begin.length) : text;
-  const end = endOfContent(rest);
-  return /[\r\n]/.test(rest.slice(end)) ? rest.slice(0, end) : rest;
-}
-
-/** endOfContent returns the index behind the last character that is not white space of XML. */
-function endOfContent(text: string): number {
-  let end = text.length;
-  while (end > 0 && ' \t\r\n'.includes(text.charAt(end - 1))) end -= 1;
-  return end;
+  let [start, end] = [0, text.length];
+  while (start < end && XML_BLANKS.includes(text.charAt(start))) start += 1;
+  while (end > start && XML_BLANKS.includes(text.charAt(end - 1))) end -= 1;
+  const isBroken = (from: number, to: number) => text.slice(from, to).includes('\n');
+  return text.slice(isBroken(0, start) ? start : 0, isBroken(end, text.length) ? end : text.length);
 }
 
 function algorithmsOf(xml: string): string[] {

@@ -2,15 +2,16 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import type { Profile } from '@node-saml/passport-saml';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { withoutIndentation } from './saml-document.js';
+import { assertNameFormat, withSeenFormat } from './name-format.js';
 import {
   assertAddressedTo,
   assertUnderstood,
   attributesOf,
   authenticatedAt,
   isSameAddress,
-  nameIdOf,
-  PERSISTENT,
   readSamlResponse,
+  sessionEndOf,
   statusNames,
 } from './saml-response.js';
 import { profileIn } from './saml-strategy.js';
@@ -97,6 +98,42 @@ describe('a response', () => {
   });
 });
 
+it.each([
+  ['chiefs', 'chiefs'],
+  ['\n      chiefs\n    ', 'chiefs'],
+  ['\r\n\tchiefs', 'chiefs'],
+  ['chiefs ', 'chiefs '],
+  ['chiefs\u00a0', 'chiefs\u00a0'],
+  ['\n  chiefs\u3000\n', 'chiefs\u3000'],
+  ['\ufeffchiefs', '\ufeffchiefs'],
+  [' \n ', ''],
+])('of %j only indentation is removed', (text, expected) => {
+  expect(withoutIndentation(text)).toBe(expected);
+});
+
+describe('the format of a NameID', () => {
+  const settings = { entityId: 'x', entryPoint: 'x', certificates: [] };
+  const [EMAIL, UNSPECIFIED] = ['emailAddress', 'unspecified'].map(
+    (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
+  ) as [string, string];
+
+  it('is the configured one, and no other that a person asked for', () => {
+    expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).not.toThrow();
+    for (const other of [UNSPECIFIED, `${EMAIL} `, ''])
+      expect(() => assertNameFormat({ ...settings, nameIdFormat: EMAIL }, other)).toThrow('the format of the NameID');
+    expect(withSeenFormat({ ...settings, nameIdFormat: EMAIL }, EMAIL)).toBeUndefined();
+  });
+
+  it.each([[undefined], [null]])('is that of the first sign-in where nameIdFormat is %j', (nameIdFormat) => {
+    const open = nameIdFormat === undefined ? settings : { ...settings, nameIdFormat };
+    expect(() => assertNameFormat(open, EMAIL)).not.toThrow();
+    const seen = withSeenFormat(open, EMAIL) ?? open;
+    expect(() => assertNameFormat(seen, EMAIL)).not.toThrow();
+    expect(() => assertNameFormat(seen, UNSPECIFIED)).toThrow('the format of the NameID');
+    expect(withSeenFormat(seen, UNSPECIFIED)).toBeUndefined();
+  });
+});
+
 it('names the codes of a status, and no other text of it', () => {
   const code = (name: string, more = '') =>
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${more}</samlp:StatusCode>`;
@@ -112,14 +149,10 @@ describe('a signed assertion', () => {
   const pem = { type: 'pkcs8', format: 'pem' } as const;
 
   /** What node-saml takes for verified. */
-  async function profileWith(
-    content: string,
-    audience: string | false = false,
-    { nameId = '<saml:NameID>ann</saml:NameID>', version = '2.0' } = {},
-  ): Promise<Profile> {
+  async function profileWith(content: string, audience: string | false = false): Promise<Profile> {
     const assertion =
-      `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="${version}" IssueInstant="${new Date().toISOString()}">` +
-      `<saml:Issuer>https://idp.example</saml:Issuer><saml:Subject>${nameId}</saml:Subject>` +
+      `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" IssueInstant="${new Date().toISOString()}">` +
+      `<saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID>ann</saml:NameID></saml:Subject>` +
       `${content}</saml:Assertion>`;
     const xml = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0">${assertion}</samlp:Response>`;
     const signed = signXml(
@@ -149,6 +182,30 @@ describe('a signed assertion', () => {
   const attribute = (name: string, ...values: string[]) =>
     `<saml:Attribute Name="${name}">${values.map((text) => `<saml:AttributeValue>${text}</saml:AttributeValue>`).join('')}</saml:Attribute>`;
 
+  it('ends with its session at the provider, and is from the earliest authentication', async () => {
+    const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+    const statement = (instant: string, end?: string) =>
+      `<saml:AuthnStatement AuthnInstant="${instant}"${end === undefined ? '' : ` SessionNotOnOrAfter="${end}"`}/>`;
+    const [early, late] = [at(-500), at(-5)];
+    const both = await profileWith(statement(late) + statement(early, at(900)));
+    expect(authenticatedAt(both)?.toISOString()).toBe(early);
+    expect(Math.abs((sessionEndOf(both)?.getTime() ?? 0) - Date.now() - 900_000)).toBeLessThan(30_000);
+    expect(sessionEndOf(await profileWith(statement(late)))).toBeUndefined();
+    const over = await profileWith(statement(late, at(-3600)));
+    expect(() => sessionEndOf(over)).toThrow('SessionNotOnOrAfter');
+    const odd = await profileWith(statement(late, 'tomorrow'));
+    expect(() => sessionEndOf(odd)).toThrow('SessionNotOnOrAfter');
+  });
+
+  it('has no condition that is not understood', async () => {
+    const known = '<saml:Conditions><saml:OneTimeUse/></saml:Conditions>';
+    const unknown = '<saml:Conditions><saml:Condition/></saml:Conditions>';
+    const understood = await profileWith(known);
+    expect(() => assertUnderstood(understood)).not.toThrow();
+    const other = await profileWith(unknown);
+    expect(() => assertUnderstood(other)).toThrow('a condition that is not known here: Condition');
+  });
+
   it('is for its Audience, also with blanks around it, and for no other', async () => {
     const restricted = (...audiences: string[]) =>
       profileWith(
@@ -162,67 +219,6 @@ describe('a signed assertion', () => {
     await expect(restricted('  ')).rejects.toThrow('no Audience value');
     await expect(restricted()).rejects.toThrow('no Audience value');
     await expect(profileWith('<saml:Conditions/>', 'https://sw.example/m')).rejects.toThrow('no AudienceRestriction');
-  });
-
-  describe('names the person', () => {
-    const EMAIL = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-    const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
-    const named = async (attributes: string, text: string, wanted: string | null = PERSISTENT) =>
-      nameIdOf(
-        await profileWith('', false, { nameId: `<saml:NameID${attributes}>${text}</saml:NameID>` }),
-        wanted,
-        'https://sw.example/metadata',
-      );
-
-    it('in the configured format alone, whatever format the person asked the provider for', async () => {
-      await expect(named(` Format="${PERSISTENT}"`, 'a1')).resolves.toBe('a1');
-      await expect(named(` Format="${EMAIL}"`, 'boss@corp.example')).rejects.toThrow('set nameIdFormat');
-      await expect(named('', 'boss')).rejects.toThrow('nameid-format:unspecified');
-      await expect(named(` Format="${EMAIL}"`, 'ann@corp.example', EMAIL)).resolves.toBe('ann@corp.example');
-    });
-
-    it('in any format but the transient one where the provider decides', async () => {
-      await expect(named(` Format="${EMAIL}"`, 'ann', null)).resolves.toBe('ann');
-      await expect(named('', 'ann', null)).resolves.toBe('ann');
-      await expect(named(` Format="${TRANSIENT} "`, 'x1', null)).rejects.toThrow('transient');
-    });
-
-    it('for this service alone', async () => {
-      const qualified = (by: string) => named(` Format="${PERSISTENT}" SPNameQualifier="${by}"`, 'a1');
-      await expect(qualified('https://sw.example/metadata')).resolves.toBe('a1');
-      await expect(qualified('https://other.example')).rejects.toThrow('https://other.example');
-    });
-
-    it('with the blanks that are part of the name', async () => {
-      const persistent = (text: string) => named(` Format="${PERSISTENT}"`, text);
-      await expect(persistent('\n    boss\n  ')).resolves.toBe('boss');
-      for (const name of ['boss\u00a0', 'boss\u3000', ' boss', 'boss '])
-        await expect(persistent(name)).resolves.toBe(name);
-    });
-  });
-
-  it('has groups with the blanks that are part of their names', async () => {
-    const groups = attribute('groups', '\n  staff\n', 'bosses\u00a0', 'bosses ', '\ufeffbosses');
-    expect(await attributesIn(groups)).toEqual({ groups: ['staff', 'bosses\u00a0', 'bosses ', '\ufeffbosses'] });
-  });
-
-  it('is relied on only if its version and conditions are understood, and its session has not ended', async () => {
-    const judged = async (content: string, version = '2.0') => {
-      assertUnderstood(await profileWith(content, false, { version }));
-    };
-    const conditions = (content: string) => `<saml:Conditions>${content}</saml:Conditions>`;
-    const session = (end: number) =>
-      `<saml:AuthnStatement AuthnInstant="2026-11-28T00:00:00Z" SessionNotOnOrAfter="${new Date(Date.now() + end).toISOString()}"/>`;
-    await expect(judged(conditions('<saml:OneTimeUse/>') + session(3_600_000))).resolves.toBeUndefined();
-    await expect(judged(conditions('<saml:Condition/>'))).rejects.toThrow('not understood: Condition');
-    await expect(judged(session(-3_600_000))).rejects.toThrow('the session at the provider ended');
-    await expect(judged('', '1.1')).rejects.toThrow('Version 1.1');
-  });
-
-  it('is as old as the oldest of its statements', async () => {
-    const at = (time: string) => `<saml:AuthnStatement AuthnInstant="${time}"/>`;
-    const profile = await profileWith(at('2026-11-28T12:00:00Z') + at('2026-11-28T08:00:00Z'));
-    expect(authenticatedAt(profile)).toEqual(new Date('2026-11-28T08:00:00Z'));
   });
 
   it('has all its attributes, in one element or in an element for each value', async () => {

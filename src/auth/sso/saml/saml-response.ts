@@ -5,9 +5,9 @@ import {
   fromSamlBase64,
   isAllowed,
   issuersIn,
+  withoutIndentation,
   MAX_DOCUMENT_BYTES,
   plainDocument,
-  withoutIndentation,
 } from './saml-document.js';
 import { MAX_DEPTH, MAX_ELEMENTS } from './xml-size.js';
 
@@ -90,75 +90,59 @@ export function isSameAddress(stated: unknown, ours: string): boolean {
   return typeof stated === 'string' && URL.canParse(stated) && new URL(stated).href === new URL(ours).href;
 }
 
-/** The oldest AuthnInstant of the signed assertion: when the person authenticated at the provider; null if an AuthnStatement has none. */
+/** The earliest AuthnInstant of the signed assertion: when the person authenticated at the provider; null if a statement has none. */
 export function authenticatedAt(profile: Profile): Date | null {
-  const times = statementsOf(profile).map((statement) => timeOf(attributesIn(statement)['AuthnInstant']));
-  const oldest = times.length === 0 ? NaN : Math.min(...times);
-  return Number.isNaN(oldest) ? null : new Date(oldest);
+  const times = statementsOf(profile).map(({ AuthnInstant: instant }) => timeOf(instant));
+  return earliestOf(times);
 }
 
-/** The persistent name of SAML core section 8.3.7, which is asked for where nothing else is configured. */
-export const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
-/** A transient NameID changes with every sign-in, so it does not identify a person. */
-const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
-/** A NameID without a Format has this one (SAML core section 2.2.2). */
-const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
-
 /**
- * nameIdOf returns the NameID of the signed assertion. The request passes through the browser, where a person can ask for another format, in which they may
- * have the name of somebody else. So the format must be the configured one; null accepts every format but the transient one.
+ * The earliest SessionNotOnOrAfter of the signed assertion: when the provider ends the session (SAML core section 2.7.2); undefined if absent.
  *
- * @throws Error with the reason
+ * @throws Error if it is in the past, or no time
  */
-export function nameIdOf(profile: Profile, wanted: string | null, entityId: string): string {
-  const name = withoutIndentation(profile.nameID || '');
-  if (name === '') throw new Error('the NameID is empty; have the provider send a persistent one');
-  const format = profile.nameIDFormat || UNSPECIFIED;
-  if (format.trim() === TRANSIENT) throw new Error('the NameID is transient; have the provider send a persistent one');
-  if (wanted !== null && format !== wanted)
-    throw new Error(
-      `the NameID has the format ${format}, and ${wanted} is configured; set nameIdFormat to what the provider sends`,
-    );
-  const { spNameQualifier } = profile;
-  if (format === PERSISTENT && spNameQualifier && spNameQualifier !== entityId)
-    throw new Error(`the NameID is one for ${spNameQualifier}`);
-  return name;
+export function sessionEndOf(profile: Profile): Date | undefined {
+  const times = statementsOf(profile).flatMap(({ SessionNotOnOrAfter: end }) =>
+    end === undefined ? [] : [timeOf(end)],
+  );
+  if (times.length === 0) return undefined;
+  const end = earliestOf(times);
+  if (end === null || end.getTime() <= Date.now() - SKEW_MS)
+    throw new Error('the session at the provider has ended already (SessionNotOnOrAfter)');
+  return end;
 }
 
-/** Conditions that are understood (SAML core section 2.5); an assertion with another must not be relied on. */
-const CONDITIONS: ReadonlySet<string> = new Set(['$', '_', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
+/** The attributes of every AuthnStatement. */
+function statementsOf(profile: Profile): Element[] {
+  const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  return statements.map(({ $: own }) => (own ?? {}) as Element);
+}
+
+function earliestOf(times: readonly number[]): Date | null {
+  const earliest = Math.min(...times);
+  return times.length === 0 || Number.isNaN(earliest) ? null : new Date(earliest);
+}
+
+const KNOWN_CONDITIONS = new Set(['$', 'AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
 
 /**
- * Checks what node-saml passes over in the signed assertion: its version, conditions that are not understood, and the end of the session at the provider.
- *
- * @throws Error with the reason
+ * assertUnderstood refuses an assertion of another version than 2.0, and one with a condition that this service does not know: its sender relies on it
+ * (SAML core section 2.5.1.1).
  */
 export function assertUnderstood(profile: Profile): void {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
-  const { Version: version } = attributesIn(assertion);
-  if (version !== '2.0') throw new Error(`the assertion has the Version ${String(version)}, not 2.0`);
+  const version = (assertion['$'] as Element | undefined)?.['Version'];
+  if (version !== '2.0') throw new Error(`the assertion is of version ${String(version)}, not 2.0`);
   const unknown = listOf(assertion['Conditions'])
     .flatMap((conditions) => Object.keys(conditions))
-    .find((name) => !CONDITIONS.has(name));
-  if (unknown !== undefined) throw new Error(`the assertion has a condition that is not understood: ${unknown}`);
-  for (const statement of statementsOf(profile)) {
-    const { SessionNotOnOrAfter: end } = attributesIn(statement);
-    if (typeof end === 'string' && !(timeOf(end) > Date.now() - SKEW_MS))
-      throw new Error(`the session at the provider ended at ${end}`);
-  }
-}
-
-function statementsOf(profile: Profile): Element[] {
-  return listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
-}
-
-function attributesIn(element: Element): Element {
-  return (element['$'] ?? {}) as Element;
+    .find((name) => !KNOWN_CONDITIONS.has(name));
+  if (unknown !== undefined) throw new Error(`the assertion has a condition that is not known here: ${unknown}`);
 }
 
 /** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty text for a statement without one. */
 export function contextsOf(profile: Profile): string[] {
-  return statementsOf(profile).map((statement) => {
+  const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  return statements.map((statement) => {
     const [reference] = [first(statement['AuthnContext'])?.['AuthnContextClassRef'] ?? []].flat();
     return textIn(reference) ?? '';
   });
@@ -166,7 +150,7 @@ export function contextsOf(profile: Profile): string[] {
 
 /**
  * The attributes of the signed assertion by name: one text, or the texts of all its values. A provider may write an element for each value, all of one
- * name, as Keycloak does for roles and groups; node-saml keeps the last of them.
+ * name, as Keycloak does for roles and groups; node-saml keeps the last of them. Blanks around a text come from indentation.
  */
 export function attributesOf(profile: Profile): Record<string, unknown> {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};

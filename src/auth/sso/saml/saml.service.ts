@@ -19,19 +19,23 @@ import {
   attributesOf,
   authenticatedAt,
   contextsOf,
-  nameIdOf,
-  PERSISTENT,
   readSamlResponse,
+  sessionEndOf,
   type SamlResponse,
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
+import { withoutIndentation } from './saml-document.js';
+import { assertNameFormat } from './name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
 const MAX_ASSERTION_AGE_MS = 5 * 60_000;
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+/** A transient NameID changes with every sign-in, so it does not identify a person. */
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
  * SAML 2.0 as a service provider. node-saml checks signature, audience and times; the rest is checked here: which request
@@ -94,6 +98,8 @@ export class SamlService {
       externalSession: profile.sessionIndex ?? null,
       logoutHint: JSON.stringify(logoutHintOf(profile)),
       authenticatedAt: authenticatedAt(profile),
+      sessionEnd: sessionEndOf(profile),
+      nameFormat: profile.nameIDFormat ?? '',
     };
   }
 
@@ -116,8 +122,12 @@ export class SamlService {
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       assertUnderstood(profile);
-      const { nameIdFormat = PERSISTENT } = provider.settings as SamlSettings;
-      return { ...profile, nameID: nameIdOf(profile, nameIdFormat, ourSamlAddresses(this.config).entityId) };
+      const nameID = withoutIndentation(profile.nameID || '');
+      const { nameIDFormat: format } = profile as Partial<Profile>;
+      if (nameID.trim() === '' || format?.trim() === TRANSIENT)
+        throw new Error('the NameID is transient or empty; have the provider send a persistent one');
+      assertNameFormat(provider.settings as SamlSettings, format ?? '');
+      return { ...profile, nameID };
     } catch (error) {
       this.logger.warn(
         `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,

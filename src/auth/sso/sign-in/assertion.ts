@@ -10,8 +10,6 @@ export interface Assertion {
   /** The provider's permanent identifier of the person. */
   readonly subject: string;
   readonly claims: Claims;
-  /** Scopes of OIDC that were requested and not granted. */
-  readonly refusedScopes?: readonly string[];
   readonly methods: string[];
   /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
   readonly contexts: readonly string[];
@@ -20,6 +18,12 @@ export interface Assertion {
   readonly logoutHint: string | null;
   /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: Date | null;
+  /** When the provider ends the session; undefined if it does not say. */
+  readonly sessionEnd?: Date | undefined;
+  /** Format of the NameID of SAML; undefined for OIDC. */
+  readonly nameFormat?: string;
+  /** Scopes that were requested and that the provider did not grant. */
+  readonly withheld?: readonly string[];
 }
 
 /** Both are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent NameID. */

@@ -1,4 +1,10 @@
-import { findGenuine, findTrusted, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
+import {
+  changeSealed,
+  findGenuine,
+  findTrusted,
+  insertSealed,
+  trusted,
+} from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -13,7 +19,8 @@ import { Session } from '../../model/session.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
-import { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { IdentityProvider, type SamlSettings } from '../../model/identity-provider.entity.js';
+import { assertNameFormat, withSeenFormat } from '../saml/name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
 import { type SsoTransaction } from './sso.entity.js';
 import { ProvidedRights } from './provided-rights.service.js';
@@ -105,14 +112,14 @@ export class SsoSignInService {
    * loses everything at once, although the sign-in is refused.
    */
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
-    const { claims, subject } = assertion;
+    const { provider, claims, subject } = assertion;
+    assertStrongEnough(provider, assertion.contexts);
+    assertNothingLeftOut(claims, provider.rules, assertion.withheld);
+    const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
+    const identity = { provider, subject, groups: groupsOf(claims) };
     const { ticket, userId } = await this.db.transaction(async (tx) => {
+      await assertSameProvider(tx, assertion);
       const completed = await this.transactions.complete(tx, assertion.transactionId);
-      const provider = await unchangedProvider(tx, assertion);
-      assertStrongEnough(provider, assertion.contexts);
-      assertNothingLeftOut(claims, provider.rules, assertion.refusedScopes);
-      const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
-      const identity = { provider, subject, groups: groupsOf(claims) };
       const known = await this.findUser(tx, assertion);
       if (roles === undefined) {
         if (known !== null) await this.rights.withdraw(tx, known, identity, origin);
@@ -133,7 +140,8 @@ export class SsoSignInService {
   private async storePerson(tx: EntityManager, { id: userId }: User, assertion: Assertion): Promise<void> {
     const { methods, contexts, externalSession, subject, logoutHint } = assertion;
     const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
-    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt };
+    const end = assertion.sessionEnd === undefined ? {} : { sessionEnd: assertion.sessionEnd.toISOString() };
+    const arrived = { userId, methods, contexts, subject, externalSession, logoutHint, authenticatedAt, ...end };
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
@@ -151,12 +159,14 @@ export class SsoSignInService {
     const user = await findTrusted(manager, User, { id: userId, disabled: false });
     const provider = await findTrusted(manager, IdentityProvider, { id: providerId, enabled: true });
     if (user === null || provider === null) {
-      throw providerDisabled();
+      throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
     }
     const external = { providerId, session: externalSession, logoutHint };
     const authenticatedAt = authenticationTimeOf(redeemed.authenticatedAt);
     const detail = { provider: provider.name, subject, acr: contexts };
-    return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail }, returnTo, sessionId };
+    const until = redeemed.sessionEnd === undefined ? {} : { until: new Date(redeemed.sessionEnd) };
+    const person = { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until };
+    return { person, returnTo, sessionId };
   }
 
   private async findUser(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {
@@ -180,22 +190,32 @@ export class SsoSignInService {
 }
 
 /**
- * Returns the provider as it is now, locked until the sign-in is stored. The assertion was verified by an earlier read, and the provider decides how long it
- * takes to answer: rules that were removed in the meantime must give nothing.
+ * assertSameProvider verifies that the provider is still enabled and has the rules by which the sign-in is judged, and locks it until the transaction
+ * ends. The provider decides how long it takes to answer, and an administrator may have changed the rules meanwhile.
  *
- * @throws Problem `sso.disabled`, `sso.provider-changed`
+ * @throws Problem 401 `sso.provider-changed`
  */
-async function unchangedProvider(tx: EntityManager, { provider }: Assertion): Promise<IdentityProvider> {
-  const found = await tx.findOne(IdentityProvider, { where: { id: provider.id }, lock: { mode: 'pessimistic_read' } });
-  const now = trusted(tx, IdentityProvider, found);
-  if (now?.enabled !== true) throw providerDisabled();
-  if (now.seal?.equals(provider.seal ?? Buffer.alloc(0)) === true) return now;
-  const detail = 'The identity provider was changed during this sign-in. Begin again.';
-  throw new Problem('forbidden', 'sso.provider-changed', detail);
+async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: Assertion): Promise<void> {
+  const { id, version, settings } = provider;
+  const seen = nameFormat === undefined ? undefined : withSeenFormat(settings as SamlSettings, nameFormat);
+  const mode = seen === undefined ? 'pessimistic_read' : 'pessimistic_write';
+  const now = trusted(tx, IdentityProvider, await tx.findOne(IdentityProvider, { where: { id }, lock: { mode } }));
+  const isSame = now?.enabled === true && now.version === version;
+  // Of two first sign-ins at once the second waits for the lock, and is judged by the format of the first.
+  if (isSame && nameFormat !== undefined) assertExpectedFormat(now.settings as SamlSettings, nameFormat);
+  if (isSame && seen !== undefined) await changeSealed(tx, IdentityProvider, { id }, { settings: seen });
+  if (isSame) return;
+  const detail = 'The identity provider was changed or disabled during this sign-in. Sign in again.';
+  throw new Problem('unauthenticated', 'sso.provider-changed', detail);
 }
 
-function providerDisabled(): Problem {
-  return new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
+function assertExpectedFormat(settings: SamlSettings, format: string): void {
+  try {
+    assertNameFormat(settings, format);
+  } catch (cause) {
+    const detail = 'The answer of the identity provider cannot be trusted.';
+    throw new Problem('unauthenticated', 'sso.refused', detail, { cause });
+  }
 }
 
 /** Accepted clock skew of providers. */

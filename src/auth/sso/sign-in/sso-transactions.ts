@@ -7,6 +7,7 @@ import type { JsonRow } from '../../../platform/sealing/row-text.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Seal } from '../../../platform/sealing/seal.js';
+import type { ExternalEnd } from '../../sessions/sessions.service.js';
 import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { SsoTransaction } from './sso.entity.js';
 import { networkOf } from '../../../platform/http/origin.js';
@@ -58,6 +59,8 @@ export interface Arrived {
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
+  /** When the provider ends the session, ISO 8601; absent if it does not say. */
+  readonly sessionEnd?: string;
 }
 
 export interface RedeemedTicket extends Arrived {
@@ -154,9 +157,17 @@ export class SsoTransactions {
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
-  /** Discards the tickets of a person that were not exchanged yet, in the caller's transaction. */
-  async discardOf(tx: EntityManager, userId: string): Promise<void> {
-    await tx.delete(SsoTransaction, { userId, status: 'ARRIVED' });
+  /** Discards the tickets that a logout at the provider is about and that were not exchanged yet, in the caller's transaction. */
+  async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
+    const arrived = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
+    for (const { id, secrets, expiresAt } of arrived) {
+      const person = this.personIn(id, secrets);
+      const isMeant =
+        (session === undefined || session === person.externalSession) &&
+        (subject === undefined || subject === person.subject) &&
+        expiresAt.getTime() - TICKET_SECONDS * 1000 < before.getTime();
+      if (isMeant) await tx.delete(SsoTransaction, { id });
+    }
   }
 
   /** Returns the attempt of a ticket in the browser that began, without consuming the ticket. In another browser the ticket is consumed and refused. */
@@ -175,9 +186,13 @@ export class SsoTransactions {
   async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
     const row = await this.takeTicket(ticket, 'ARRIVED');
     if (row === null || !isSame(row.browserHash, browser)) throw unknown();
-    const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
     const { userId, providerId, returnTo, sessionId } = row;
-    return { userId: userId ?? '', providerId, returnTo, sessionId, ...rest };
+    return { userId: userId ?? '', providerId, returnTo, sessionId, ...this.personIn(row.id, row.secrets) };
+  }
+
+  /** The person of an attempt that arrived. */
+  private personIn(id: string, secrets: Buffer): Omit<Arrived, 'userId'> {
+    return JSON.parse(this.seal.open(SEAL, id, secrets).toString()) as Omit<Arrived, 'userId'>;
   }
 
   private async takeTicket(ticket: string, status: 'ARRIVED' | 'TESTED'): Promise<SsoTransaction | null> {
