@@ -281,6 +281,42 @@ describe('a certificate that several sources show', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
+  it('becomes no better by whoever made it worse before, a second earlier or in level', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
+    const before = await stateOf(sha256);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-12-31T23:59:59Z'));
+    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    // A false end is corrected by whoever stated it, and no further.
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
+    expect(await stateOf(sha256)).toEqual([before[0], '2027']);
+  });
+
+  it('is not kept safe by a false earlier end: a higher level counts whatever the end', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, LATE));
+    expect(await stateOf(sha256)).toEqual([4, '2027']);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2026-06-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([4, '2026']);
+  });
+
+  it('is no algorithm that gets a milder verdict by another spelling of its name', async () => {
+    const [victim, other] = [await reporter(), await reporter()];
+    const reported = (name: string) => bom([algorithm({ name })], about('spelling'));
+    const level = async () =>
+      (await stage.sql<{ level: number }>(`SELECT level FROM judged_asset WHERE kind = 'algorithm' AND name ~ '^RSA-5'`))[0]
+        ?.level;
+    await send(victim, 'honest spelling', reported('RSA-512'));
+    const before = await level();
+    expect(before).toBe(4);
+    expect((await send(other, 'odd spelling', reported('RSA-5-12'))).body.warnings).toEqual([]);
+    expect(await level()).toBe(before);
+  });
+
   it('is described anew by whoever may write the inventory', async () => {
     const [first, sha256] = [await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN));

@@ -5,6 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
+import { sharedLookup } from './shared-lookup.js';
 import { OutboundAddressGuard } from './address-guard.js';
 
 export interface OutboundOrder {
@@ -56,11 +57,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 @Injectable()
 export class OutboundClient {
   private readonly guard: OutboundAddressGuard;
+  private readonly lookup: NameLookup;
 
   constructor(
     config: Config,
-    private readonly lookup: NameLookup = systemLookup,
+    lookup: NameLookup = systemLookup,
   ) {
+    this.lookup = sharedLookup(lookup);
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 
@@ -144,6 +147,9 @@ export class OutboundClient {
     });
     request.once('error', reject);
     request.once('response', (response) => void readAnswer(response).then(resolve, reject));
+    // "101 Switching Protocols" is no response for Node, and the destroyed socket no error.
+    request.once('upgrade', () => reject(new Error('the target answers 101 Switching Protocols')));
+    request.once('close', () => reject(new Error('the target closed the connection without an answer')));
     request.end(order.body);
     return promise;
   }
