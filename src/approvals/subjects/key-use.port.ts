@@ -49,7 +49,18 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
     'metadata.keyId': [keyId],
     'metadata.renewal': [String(isRenewal)],
   };
-  return principals.map((principal) => ({ key, facts: { ...common, 'metadata.principal': [principal] } }));
+  return principals.map((principal) => {
+    const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
+    // A pattern stands for hosts that the condition may name.
+    return kind === 'host' && /[*?]/.test(principal)
+      ? { key, facts, interchangeable: ['metadata.principal'] }
+      : { key, facts };
+  });
+}
+
+/** Names of hosts are compared without regard to case (RFC 4343). */
+function hostNames(principal: string): readonly string[] {
+  return [...new Set([principal, principal.toLowerCase()])];
 }
 
 /** What is known of a signing request before it is judged. */

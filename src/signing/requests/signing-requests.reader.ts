@@ -107,9 +107,9 @@ export class SigningRequestsReader {
   /** The request about this digest by this version of a key, whoever made it: the one that is signed, or else the newest that has not failed. */
   async about(
     { keyId, version: keyVersion }: { readonly keyId: string; readonly version: number },
-    digest: Buffer,
+    signed: Pick<SigningRequest, 'digest' | 'algorithm' | 'scheme'>,
   ): Promise<SigningRequest | undefined> {
-    const where = { digest, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
+    const where = { ...signed, keyId, keyVersion, format: 'raw', status: Not<SigningStatus>('FAILED') } as const;
     const found = await this.db.manager.find(SigningRequest, { where, order: { id: 'DESC' }, take: MAX_SAME });
     return found.find(({ status }) => status === 'SIGNED') ?? found[0];
   }
