@@ -175,24 +175,39 @@ describe('the export', () => {
     expect(document.components.length).toBeGreaterThan(keys.length);
     expect(document.dependencies).toHaveLength(document.components.length);
     expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
-    await until('a place to be free', 10, async () => (await raw()).status === 200);
+    await until('a place to be free', 10, async () => {
+      const answer = await raw();
+      await bytes(answer);
+      return answer.status === 200;
+    });
     const own = await Promise.all([begin(apiKey), begin(apiKey), begin(apiKey)]);
-    expect(own.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 200, 429]);
+    expect(own.filter(({ statusCode }) => statusCode === 200)).toHaveLength(2);
     for (const answer of own) answer.destroy();
   });
 
-  it('is cut within seconds for a caller who lost the right, also one who reads nothing', async () => {
-    const { key, id } = await reader();
+  it('is cut within seconds for a caller who lost the right, and leaves its place, also where nobody reads it', async () => {
+    const readers = await Promise.all(Array.from({ length: 3 }, reader));
     const url = `${service.url}/api/export/cyclonedx`;
-    const answers = await Promise.all(
-      [1, 2].map(async () => (await once(get(url, { headers: { authorization: `Bearer ${key}` } }), 'response'))[0]),
+    const silent = await Promise.all(
+      readers.flatMap(({ key }) =>
+        [1, 2].map(async () => {
+          const [answer] = await once(get(url, { headers: { authorization: `Bearer ${key}` } }), 'response');
+          return answer as IncomingMessage;
+        }),
+      ),
     );
-    const [reading, silent] = answers as [IncomingMessage, IncomingMessage];
-    await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey });
-    await until('both are closed', 20, () =>
-      Promise.resolve(reading.socket.destroyed && silent.socket.destroyed ? true : undefined),
-    );
-    await expect(reading.toArray()).rejects.toThrow('aborted');
+    assertProblem(await service.call('GET', '/api/export/cyclonedx', { key: apiKey }), {
+      status: 429,
+      code: 'export.busy',
+    });
+    for (const { id } of readers) await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey });
+    await until('a place to be free', 30, async () => {
+      const answer = await raw();
+      await bytes(answer);
+      return answer.status === 200;
+    });
+    await expect(silent[0]?.toArray()).rejects.toThrow('aborted');
+    for (const answer of silent) answer.destroy();
   });
 
   const reader = () => newApiKey(service, apiKey, ['inventory:read']);

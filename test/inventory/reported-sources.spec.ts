@@ -6,6 +6,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newApprover } from '../approvals/approvers.js';
 import { registerSensor } from '../sensors/sensor-calls.js';
 import { about, algorithm, bom } from './documents.js';
 
@@ -219,6 +220,53 @@ describe('a source', () => {
   });
 });
 
+describe('the name of a new source', () => {
+  it.each(['pipeline ', 'pipe\u200bline', 'pip\u0435line', 'pipe  line'])(
+    '%j looks like another one and is refused',
+    async (name) => {
+      const answer = await send(await reporter(), name, scan('a'));
+      assertProblem(answer, { status: 422, code: 'source.name' });
+    },
+  );
+
+  it('is free again when the person behind the key that reported it was disabled', async () => {
+    const person = await newApprover({ stage, service, apiKey }, ['admin']);
+    const own = await newApiKey(service, person.accessToken, ['inventory:report']);
+    expect((await send(own.key, 'left source', scan('a'))).status).toBe(200);
+    const heir = await reporter();
+    assertProblem(await send(heir, 'left source', scan('b')), { status: 403, code: 'source.owned' });
+    await service.call('PATCH', `/api/settings/users/${person.id}`, { key: apiKey, body: { disabled: true } });
+    expect((await send(heir, 'left source', scan('b'))).body.warnings).toMatchObject([{ code: 'source.taken-over' }]);
+  });
+});
+
+describe('a reporter', () => {
+  it('fills the database no further than the operator allows, with all sources together', async () => {
+    const small = await stage.start({ role: 'api', settings: { SVC_REPORTER_MAX_ASSETS: '3' } });
+    const key = await reporter();
+    const names = (...all: string[]) =>
+      bom(
+        all.map((name) => algorithm({ name })),
+        about('quota'),
+      );
+    const report = (by: string, source: string, body: object) =>
+      small.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, { key: by, body });
+    expect((await report(key, 'quota one', names('AES-128', 'AES-256'))).status).toBe(200);
+    await until('the source is counted', 10, async () => {
+      const rows = await stage.sql(`SELECT FROM inventory_source_count c JOIN inventory_source i ON i.id = c.source_id
+        WHERE i.name = 'quota one' AND c.total = 2`);
+      return rows.length === 1 ? true : undefined;
+    });
+    const more = names('AES-128', 'SHA-256');
+    const refused = await report(key, 'quota two', more);
+    assertProblem(refused, { status: 422, code: 'reporter.too-many-assets' });
+    expect(await ownerOf('quota two')).toBeUndefined();
+    // The newest document of a source replaces the one before; and whoever may write has no limit.
+    expect((await report(key, 'quota one', names('AES-128', 'SHA-1', 'SHA-256'))).status).toBe(200);
+    expect((await report(apiKey, 'quota three', names('A-1', 'A-2', 'A-3', 'A-4'))).status).toBe(200);
+  });
+});
+
 describe('a certificate that several sources show', () => {
   const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
   const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
@@ -308,8 +356,11 @@ describe('a certificate that several sources show', () => {
     const [victim, other] = [await reporter(), await reporter()];
     const reported = (name: string) => bom([algorithm({ name })], about('spelling'));
     const level = async () =>
-      (await stage.sql<{ level: number }>(`SELECT level FROM judged_asset WHERE kind = 'algorithm' AND name ~ '^RSA-5'`))[0]
-        ?.level;
+      (
+        await stage.sql<{ level: number }>(
+          `SELECT level FROM judged_asset WHERE kind = 'algorithm' AND name ~ '^RSA-5'`,
+        )
+      )[0]?.level;
     await send(victim, 'honest spelling', reported('RSA-512'));
     const before = await level();
     expect(before).toBe(4);

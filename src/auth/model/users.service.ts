@@ -90,5 +90,6 @@ export async function insertUser(
 
 /** The canonical form of an address, so that one person cannot be two users. */
 export function canonical(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase();
+  // Lower-casing may leave a decomposed letter.
+  return email.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
 }

@@ -46,11 +46,11 @@ const IS_FREE = `($3 OR v.quantum IS NOT DISTINCT FROM 'unknown' OR NOT ${DESCRI
 export const MAY_DESCRIBE = `(${IS_FREE} OR ${IS_WORSE})`;
 
 /** Columns that a document describes. */
-const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component', 'content'];
+const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component'];
 
 /**
  * describeAssets changes the assets of stage_changed to what the staged document says. Of the document of another owner only what is worse counts: the
- * higher level with everything that leads to it, and the earlier end.
+ * higher level with everything that leads to it, and the earlier end. Such a mixture has a content of its own, so that either document can correct it.
  */
 export async function describeAssets(tx: EntityManager, describer: Describer): Promise<void> {
   const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');
@@ -61,6 +61,7 @@ export async function describeAssets(tx: EntityManager, describer: Describer): P
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
        CROSS JOIN LATERAL (SELECT ${IS_FREE} AS is_free) f)
      UPDATE asset a SET ${sets}, described_by = $1, changed_at = now(),
+       content = CASE WHEN x.is_kept THEN md5(a.content::text || s.content::text)::uuid ELSE s.content END,
        not_after = CASE WHEN x.is_foreign THEN least(a.not_after, s.not_after) ELSE s.not_after END,
        floor_level = CASE WHEN x.is_foreign THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
        floor_not_after = CASE WHEN x.is_foreign THEN least(a.floor_not_after, a.not_after) WHEN NOT x.is_alone THEN a.floor_not_after END
