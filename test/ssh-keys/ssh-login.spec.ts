@@ -185,10 +185,10 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     const login = async () => (await loggedIn(person.accessToken)).answer;
     assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
     const provider = async (name: string, enabled: boolean) => {
-      const issuer = `https://${name}.example.com`;
+      const settings = { issuer: `https://${name}.example.com`, clientId: 'x', scopes: [] };
       await stage.change(
         `INSERT INTO identity_provider (id, name, kind, label, enabled, settings, rules) VALUES (gen_random_uuid(), $1, 'oidc', 'x', $2, $3, '[]')`,
-        [name, enabled, { issuer, clientId: 'x', scopes: [] }],
+        [name, enabled, settings],
       );
       await stage.change(
         `INSERT INTO external_identity (provider_id, subject, user_id, groups) SELECT id, 'ann', $1, '{}' FROM identity_provider WHERE name = $2`,

@@ -47,7 +47,7 @@ export async function knownSource(
   // What the service scans itself is its own, also where somebody reported it before.
   if (reporter.kind === 'system') return { owner: self, toolContexts, notes: [] };
   const named = OF_SOMEBODY.exec(source.name)?.[1];
-  assertPlain(source.name, row !== undefined || named !== undefined);
+  assertPlain(source.name, row, named);
   const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
   if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
@@ -57,9 +57,9 @@ export async function knownSource(
 }
 
 /** A new source must not look like one of somebody else. Names that contain their owner cannot. */
-function assertPlain(name: string, isClear: boolean): void {
-  const fault = isClear ? undefined : nameFault(name);
-  if (fault === undefined) return;
+function assertPlain(name: string, known: StoredSource | undefined, owner: string | undefined): void {
+  const fault = nameFault(name);
+  if (fault === undefined || known !== undefined || owner !== undefined) return;
   const detail = `The name of the source, "${truncate(name, 100)}", ${fault}. Report under another name (?source=).`;
   throw new Problem('refused', 'source.name', detail);
 }
