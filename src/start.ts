@@ -8,14 +8,12 @@ import { configureHttp, httpAdapter } from './platform/http/server/configure.js'
 import { InstanceHeartbeat } from './platform/instances/heartbeat.js';
 import { PRODUCT_BUILD } from './platform/instances/product-version.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
-import { refusePeerGroups } from './platform/outbound/tls-exchanges.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
 import { startTracing } from './platform/tracing/tracing.js';
 import { Management } from './system/management/management.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
 export async function startApi(config: Config): Promise<NestFastifyApplication> {
-  refusePeerGroups();
   const management = await waitForSchema(config);
   const module = config.works ? AppModule : ApiModule;
   const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(config), {
@@ -34,7 +32,6 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
 
 /** Works in the background, without HTTP. */
 export async function startWorker(config: Config): Promise<void> {
-  refusePeerGroups();
   const management = await waitForSchema(config);
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
   stopOnSignals(app, config);

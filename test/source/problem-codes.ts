@@ -62,7 +62,7 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
 
 /** A literal, a choice between literals, a parameter of a helper, or a template around one. */
 function codesOf(node: ts.Node): string[] {
-  if (ts.isIdentifier(node)) return passedFor(node);
+  if (ts.isIdentifier(node)) return [...passedFor(node), ...constantOf(node)];
   if (!ts.isTemplateExpression(node)) return literalsIn(node);
   const [span] = node.templateSpans;
   return span === undefined

@@ -88,8 +88,7 @@ export async function insertUser(
   return added.length === 1;
 }
 
-/** The canonical form of an address, so that one person cannot be two users. */
+/** canonical returns the form in which addresses are compared, so that one person cannot be two users. Lower case may compose differently. */
 export function canonical(email: string): string {
-  // Lower-casing may leave a decomposed letter.
   return email.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
 }

@@ -1,7 +1,6 @@
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
 import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
-import { withoutPeerGroups } from '../../platform/outbound/tls-exchanges.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -13,7 +12,7 @@ export interface TlsFacts {
   /** Groups of TLS 1.3, and of elliptic-curve exchanges below it. */
   readonly groups: string[];
   readonly postQuantum: string[];
-  /** DER, the server's own certificate first; empty when no handshake could be finished, also where all suites have a key exchange by DHE. */
+  /** DER, the server's own certificate first; empty when no handshake could be finished. */
   readonly chain: Buffer[];
   /** Why the trust store of this machine does not trust the chain; null when it does. */
   readonly distrust: string | null;
@@ -110,7 +109,7 @@ async function byElimination(
   return taken;
 }
 
-/** Accepts every version and cipher suite, except those in which the server chooses the group of the key exchange. Shared, since each context has memory that the garbage collector does not count. */
+/** Accepts every version, and every cipher suite but those with a Diffie-Hellman group that the server chooses, which may cost seconds. Shared, since each context has memory that the garbage collector does not count. */
 let permissiveContext: SecureContext | undefined;
 
 function fullHandshake(
@@ -123,7 +122,7 @@ function fullHandshake(
     permissiveContext ??= createSecureContext({
       ecdhCurve: CURVES,
       minVersion: 'TLSv1',
-      ciphers: withoutPeerGroups('ALL:@SECLEVEL=0'),
+      ciphers: 'ALL:!kDHE:@SECLEVEL=0',
     });
     const socket = connect({
       host,

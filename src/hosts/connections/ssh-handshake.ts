@@ -32,11 +32,12 @@ const LEGACY = {
 } as const;
 
 /**
- * Key exchanges that are never offered. In a group exchange (RFC 4419) the host chooses the prime, before anything proves who it is, and OpenSSL tests the
- * prime: 8,192 bits block the process for 40 seconds. Groups 17 and 18 cost a third of a second each time.
+ * Key exchanges that the service does not offer, before the host has shown a key: those whose group the host chooses (one packet with a prime of 8,192 bits stops
+ * the process for half a minute), and those of the largest fixed groups.
  */
 const COSTLY_KEX = [
   'diffie-hellman-group-exchange-sha256',
+  'diffie-hellman-group-exchange-sha1',
   'diffie-hellman-group17-sha512',
   'diffie-hellman-group18-sha512',
 ] as const;
@@ -126,11 +127,11 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
 function algorithmsFor(keyTypes: readonly string[], allowsLegacy: boolean): ssh2.Algorithms {
   const known = keyTypes.flatMap((type) => ownMember(HOST_KEY_ALGORITHMS, type) ?? []);
   const hostKeys = [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
-  const kex = { append: [], prepend: [], remove: [...COSTLY_KEX] };
+  const kex = { append: allowsLegacy ? [...LEGACY.kex] : [], prepend: [], remove: [...COSTLY_KEX] };
   if (!allowsLegacy) return { serverHostKey: hostKeys as ssh2.ServerHostKeyAlgorithm[], kex };
   return {
     serverHostKey: [...hostKeys, ...LEGACY.hostKeys] as ssh2.ServerHostKeyAlgorithm[],
-    kex: { ...kex, append: [...LEGACY.kex] },
+    kex,
     cipher: { append: [...LEGACY.ciphers], prepend: [], remove: [] },
   };
 }

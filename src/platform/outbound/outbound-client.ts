@@ -7,6 +7,7 @@ import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
 import { sharedLookup } from './shared-lookup.js';
 import { OutboundAddressGuard } from './address-guard.js';
+import { CLIENT_CIPHERS } from './tls-ciphers.js';
 
 export interface OutboundOrder {
   readonly method: 'GET' | 'POST';
@@ -141,6 +142,7 @@ export class OutboundClient {
       // An agent for this call alone: no connection is kept that was opened under another judgement.
       agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
       lookup: this.lookupOf(url),
+      ...(secure ? { ciphers: CLIENT_CIPHERS } : {}),
       ...order.tls,
       maxHeaderSize: MAX_HEADER_BYTES,
       signal,

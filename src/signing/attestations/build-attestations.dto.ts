@@ -11,7 +11,7 @@ const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 
 export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
-  @Text(1, 200) @Matches(/^[^\p{C}]+$/u) name: string;
+  @Text(1, 200) @Matches(/^[^\p{C}`"<>|$]+$/u) name: string;
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   @Optional(OneOf(ALGORITHMS, { default: 'sha256' })) algorithm?: (typeof ALGORITHMS)[number] = 'sha256';

@@ -13,17 +13,26 @@ export class ChainBody {
   @Text(1, 48_000) chain: string;
 }
 
+/**
+ * Names in certificates and requests. A request is signed without approval, so it must not be a script as well: no control characters, quotes,
+ * angle brackets, or other characters that shells and interpreters read.
+ */
+const IsNameInCertificate = () =>
+  Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
+    message: "must have letters, digits, spaces and '()+,./:=?@&_*!#- only",
+  });
+
 export class DistinguishedNameBody {
   /** @example "Release signing" */
-  @Text(1, 64) commonName: string;
+  @Text(1, 64) @IsNameInCertificate() commonName: string;
   /** @example Example Ltd */
-  @Optional(Text(1, 64)) organization?: string;
+  @Optional(Text(1, 64)) @IsNameInCertificate() organization?: string;
   /** @example Releases */
-  @Optional(Text(1, 64)) organizationalUnit?: string;
+  @Optional(Text(1, 64)) @IsNameInCertificate() organizationalUnit?: string;
   /** @example Zurich */
-  @Optional(Text(1, 128)) locality?: string;
+  @Optional(Text(1, 128)) @IsNameInCertificate() locality?: string;
   /** @example Zurich */
-  @Optional(Text(1, 128)) state?: string;
+  @Optional(Text(1, 128)) @IsNameInCertificate() state?: string;
   /** Two letters, ISO 3166. @example GB */
   @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' }) @MaxLength(2) country?: string;
 }

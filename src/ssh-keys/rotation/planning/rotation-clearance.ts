@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
+import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
+import { approvalHash } from '../../../approvals/model/approval-text.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
