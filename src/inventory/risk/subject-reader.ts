@@ -182,12 +182,33 @@ export class SubjectReader {
   }
 
   private resolved(via: Exclude<ResolvedBy['via'], 'name'>, targets: readonly GraphAsset[]): Resolved | undefined {
+    const algorithms = targets.filter(({ kind }) => kind === 'algorithm');
+    return (
+      this.byName(algorithms, via, (target) => this.own(target)) ??
+      this.secondHop(targets, via) ??
+      this.byName(targets, via, (target) => this.wholeName(target))
+    );
+  }
+
+  /** The first target that its name tells of. */
+  private byName(
+    targets: readonly GraphAsset[],
+    via: Exclude<ResolvedBy['via'], 'name'>,
+    read: (target: GraphAsset) => readonly AlgorithmUse[],
+  ): Resolved | undefined {
     for (const target of targets) {
-      const ingredients = this.own(target);
+      const ingredients = read(target);
       if (ingredients.length > 0)
         return { ingredients: this.ofKey(target, ingredients), resolvedBy: this.paths[via](target) };
     }
-    return this.secondHop(targets, via);
+    return undefined;
+  }
+
+  /** Names of keys and certificates are given by people and programs ("SHA256:…" is a fingerprint): they are algorithms only where they are nothing else. */
+  private wholeName(target: GraphAsset): readonly AlgorithmUse[] {
+    if (target.kind === 'algorithm') return NONE;
+    const { ingredients, isWhole } = this.named(target);
+    return isWhole ? ingredients : NONE;
   }
 
   /** What is true of a key of an algorithm. */
