@@ -1,3 +1,5 @@
+import { forTerminal } from '../platform/text/truncate.js';
+
 /** How `sealwright-admin` ends. */
 export const ADMIN_EXIT = {
   done: 0,
@@ -37,12 +39,12 @@ export class AdminError extends Error {
 
 /** Prints what was asked for. Everything else goes to stderr, so that the output of `--json` stays JSON. */
 export function print(...lines: readonly string[]): void {
-  for (const line of lines) process.stdout.write(`${line}\n`);
+  for (const line of lines) process.stdout.write(`${forTerminal(line)}\n`);
 }
 
 /** Says what happens meanwhile. */
 export function note(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${forTerminal(line)}\n`);
 }
 
 /** Aborts when the process is told to stop, so that what was begun is removed. */

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
 import { ROLE_NAMES, type RoleName } from '../access/scopes.js';
 import { AdministrationModule } from '../app/app.module.js';
-import { PLAIN_ADDRESS } from '../auth/model/plain-address.js';
+import { isPlainAddress } from '../auth/model/plain-address.js';
 import { OperatorAccounts } from '../auth/users/operator-accounts.service.js';
 import { Config } from '../platform/config/config.js';
 import { Problem } from '../platform/errors/problem.js';
@@ -39,7 +39,7 @@ export const user: AdminCommand = {
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     const [name = '', address = '', ...roles] = positionals;
     const action = ACTIONS[name];
-    if (action === undefined || !PLAIN_ADDRESS.test(address))
+    if (action === undefined || !isPlainAddress(address))
       throw usage(`expected ${Object.keys(ACTIONS).join(', ')} and an address`);
     const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };
     if (NEEDS_ROLE.has(name) !== given.roles.length > 0)

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsObject, IsOptional } from 'class-validator';
 import { viewOf } from '../platform/http/fields/view-of.js';
-import { Flag, Int, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { Flag, Int, Name, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
 import { PageOf } from '../platform/http/fields/page-of.js';
 import { JsonAtMost } from '../platform/http/field-rules.js';
 import {
@@ -23,7 +23,7 @@ const SHOWN = 5;
 
 export class CreateScheduleBody {
   /** Unique. @example 'nightly scan of the data centre' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** Five fields: minute, hour, day of month, month, day of week. Either this or an interval. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
   /** @example 3600 */

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsObject, IsOptional } from 'class-validator';
-import { Flag, IdRef, Int, Nested, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
+import { Flag, IdRef, Int, Name, Nested, OneOf, Optional, Text } from '../platform/http/fields/fields.js';
 import { PageOf } from '../platform/http/fields/page-of.js';
 import { IsDateTime, JsonAtMost } from '../platform/http/field-rules.js';
 import type { Orders } from './heartbeats.service.js';
@@ -16,7 +16,7 @@ const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const
 
 export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
-  @Text(1, 80) name: string;
+  @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
   /** What it is to scan; it hears of it with its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)

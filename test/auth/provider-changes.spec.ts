@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
+import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
@@ -87,6 +88,21 @@ describe('a provider that is disabled', () => {
     for (let i = 0; i < 5; i += 1) await service.call('GET', `/api/auth/oidc/frontchannel-logout?${query}`);
     const once = provider.documentsRead - before;
     expect(once).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('a person of a provider', () => {
+  it('gets no link to set a password from an administrator: they would come back after the provider signed them out', async () => {
+    person('passwordless', ['chiefs']);
+    await signInAt(service, 'main');
+    const path = `/api/settings/users/${await idOf(stage, 'passwordless@rights.example')}/password-reset`;
+    assertProblem(await service.call('POST', path, { key: apiKey }), { status: 409, code: 'user.of-provider' });
+  });
+
+  it('who signs in for the first time in several windows at once has one account, and is in', async () => {
+    person('eager', ['release']);
+    const arrivals = await Promise.all(Array.from({ length: 5 }, () => arrive(service, 'main')));
+    expect(arrivals.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303]);
   });
 });
 

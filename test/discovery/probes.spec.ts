@@ -5,12 +5,13 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
 import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
 import { readKexInit, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
 import { wireString } from '../../src/formats/ssh/wire.js';
+import { CLIENT_CIPHERS } from '../../src/platform/outbound/tls-ciphers.js';
 import { probeTls } from '../../src/discovery/tls/tls-probe.js';
 import { sshFingerprintOf } from '../../src/formats/ssh/public-key.js';
 import { canRunSshd, fingerprintOfLine, type Sshd, startSshd } from '../support/sshd.js';
@@ -245,6 +246,18 @@ describe('the TLS probe', () => {
     expect(facts.postQuantum).toEqual([groups[0]]);
     expect(facts).toMatchObject({ versions: ['TLS 1.3'], chain: [der()] });
     server.close();
+  });
+
+  it('takes part in no key exchange whose cost the server chooses, nor does any other TLS client of the service', async () => {
+    const args = ['-no_tls1_3', '-cipher', 'DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0'];
+    await withOpenssl(args, async (port) => {
+      const facts = await probeTls('127.0.0.1', port);
+      expect(facts.suites['TLS 1.2']).toEqual(['TLS_DHE_RSA_WITH_AES_128_GCM_SHA256']);
+      expect(facts).toMatchObject({ chain: [], agreed: null });
+      const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ciphers: CLIENT_CIPHERS });
+      const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+      expect(error.code).toBe('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE');
+    });
   });
 
   it('is not waited for without end when a server takes its time with every answer', async () => {

@@ -6,6 +6,7 @@ import { officialCheck } from '../support/cyclonedx-schema.js';
 import type { Answer, Service } from '../support/service.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { until } from '../support/signing.js';
+import { newApiKey } from '../support/access.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
 import { about, algorithm, bom, inOtherOrder, material, shuffled } from './documents.js';
@@ -150,17 +151,18 @@ describe('the export', () => {
     );
   });
 
-  it('ends for readers who are slow too, holds nobody else up, and is not begun when six are under way', async () => {
+  it('ends for readers who are slow too, holds nobody else up, and is not begun when six are running, or two of the same caller', async () => {
     const keys = Array.from({ length: 20_000 }, (_, i) =>
       material(`key-${i}`, { type: 'public-key', id: `a key with a long id ${i}` }, `src/${'x'.repeat(400)}/${i}.ts`),
     );
     await ingest(bom(keys, about('many keys')));
     const url = `${service.url}/api/export/cyclonedx`;
-    const begin = async (): Promise<IncomingMessage> => {
-      const [answer] = await once(get(url, { headers: { authorization: `Bearer ${apiKey}` } }), 'response');
+    const begin = async (key: string): Promise<IncomingMessage> => {
+      const [answer] = await once(get(url, { headers: { authorization: `Bearer ${key}` } }), 'response');
       return answer as IncomingMessage;
     };
-    const slow = await Promise.all(Array.from({ length: 6 }, begin));
+    const readers = await Promise.all(Array.from({ length: 3 }, reader));
+    const slow = await Promise.all(readers.flatMap(({ key }) => [begin(key), begin(key)]));
     expect(slow.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 6 }, () => 200));
     const refused = await service.call('GET', '/api/export/cyclonedx', { key: apiKey });
     assertProblem(refused, { status: 429, code: 'export.busy' });
@@ -173,8 +175,42 @@ describe('the export', () => {
     expect(document.components.length).toBeGreaterThan(keys.length);
     expect(document.dependencies).toHaveLength(document.components.length);
     expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
-    await until('a place to be free', 10, async () => (await raw()).status === 200);
+    await until('a place to be free', 10, async () => {
+      const answer = await raw();
+      await bytes(answer);
+      return answer.status === 200;
+    });
+    const own = await Promise.all([begin(apiKey), begin(apiKey), begin(apiKey)]);
+    expect(own.filter(({ statusCode }) => statusCode === 200)).toHaveLength(2);
+    for (const answer of own) answer.destroy();
   });
+
+  it('is cut within seconds for a caller who lost the right, and leaves its place, also where nobody reads it', async () => {
+    const readers = await Promise.all(Array.from({ length: 3 }, reader));
+    const url = `${service.url}/api/export/cyclonedx`;
+    const silent = await Promise.all(
+      readers.flatMap(({ key }) =>
+        [1, 2].map(async () => {
+          const [answer] = await once(get(url, { headers: { authorization: `Bearer ${key}` } }), 'response');
+          return answer as IncomingMessage;
+        }),
+      ),
+    );
+    assertProblem(await service.call('GET', '/api/export/cyclonedx', { key: apiKey }), {
+      status: 429,
+      code: 'export.busy',
+    });
+    for (const { id } of readers) await service.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey });
+    await until('a place to be free', 30, async () => {
+      const answer = await raw();
+      await bytes(answer);
+      return answer.status === 200;
+    });
+    await expect(silent[0]?.toArray()).rejects.toThrow('aborted');
+    for (const answer of silent) answer.destroy();
+  });
+
+  const reader = () => newApiKey(service, apiKey, ['inventory:read']);
 
   it('has the same bytes whether two connections read it by turns or one reads what a filter lets through', async () => {
     const [whole, filtered] = await Promise.all(
@@ -192,9 +228,9 @@ describe('the export', () => {
       (answer as IncomingMessage).destroy();
     }
     await until('all of them to be free', 30, async () => {
-      const six = await Promise.all(Array.from({ length: 6 }, () => raw()));
-      await Promise.all(six.map(bytes));
-      return six.every(({ status }) => status === 200);
+      const both = await Promise.all([raw(), raw()]);
+      await Promise.all(both.map(bytes));
+      return both.every(({ status }) => status === 200);
     });
   });
 });

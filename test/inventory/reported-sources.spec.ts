@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, inDays, newApiKey } from '../support/access.js';
 import { operationsOf, shippedDocument } from '../support/api-document.js';
@@ -6,6 +5,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newApprover } from '../approvals/approvers.js';
 import { registerSensor } from '../sensors/sensor-calls.js';
 import { about, algorithm, bom } from './documents.js';
 
@@ -219,73 +219,50 @@ describe('a source', () => {
   });
 });
 
-describe('a certificate that several sources show', () => {
-  const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
-  const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
-  /** A document with the certificate of this fingerprint, whose key and signature are of this algorithm. */
-  const claimed = (sha256: string, name: string, end = SOON) =>
-    bom(
-      [
-        {
-          type: 'cryptographic-asset',
-          name: 'CN=pay.example.com',
-          hashes: [{ alg: 'SHA-256', content: sha256 }],
-          cryptoProperties: {
-            assetType: 'certificate',
-            certificateProperties: { notValidAfter: end, signatureAlgorithmRef: name },
-          },
-        },
-        { ...algorithm({ name }), 'bom-ref': name },
-      ],
-      about('claims'),
-    );
-  const stateOf = async (sha256: string) => {
-    const [row] = await stage.sql<{ level: number; end: Date }>(
-      `SELECT level, not_after AS end FROM judged_asset WHERE kind = 'certificate' AND component::text LIKE $1`,
-      [`%${sha256}%`],
-    );
-    return [row?.level, row?.end.toISOString().slice(0, 4)];
-  };
-  const fingerprint = () => randomBytes(32).toString('hex');
+describe('the name of a new source', () => {
+  it.each(['pipeline ', 'pipe\u200bline', 'pip\u0435line', 'pipe  line'])(
+    '%j looks like another one and is refused',
+    async (name) => {
+      const answer = await send(await reporter(), name, scan('a'));
+      assertProblem(answer, { status: 422, code: 'source.name' });
+    },
+  );
 
-  it('is described by the one that showed it first: others make neither verdict nor end better', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
-    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
-    const before = await stateOf(sha256);
-    for (const [name, end] of [
-      [SAFE, SOON],
-      [SAFE, LATE],
-      [BROKEN, LATE],
-    ] as const) {
-      const { status, body } = await send(other, `other ${sha256}`, claimed(sha256, name, end));
-      expect({ status, warnings: body.warnings }).toMatchObject({
-        status: 200,
-        warnings: [{ code: 'asset.described-by-another' }],
-      });
-      expect(await stateOf(sha256)).toEqual(before);
-    }
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
-    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  it('is free again when the person behind the key that reported it was disabled', async () => {
+    const person = await newApprover({ stage, service, apiKey }, ['admin']);
+    const own = await newApiKey(service, person.accessToken, ['inventory:report']);
+    expect((await send(own.key, 'left source', scan('a'))).status).toBe(200);
+    const heir = await reporter();
+    assertProblem(await send(heir, 'left source', scan('b')), { status: 403, code: 'source.owned' });
+    await service.call('PATCH', `/api/settings/users/${person.id}`, { key: apiKey, body: { disabled: true } });
+    expect((await send(heir, 'left source', scan('b'))).body.warnings).toMatchObject([{ code: 'source.taken-over' }]);
   });
+});
 
-  it('is described by the one that says worse of it, until that does not show it any more', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
-    await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
-    const worse = await stateOf(sha256);
-    expect(worse).not.toEqual([0, '2099']);
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
-    expect(await stateOf(sha256)).toEqual(worse);
-    await send(other, `other ${sha256}`, claimed(fingerprint(), BROKEN));
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
-    expect(await stateOf(sha256)).toEqual([0, '2099']);
-  });
-
-  it('is described anew by whoever may write the inventory', async () => {
-    const [first, sha256] = [await reporter(), fingerprint()];
-    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
-    await send(apiKey, `other ${sha256}`, claimed(sha256, SAFE, LATE));
-    expect(await stateOf(sha256)).toEqual([0, '2099']);
+describe('a reporter', () => {
+  it('fills the database no further than the operator allows, with all sources together', async () => {
+    const small = await stage.start({ role: 'api', settings: { SVC_REPORTER_MAX_ASSETS: '3' } });
+    const key = await reporter();
+    const names = (...all: string[]) =>
+      bom(
+        all.map((name) => algorithm({ name })),
+        about('quota'),
+      );
+    const report = (by: string, source: string, body: object) =>
+      small.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, { key: by, body });
+    expect((await report(key, 'quota one', names('AES-128', 'AES-256'))).status).toBe(200);
+    await until('the source is counted', 10, async () => {
+      const rows = await stage.sql(`SELECT FROM inventory_source_count c JOIN inventory_source i ON i.id = c.source_id
+        WHERE i.name = 'quota one' AND c.total = 2`);
+      return rows.length === 1 ? true : undefined;
+    });
+    const more = names('AES-128', 'SHA-256');
+    const refused = await report(key, 'quota two', more);
+    assertProblem(refused, { status: 422, code: 'reporter.too-many-assets' });
+    expect(await ownerOf('quota two')).toBeUndefined();
+    // The newest document of a source replaces the one before; and whoever may write has no limit.
+    expect((await report(key, 'quota one', names('AES-128', 'SHA-1', 'SHA-256'))).status).toBe(200);
+    expect((await report(apiKey, 'quota three', names('A-1', 'A-2', 'A-3', 'A-4'))).status).toBe(200);
   });
 });
 

@@ -1,3 +1,4 @@
+import { newApprover } from '../approvals/approvers.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -170,6 +171,22 @@ it('is carried out once, though its worker is killed on the way; its signatures 
 });
 
 // Two workers are there from here on.
+it('waits as long as whoever scheduled it may not destroy keys any more', async () => {
+  const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+  const key = await createKey(service, apiKey, { name: fresh('left'), type: 'ec-p256' });
+  const { accessToken } = leaver;
+  expect((await call('POST', key, '/destruction', { days: 7 }, accessToken)).status).toBe(200);
+  await service.call('PATCH', `/api/settings/users/${leaver.id}`, { key: apiKey, body: { roles: ['operator'] } });
+  await due(key);
+  const worker = await stage.start(WORKER);
+  await until('the worker says why', 15, () =>
+    Promise.resolve(worker.log().includes(`${key.name} is not destroyed: ${leaver.email}`) ? true : undefined),
+  );
+  await worker.kill();
+  expect(await stateOf(key)).toBe('PENDING_DESTRUCTION');
+  expect(await asked(key, 'destroy')).toEqual([]);
+});
+
 it('an ML-DSA key, which the database holds sealed, is erased there', async () => {
   const key = await createKey(service, apiKey, { name: fresh('sealed'), type: 'ml-dsa-44' });
   await plan(key);

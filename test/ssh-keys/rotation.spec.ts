@@ -131,6 +131,30 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect((await field.call('DELETE', `/v1/rotation-policies/${policy.id}`)).status).toBe(204);
   });
 
+  it('changes no host any more once whoever ordered it may not order rotations', async () => {
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const at = await field.addHost();
+    const key = await oldKey(at, 'service');
+    const before = at.sshd.authorizedKeys('deploy');
+    // Ordered while the host is down, so that nothing is done before the account is disabled.
+    await at.sshd.stop();
+    const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 2 };
+    const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });
+    expect(placed.status).toBe(202);
+    const path = `/api/settings/users/${leaver.id}`;
+    await service.call('PATCH', path, { key: apiKey, body: { disabled: true } });
+    await at.sshd.start();
+    const id = placed.body.id as string;
+    await stage.sql(`UPDATE ssh_rotation_target SET due_at = now() WHERE rotation_id = $1`, [id]);
+    await field.ended(id);
+    const [target] = await stage.sql<{ code: string }>(
+      `SELECT failure_code AS code FROM ssh_rotation_target WHERE rotation_id = $1`,
+      [id],
+    );
+    expect(target?.code).toBe('rotation.rights-lost');
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+  });
+
   describe('under an approval policy', () => {
     let ada: Approver;
     let bob: Approver;

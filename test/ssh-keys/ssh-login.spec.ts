@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unique } from '../approvals/approvers.js';
-import { type Person, register } from '../auth/people.js';
+import { idOf, type Person, register } from '../auth/people.js';
 import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
 import { sealwright } from '../client/program.js';
 import { GITHUB, KUBERNETES } from '../fakes/workload-claims.js';
@@ -171,6 +171,36 @@ describe.runIf(canRunSshd())('an SSH certificate by rule', () => {
     expect((await loggedIn(dotted.accessToken)).answer.body).toMatchObject({
       principals: [dotted.email.split('@')[0]],
     });
+    await drop(made);
+  });
+
+  it('is for people of the identity provider that a rule names, whatever address another provider states', async () => {
+    const person = await register(service, 'provided');
+    const id = await idOf(stage, person.email);
+    const about = [
+      { claim: 'email', values: [person.email] },
+      { claim: 'provider', values: ['corporate'] },
+    ];
+    const made = await rule({ subject: 'person', conditions: about });
+    const login = async () => (await loggedIn(person.accessToken)).answer;
+    assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
+    const provider = async (name: string, enabled: boolean) => {
+      const settings = { issuer: `https://${name}.example.com`, clientId: 'x', scopes: [] };
+      await stage.change(
+        `INSERT INTO identity_provider (id, name, kind, label, enabled, settings, rules) VALUES (gen_random_uuid(), $1, 'oidc', 'x', $2, $3, '[]')`,
+        [name, enabled, settings],
+      );
+      await stage.change(
+        `INSERT INTO external_identity (provider_id, subject, user_id, groups) SELECT id, 'ann', $1, '{}' FROM identity_provider WHERE name = $2`,
+        [id, name],
+      );
+    };
+    await provider('elsewhere', true);
+    assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
+    await provider('corporate', false);
+    assertProblem(await login(), { status: 403, code: 'ssh-login.no-rule' });
+    await stage.change(`UPDATE identity_provider SET enabled = true WHERE name = 'corporate'`, []);
+    expect((await login()).status).toBe(201);
     await drop(made);
   });
 

@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsEmail, IsOptional, IsUUID } from 'class-validator';
-import { Flag, Int, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Flag, Int, Moment, Name, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { Nullable } from '../../platform/http/body-shape.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
@@ -32,7 +32,7 @@ export class RuleParametersBody {
 
 export class CreateAlertRuleBody {
   /** Unique. @example 'certificates of the web team' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** What it waits for. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
   @Optional(Nested(RuleParametersBody, { example: { days: 30 } })) parameters?: RuleParametersBody;

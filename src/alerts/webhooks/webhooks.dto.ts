@@ -1,7 +1,7 @@
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Flag, Int, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Flag, Int, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
 import {
@@ -18,7 +18,7 @@ const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUB
 
 export class CreateWebhookBody {
   /** What the endpoint is for; unique. @example 'incident desk' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
   @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */

@@ -1,14 +1,12 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Matches, ValidateNested } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, ValidateNested } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { IdRef, ListOf, Text } from '../../platform/http/fields/fields.js';
+import { IdRef, ListOf, Name, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 
 const MAX_MEMBERS = 500;
-/** What may name a group or a policy: printable, no space at either end. */
-export const PLAIN_NAME = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$/u;
 
 export class SsoGroupBody {
   /** Name of the identity provider. @example corporate */
@@ -19,7 +17,7 @@ export class SsoGroupBody {
 
 export class ApproverGroupBody {
   /** @example 'Release managers' */
-  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
+  @Name(1, 100) name: string;
   /** Ids of users. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];

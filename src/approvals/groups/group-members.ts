@@ -31,7 +31,8 @@ export class GroupMembers {
     for (const row of kept) assertSealed(tx, ApproverGroupMember, row);
     const known = new Set(kept.map(({ member }) => member));
     const added = new Map(rows.filter(({ member }) => !known.has(member)).map((row) => [row.member, row]));
-    const by = { groupId, addedBy: caller.ownerId, addedAt: new Date() };
+    // Of a key that was handed to somebody, that person: a requester must not add a voter with it.
+    const by = { groupId, addedBy: caller.behind?.[0] ?? caller.ownerId, addedAt: new Date() };
     await insertSealed(tx, ApproverGroupMember, ...[...added.values()].map((row) => ({ ...row, ...by })));
   }
 

@@ -2,12 +2,11 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsString, Length, Matches } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Flag, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Flag, Int, ListOf, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
-import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
 import type { PolicyOrder } from './approval-policy.entity.js';
 import type { CoveringPolicy } from './policy-checks.js';
 import { POLICY_WARNINGS, type PolicyWarning, type PolicyWarningCode, policyWarningsOf } from './policy-warnings.js';
@@ -51,7 +50,7 @@ export class PolicyExceptionBody extends PolicyConditionBody {
 
 export class ApprovalPolicyBody {
   /** @example 'Release signing' */
-  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
+  @Name(1, 100) name: string;
   /** What needs the approval. */
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
   /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Int, ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Int, ListOf, Moment, Name, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isAddressBlock } from '../../formats/addresses/address.js';
@@ -22,7 +22,7 @@ function IsAddressBlocks(): PropertyDecorator {
 
 export class CreateApiKeyBody {
   /** What the key is for. @example 'release pipeline' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** Scopes of the key; you can grant only what you hold. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];

@@ -1,5 +1,5 @@
 import { Problem } from '../../platform/errors/problem.js';
-import { PLAIN_ADDRESS } from './plain-address.js';
+import { isPlainAddress } from './plain-address.js';
 import { canonical } from './users.service.js';
 
 /** SignInAttempt is what is known about somebody who could not sign in. */
@@ -37,5 +37,5 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
 /** People type their password into the wrong field: text that is no address is not recorded. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
-  return PLAIN_ADDRESS.test(account) ? account : '(not an e-mail address)';
+  return isPlainAddress(account) ? account : '(not an e-mail address)';
 }

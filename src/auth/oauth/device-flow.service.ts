@@ -1,7 +1,7 @@
 import { changeSealed, consumeSealed, findGenuine, insertSealed, trusted } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
+import { DataSource, type EntityManager, IsNull, LessThan, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -77,11 +77,12 @@ export class DeviceFlowService {
     const scopes = grantable(caller, waiting.scopes);
     await this.db.transaction(async (tx) => {
       const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
-      const session = await findGenuine(tx, Session, { id: caller.session?.id ?? '', userId: caller.id });
+      const its = { id: caller.session?.id ?? '', userId: caller.id, endedAt: IsNull() };
+      const session = await findGenuine(tx, Session, its);
       if (session === null) throw missing();
       const { authenticatedAt, providerId, externalSession } = session;
-      const its = { sessionId: session.id, authenticatedAt, providerId, externalSession };
-      const change = { status: decision, userId: caller.id, scopes, ...its };
+      const grounds = { sessionId: session.id, authenticatedAt, providerId, externalSession };
+      const change = { status: decision, userId: caller.id, scopes, ...grounds };
       const changed = await changeSealed(tx, DeviceAuthorization, pending, change);
       if (changed !== 1) throw missing();
       const target = { kind: 'oauth-client', id: waiting.clientId };

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Flag, JsonObject, ListOf, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
@@ -77,7 +77,7 @@ export type ReadProof = Pick<OAuthClientOrder, 'keys' | 'certificates'>;
 
 export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** @example 'deployment pipeline' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** The most that its tokens are good for; you can grant only what you hold. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];

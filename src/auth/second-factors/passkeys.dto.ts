@@ -1,4 +1,4 @@
-import { Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Name, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsInt, IsObject, IsOptional, Length, Matches, MaxLength } from 'class-validator';
@@ -60,7 +60,7 @@ export class PasskeyAnswerBody extends PublicKeyCredentialBody {
 
 export class ConfirmPasskeyBody {
   /** What you call it. @example 'security key' */
-  @Text(1, 60) name: string;
+  @Name(1, 60) name: string;
   @Nested(NewPasskeyBody) credential: NewPasskeyBody;
 }
 

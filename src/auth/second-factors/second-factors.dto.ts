@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { Matches } from 'class-validator';
-import { Text } from '../../platform/http/fields/fields.js';
+import { Name } from '../../platform/http/fields/fields.js';
 import type { SecondFactor } from './second-factor.entity.js';
 
 /** Reads a code as apps show it, in two groups: blanks are no part of it. */
@@ -10,7 +10,7 @@ export const InGroups = () =>
 
 export class BeginTotpBody {
   /** What you call the app. @example phone */
-  @Text(1, 60) name: string;
+  @Name(1, 60) name: string;
 }
 
 export class ConfirmTotpBody {

@@ -1,5 +1,5 @@
 import { Nested, Optional, Text } from '../../platform/http/fields/fields.js';
-import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
+import { IsPlainAddress } from '../model/plain-address.js';
 import { MAX_TYPED_PASSWORD_LENGTH } from '../model/password-rules.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, IsOptional, Matches, MaxLength } from 'class-validator';
@@ -45,7 +45,7 @@ export class ResetPasswordBody {
 
 export class RegisterBody {
   /** @example ada@example.com */
-  @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
+  @IsEmail() @IsPlainAddress() @MaxLength(254) email: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
   /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */

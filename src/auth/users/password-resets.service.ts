@@ -9,6 +9,8 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
+import { ExternalIdentity } from '../model/external-identity.entity.js';
+import { IdentityProvider } from '../model/identity-provider.entity.js';
 import { PasswordReset, User } from '../model/user.entity.js';
 import { UsersService } from '../model/users.service.js';
 
@@ -38,8 +40,14 @@ export class PasswordResetsService {
       .catch((error: unknown) => this.logger.warn(`no password reset was prepared: ${String(error)}`));
   }
 
-  /** Sends a link to a person; for administrators. */
+  /**
+   * Sends a link to a person; for administrators. A person of an identity provider gets none: with a password they would come back after the provider has
+   * signed them out, without the second factor that it asks for.
+   *
+   * @throws Problem `user.of-provider`
+   */
   async send(actor: Actor, user: User, origin: Origin): Promise<void> {
+    if (user.passwordHash === null) await this.assertNotOfProvider(user);
     await this.db.transaction(async (tx) => {
       const link = await this.linkFor(tx, user);
       await this.mailbox.put(tx, {
@@ -60,6 +68,14 @@ export class PasswordResetsService {
       await this.audit.appendBy(tx, { ...actor, origin }, { action: 'user.password-reset-issued', target });
       return this.linkFor(tx, user);
     });
+  }
+
+  private async assertNotOfProvider({ id, email }: User): Promise<void> {
+    const identity = await this.db.manager.findOneBy(ExternalIdentity, { userId: id });
+    if (identity === null) return;
+    const provider = await this.db.manager.findOneBy(IdentityProvider, { id: identity.providerId });
+    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}" and has no password. If nobody can sign in there, an operator issues a link: sealwright-admin user reset-password.`;
+    throw new Problem('conflict', 'user.of-provider', detail);
   }
 
   private async linkFor(tx: EntityManager, user: User): Promise<string> {

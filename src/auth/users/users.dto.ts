@@ -1,9 +1,9 @@
 import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, ListOf, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
-import { NOT_PLAIN, PLAIN_ADDRESS } from '../model/plain-address.js';
+import { IsPlainAddress } from '../model/plain-address.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsEmail, Matches, MaxLength } from 'class-validator';
+import { IsEmail, MaxLength } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
 import type { UserChange } from './user-administration.service.js';
@@ -23,7 +23,7 @@ export class ChangeUserBody {
 
 export class InviteBody {
   /** @example ada@example.com */
-  @IsEmail() @Matches(PLAIN_ADDRESS, NOT_PLAIN) @MaxLength(254) email: string;
+  @IsEmail() @IsPlainAddress() @MaxLength(254) email: string;
   /** You can grant only what you hold. */
   @ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, example: ['operator'] }) roles: RoleName[];
 }

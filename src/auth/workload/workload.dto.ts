@@ -1,7 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Flag, IdRef, Int, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import {
+  Flag,
+  IdRef,
+  Int,
+  JsonObject,
+  ListOf,
+  Name,
+  OneOf,
+  Optional,
+  Text,
+} from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
@@ -13,7 +23,6 @@ import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 
 /** Printable ASCII: issuers and names of claims are compared character by character. */
 const VISIBLE = /^[\x21-\x7e]+$/;
-const PLAIN_NAME = /^[^\p{C}]+$/u;
 const MAX_LIFE_SECONDS = 900;
 /** The public key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEYS = {
@@ -29,7 +38,7 @@ const EXAMPLE_KEYS = {
 
 export class ChangeWorkloadIssuerBody {
   /** @example 'GitHub Actions' */
-  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
+  @Name(1, 100) name: string;
   @Optional(Flag()) enabled?: boolean = true;
   /** A JWK Set, for an issuer that this service cannot reach; without it the keys are read by discovery. */
   @Optional(JsonObject(64 * 1024, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
@@ -76,7 +85,7 @@ export class WorkloadIssuerPage extends PageOf(WorkloadIssuerView) {}
 
 export class WorkloadTrustBody {
   /** @example 'app releases' */
-  @Text(1, 100) @Matches(PLAIN_NAME) name: string;
+  @Name(1, 100) name: string;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() issuerId: string;
   /** The claim `aud` of the tokens; the address of this service when absent. @example https://sign.example.com */

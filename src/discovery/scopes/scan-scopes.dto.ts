@@ -1,12 +1,12 @@
 import { ArrayMaxSize, IsArray, IsOptional, Matches, MaxLength } from 'class-validator';
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Int, ListOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Int, ListOf, Name, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { ScanScope } from '../model/scan.entity.js';
 
 export class CreateScanScopeBody {
   /** Each name once. @example "Office network" */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** CIDR with host bits of zero, an address, or a range (`192.0.2.1-20`), several parted by commas, spaces or line ends too. @example ["192.0.2.0/24"] */
   @Optional(ListOf(Text(0, 4000), { max: 200 })) networks?: string[];
   /** DNS names; each stands for itself and everything below it. @example ["example.com"] */

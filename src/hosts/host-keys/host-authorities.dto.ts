@@ -1,11 +1,11 @@
 import { viewOf } from '../../platform/http/fields/view-of.js';
-import { Text } from '../../platform/http/fields/fields.js';
+import { Name, Text } from '../../platform/http/fields/fields.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { HostAuthority } from '../model/host-key.entity.js';
 
 export class AddHostAuthorityBody {
   /** @example "Data centre hosts" */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   @Text(16, 16_384) @OneKeyLine() publicKey: string;
 }

@@ -55,6 +55,14 @@ export class Asset {
   @Column('uuid', { nullable: true })
   describedBy: string | null;
 
+  /** Level that another owner's description had before the describer made it worse: the describer does not go below. Null: no limit. */
+  @Column('int', { nullable: true })
+  floorLevel: number | null;
+
+  /** The earliest end that others stated before, in the same way. */
+  @Column('timestamptz', { nullable: true })
+  floorNotAfter: Date | null;
+
   @Column('text', { default: 'active' })
   state: AssetState;
 

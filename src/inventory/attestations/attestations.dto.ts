@@ -1,5 +1,5 @@
 import { IsNumber, IsOptional, IsString, IsUrl, Length, Matches, Max, Min, ValidateIf } from 'class-validator';
-import { Day, Int, ListOf, Moment, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Day, Int, ListOf, Moment, Name, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
 import type { EvaluateOrder } from './policy-judge.service.js';
@@ -71,7 +71,7 @@ export class PolicyRequirementBody {
 
 export class PolicyPackBody {
   /** Unique. @example 'Our crypto policy' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** @example 1.0 */
   @Text(1, 100) version: string;
   /** @example 'Example Inc.' */

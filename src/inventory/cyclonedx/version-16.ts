@@ -83,9 +83,10 @@ function algorithmAs16(component: CdxComponent): KeptMember[] {
   return [{ path: ALGORITHM_FAMILY, value: algorithmFamily }];
 }
 
-function faultsOf(component: CdxComponent): string[][] {
+/** Places in a component that a version of CycloneDX does not accept, each as steps. */
+export function faultsOf(component: CdxComponent, version: '1.6' | '1.7' = '1.6'): string[][] {
   const found = new SchemaFaults();
-  bomCheck('1.6')({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [component] }, found);
+  bomCheck(version)({ bomFormat: 'CycloneDX', specVersion: version, components: [component] }, found);
   return [...found.faults, ...found.duplicates].map(({ pointer }) => stepsOf(pointer).slice(2));
 }
 

@@ -1,5 +1,6 @@
 import { type CdxComponent, keptMemberName } from '../model/document.js';
 import { isMembers, type JsonMembers } from '../model/json.js';
+import { faultsOf } from './version-16.js';
 import { withReferences } from './protocol-members.js';
 import { registryCurve, registryFamily } from './registry-names.js';
 
@@ -41,19 +42,36 @@ function restore(component: CdxComponent): void {
 /** Removed by `asVersion16` from lists: where they were in them is not known any more. */
 const LIST_ITEM = /\.\d+$/;
 
+/** Members of a component that 1.7 has and 1.6 has not, or has with fewer values. */
+const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
+
+/**
+ * Anybody can write such a property. So only what `asVersion16` can have removed is restored: a member that 1.6 does not accept there, and 1.7 does. All
+ * else would change what the inventory says of the asset.
+ */
 function restoreMember(component: CdxComponent, name: string, text: string | undefined): boolean {
   const path = name.slice(KEPT.length);
   const value = parsed(text);
-  if (value === undefined || LIST_ITEM.test(path)) return false;
   const steps = path.split('.');
-  const last = steps.pop() ?? '';
-  const parent = steps.reduce<unknown>(
+  if (value === undefined || LIST_ITEM.test(path) || !RESTORED.has(steps[0] ?? '')) return false;
+  if (path.startsWith(TRANSFORMS)) return put(component, steps, (before) => withReferences(value, before));
+  const tried = structuredClone(component);
+  if (!put(tried, steps, () => value)) return false;
+  const isAt = (fault: readonly string[]) => steps.every((step, index) => fault[index] === undefined || fault[index] === step);
+  if (!faultsOf(tried).some(isAt) || faultsOf(tried, '1.7').some(isAt)) return false;
+  return put(component, steps, () => value);
+}
+
+/** Sets a member of something that is there. */
+function put(component: CdxComponent, steps: readonly string[], value: (before: unknown) => unknown): boolean {
+  const last = steps.at(-1) ?? '';
+  const parent = steps.slice(0, -1).reduce<unknown>(
     (at, step) =>
       typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined,
     component,
   );
   if (!isMembers(parent)) return false;
-  parent[last] = path.startsWith(TRANSFORMS) ? withReferences(value, parent[last]) : value;
+  parent[last] = value(parent[last]);
   return true;
 }
 

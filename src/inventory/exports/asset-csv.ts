@@ -57,14 +57,17 @@ export class AssetCsv {
     private readonly clock: Clock,
   ) {}
 
-  /** @param options `bom`: begins with a byte order mark */
-  async open(filter: AssetFilter, { bom }: { bom: boolean }): Promise<Readable> {
+  /** @param options `bom`: begins with a byte order mark; `principal`: whose export it is */
+  async open(
+    filter: AssetFilter,
+    { bom, principal }: { bom: boolean; principal: string | undefined },
+  ): Promise<Readable> {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const query = {
       text: `SELECT ${columnsOf(filter).join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
       values,
     };
-    const snapshot = await this.exports.open();
+    const snapshot = await this.exports.open(principal);
     return snapshot.stream(marked(snapshot.copy(query, '(FORMAT csv, HEADER)'), bom));
   }
 }

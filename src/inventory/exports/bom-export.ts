@@ -39,6 +39,8 @@ interface Wanted {
   /** Whether the crypto assets of this service itself are included. */
   readonly own?: boolean;
   readonly version: ExportVersion;
+  /** Whose export it is. */
+  readonly principal: string | undefined;
 }
 
 /** The caller. */
@@ -74,7 +76,7 @@ export class BomExporter {
 
   /** Active assets, unless the query asks for another state. */
   async open(given: AssetFilter, { knows, ...wanted }: Reader): Promise<BomExport> {
-    const snapshot = await this.exports.open();
+    const snapshot = await this.exports.open(wanted.principal);
     let body: Readable | undefined;
     try {
       const source = await this.sourceOf(snapshot, given, wanted);
@@ -94,7 +96,7 @@ export class BomExporter {
    */
   async openSigned(given: AssetFilter, { caller, key, filename, ...wanted }: SigningReader): Promise<Readable> {
     const signer = await this.signatures.signer(caller, key, { filename });
-    const snapshot = await this.exports.open();
+    const snapshot = await this.exports.open(wanted.principal);
     let body: Readable | undefined;
     try {
       const source = await this.sourceOf(snapshot, given, wanted);

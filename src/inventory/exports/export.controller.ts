@@ -1,11 +1,12 @@
-import { Controller, Get, Headers, HttpCode, HttpStatus, Post, Query, Res } from '@nestjs/common';
+import { Controller, Get, Headers, HttpCode, HttpStatus, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { MayBeOlder } from '../../platform/reads/may-be-older.js';
+import { type AuthorizedRequest, watchRight, whileAuthorized } from '../../platform/http/reauthorization.js';
 import { isKnown } from '../../platform/http/versions.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
@@ -28,8 +29,12 @@ export class ExportController {
   @Needs('inventory:read')
   @ApiProduces('text/csv')
   @ApiOkResponse({ schema: { type: 'string', example: 'id,kind,name,family,bits,level' }, description: 'RFC 4180' })
-  async exportCsv(@Query() { bom, ...query }: CsvExportQuery, @Res() reply: FastifyReply): Promise<void> {
-    const body = await this.csv.open(query, { bom });
+  async exportCsv(
+    @Query() { bom, ...query }: CsvExportQuery,
+    @Req() request: AuthorizedRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const body = sentTo(request, await this.csv.open(query, { bom, principal: request.principal }));
     void reply
       .header('content-type', 'text/csv; charset=utf-8; header=present')
       .header('content-disposition', 'attachment; filename="assets.csv"')
@@ -52,6 +57,7 @@ export class ExportController {
   })
   async exportCycloneDx(
     @Query() { own, version, ...filter }: BomExportQuery,
+    @Req() request: AuthorizedRequest,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
     @Headers('if-none-match') known = '',
@@ -61,6 +67,7 @@ export class ExportController {
     const { tag, body } = await this.exporter.open(filter, {
       own,
       version,
+      principal: request.principal,
       knows: (current) => isKnown(known, etagOf(current)),
     });
     void reply
@@ -68,7 +75,7 @@ export class ExportController {
       .header('vary', 'accept-encoding, authorization')
       .header('cache-control', 'private, no-cache');
     if (body === undefined) return void reply.status(HttpStatus.NOT_MODIFIED).send();
-    send(reply, body, { version, zipped });
+    send(reply, sentTo(request, body), { version, zipped });
   }
 
   /** Exports assets as a CycloneDX document that a signing key signs in itself (JSF): each call makes a signature. */
@@ -87,10 +94,13 @@ export class ExportController {
   async exportSignedCycloneDx(
     @TheCaller() caller: Caller,
     @Query() { key, own, version, ...filter }: SignedBomExportQuery,
+    @Req() request: AuthorizedRequest,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
   ): Promise<void> {
-    const body = await this.exporter.openSigned(filter, { own, version, caller, key, filename: FILE });
+    const { principal } = request;
+    const opened = await this.exporter.openSigned(filter, { own, version, principal, caller, key, filename: FILE });
+    const body = sentTo(request, opened);
     void reply.header('cache-control', 'private, no-store');
     send(reply, body, { version, zipped: wantsGzip(encodings) });
   }
@@ -98,6 +108,17 @@ export class ExportController {
 
 function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
+}
+
+/** The body for as long as the caller is authorized; it is closed when the connection is, or the right is lost. */
+function sentTo(request: AuthorizedRequest, body: Readable): Readable {
+  const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
+  const stop = watchRight(request, () => parts.destroy(new Error('the caller may not read any more')));
+  parts.once('close', () => {
+    stop();
+    body.destroy();
+  });
+  return parts;
 }
 
 interface Form {

@@ -5,6 +5,8 @@ import { ReadReplica, type ReadSource } from '../../platform/reads/read-replica.
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
+/** One reader who takes nothing leaves places for others. */
+const MAX_PER_CALLER = 2;
 /** Connections of an export: while one sends, the other reads ahead. */
 const CONNECTIONS = 2;
 /** An export may take as long as its client does, within limits. */
@@ -21,20 +23,24 @@ const LIMITS = {
 @Injectable()
 export class Exports implements OnApplicationShutdown {
   private readonly pools = new Map<ReadSource, Promise<DataSource>>();
-  private underWay = 0;
+  /** Exports under way, by caller. */
+  private readonly underWay: string[] = [];
 
   constructor(private readonly replica: ReadReplica) {}
 
   /**
    * One state of the database, to be ended by the caller.
    *
-   * @throws Problem 429 `export.busy` while six are running in this process.
+   * @param principal whose export it is
+   * @throws Problem 429 `export.busy` while six are running in this process, or two of the same caller.
    */
-  async open(): Promise<Snapshot> {
-    if (this.underWay >= MAX_AT_ONCE) throw busy();
-    this.underWay += 1;
+  async open(principal = ''): Promise<Snapshot> {
+    const own = this.underWay.filter((one) => one === principal);
+    if (own.length >= MAX_PER_CALLER) throw busy(`${MAX_PER_CALLER} exports of yours`);
+    if (this.underWay.length >= MAX_AT_ONCE) throw busy(`${MAX_AT_ONCE} exports`);
+    this.underWay.push(principal);
     const ended = () => {
-      this.underWay -= 1;
+      this.underWay.splice(this.underWay.indexOf(principal), 1);
     };
     try {
       return await Snapshot.open(await this.pool(this.replica.source), CONNECTIONS, ended);
@@ -62,7 +68,7 @@ export class Exports implements OnApplicationShutdown {
   }
 }
 
-function busy(): Problem {
-  const detail = `${MAX_AT_ONCE} exports are under way; ask again in ${RETRY_SECONDS} seconds.`;
+function busy(which: string): Problem {
+  const detail = `${which} are already running. Retry in ${RETRY_SECONDS} seconds.`;
   return new Problem('overloaded', 'export.busy', detail, { retryAfter: RETRY_SECONDS });
 }

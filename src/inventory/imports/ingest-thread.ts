@@ -6,11 +6,10 @@ import { AuditSeals } from '../../audit/entries/audit-seals.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
-import { databaseProblem } from '../../platform/database/database-problem.js';
 import { Cursors } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RuleBook } from '../risk/rule-book.js';
+import { faultReply } from './ingest-faults.js';
 import { DocumentIngest } from '../ingest/ingest-document.js';
 import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import type { CredentialOptions } from '../certificates/credential-reader.js';
@@ -41,7 +40,7 @@ const documents = new DocumentIngest(
   new AuditService(db, new Cursors(config), new AuditSeals(config)),
   new IdempotencyKeys(db),
   new RuleBook(db),
-  workerData as string,
+  { mergeLock: workerData as string, maxAssets: config.reporterMaxAssets },
 );
 
 async function reply({ job, order, confirmedUntil, derivations }: IngestMessage): Promise<IngestReply> {
@@ -59,27 +58,8 @@ async function resultOf(
     if (!db.isInitialized) await db.initialize();
     return { outcome: await documents.ingest(order, confirmedUntil, (progress) => send({ job, progress })) };
   } catch (error) {
-    return explain(error);
+    return faultReply(error);
   }
-}
-
-/** Only a Problem may reach the caller; the message of any other error may quote the body, so only its name and stack are kept. */
-function explain(error: unknown): Omit<IngestReply, 'job'> {
-  if (error instanceof Problem) {
-    const { kind, code, message, errors } = error;
-    return { problem: { kind, code, message, errors } };
-  }
-  if (error instanceof RangeError) {
-    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
-  }
-  const ofDatabase = databaseProblem(error);
-  if (ofDatabase !== undefined) {
-    const { kind, code, message } = ofDatabase;
-    return { problem: { kind, code, message } };
-  }
-  const failure =
-    error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';
-  return { failure };
 }
 
 function send(message: IngestReply): void {

@@ -10,6 +10,7 @@ import type { IngestMessage, IngestOrder, IngestReply, OnProgress } from '../ing
 import type { IngestOutcome } from '../model/document.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { FairQueue } from '../../platform/threads/fair-queue.js';
+import { tooCostly } from './ingest-faults.js';
 import { StallWatch } from './stall-watch.js';
 
 /** One reads while the database works for the other. Three were slower than two: each has a heap to fill. */
@@ -258,13 +259,6 @@ class IngestThread {
     settle();
     this.startNext();
   }
-}
-
-function tooCostly(verdict: string): Problem {
-  const detail = `${verdict}; send it in parts, or without what is large in it`;
-  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
-    errors: [{ pointer: '', detail }],
-  });
 }
 
 /** For threads that start from now on. @param size megabytes, or 0 for the default of V8. */

@@ -10,24 +10,64 @@ export interface Describer {
   readonly mayWrite: boolean;
 }
 
-/**
- * SQL that is true where a document may change the description of a known asset `a` to that of `s`, whose verdicts are `v` and `n`; $1 to $3 are
- * sourceId, owner and mayWrite of the Describer.
- *
- * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So an asset is described by one of the sources
- * that show it: by the one that last made it worse (`described_by`), else by the one that has shown it for the longest time. Documents of
- * another owner may only make it worse: a higher level, or an earlier end. What an algorithm is follows from its identity alone.
- */
-export const MAY_DESCRIBE = `($3 OR a.kind = 'algorithm' OR v.quantum IS NOT DISTINCT FROM 'unknown' OR ${isWorse()} OR NOT EXISTS (
+/** SQL: the source `o` is of another owner than the Describer; $1 and $2 are sourceId and owner. */
+const IS_OTHERS = 'i.id <> $1 AND i.owner IS DISTINCT FROM $2';
+
+/** SQL: another owner shows the asset `a` as well. */
+const SHOWN_BY_OTHERS = `EXISTS (
+  SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = a.id AND o.missed = 0 AND ${IS_OTHERS})`;
+
+/** SQL: the source that describes the asset `a` is of another owner. */
+const DESCRIBED_BY_OTHERS = `EXISTS (
   SELECT FROM (
     SELECT o.source_id FROM asset_occurrence o WHERE o.asset_id = a.id AND o.missed = 0
     ORDER BY (o.source_id = a.described_by) DESC NULLS LAST, o.first_seen, o.source_id LIMIT 1) d
-  JOIN inventory_source i ON i.id = d.source_id WHERE i.id <> $1 AND i.owner IS DISTINCT FROM $2))`;
+  JOIN inventory_source i ON i.id = d.source_id WHERE ${IS_OTHERS})`;
 
-function isWorse(): string {
-  const [before, now] = ['coalesce(v.level, -1)', 'coalesce(n.level, -1)'];
-  const [end, newEnd] = [`coalesce(a.not_after, 'infinity')`, `coalesce(s.not_after, 'infinity')`];
-  return `(${now} >= ${before} AND ${newEnd} <= ${end} AND (${now} > ${before} OR ${newEnd} < ${end}))`;
+const LEVEL = 'coalesce(v.level, -1)';
+const NEW_LEVEL = 'coalesce(n.level, -1)';
+const NEW_END = `coalesce(s.not_after, 'infinity')`;
+/** SQL: the description is not better than what another owner said before the present describer made it worse. */
+const IS_ABOVE_FLOOR = `(${NEW_LEVEL} >= coalesce(a.floor_level, -1) AND ${NEW_END} <= coalesce(a.floor_not_after, 'infinity'))`;
+const IS_HIGHER = `${NEW_LEVEL} > ${LEVEL}`;
+const IS_WORSE = `(${IS_HIGHER} OR ${NEW_END} < coalesce(a.not_after, 'infinity'))`;
+
+/**
+ * SQL that is true where a document may change the whole description of a known asset `a` to that of `s`, whose verdicts are `v` and `n`; $1 to $3 are
+ * sourceId, owner and mayWrite of the Describer.
+ *
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. So an asset is described by one of the sources
+ * that show it: by the one that last made it worse (`described_by`), else by the one that has shown it for the longest time. The describer may not
+ * make it better than what was said before them (`floor_level`, `floor_not_after`), unless nobody else shows it.
+ */
+const IS_FREE = `($3 OR v.quantum IS NOT DISTINCT FROM 'unknown' OR NOT ${DESCRIBED_BY_OTHERS} AND (${IS_ABOVE_FLOOR} OR NOT ${SHOWN_BY_OTHERS}))`;
+
+/** SQL like IS_FREE, where a document may change the description in part: documents of another owner may make it worse. */
+export const MAY_DESCRIBE = `(${IS_FREE} OR ${IS_WORSE})`;
+
+/** Columns that a document describes. */
+const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component'];
+
+/**
+ * describeAssets changes the assets of stage_changed to what the staged document says. Of the document of another owner only what is worse counts: the
+ * higher level with everything that leads to it, and the earlier end. Such a mixture has a content of its own, so that either document can correct it.
+ */
+export async function describeAssets(tx: EntityManager, describer: Describer): Promise<void> {
+  const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');
+  await tx.query(
+    `WITH x AS MATERIALIZED (
+       SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone
+       FROM stage_changed c JOIN asset a ON a.id = c.id JOIN stage_asset s ON s.id = a.id
+       LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
+       CROSS JOIN LATERAL (SELECT ${IS_FREE} AS is_free) f)
+     UPDATE asset a SET ${sets}, described_by = $1, changed_at = now(),
+       content = CASE WHEN x.is_kept THEN md5(a.content::text || s.content::text)::uuid ELSE s.content END,
+       not_after = CASE WHEN x.is_foreign THEN least(a.not_after, s.not_after) ELSE s.not_after END,
+       floor_level = CASE WHEN x.is_foreign THEN greatest(a.floor_level, x.level) WHEN NOT x.is_alone THEN a.floor_level END,
+       floor_not_after = CASE WHEN x.is_foreign THEN least(a.floor_not_after, a.not_after) WHEN NOT x.is_alone THEN a.floor_not_after END
+     FROM x JOIN stage_asset s ON s.id = x.id WHERE a.id = x.id`,
+    describerValues(describer),
+  );
 }
 
 /** Parameters of MAY_DESCRIBE. */
@@ -35,13 +75,16 @@ export function describerValues({ sourceId, owner, mayWrite }: Describer): unkno
   return [sourceId, owner, mayWrite];
 }
 
-/** countForeign counts the staged assets whose description stays as another owner reports it. */
+/**
+ * countForeign counts the staged assets whose description stays as another owner reports it. Algorithms are shared by everybody and spelled in many ways: of
+ * these nobody is told.
+ */
 export async function countForeign(tx: EntityManager, describer: Describer): Promise<number> {
   if (describer.mayWrite) return 0;
   const [row] = (await tx.query(
     `SELECT count(*)::int AS count FROM stage_asset s JOIN asset a ON a.id = s.id
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
-     WHERE a.content <> s.content AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown') AND NOT ${MAY_DESCRIBE}`,
+     WHERE a.content <> s.content AND a.kind <> 'algorithm' AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown') AND NOT ${MAY_DESCRIBE}`,
     describerValues(describer),
   )) as { count: number }[];
   return row?.count ?? 0;
@@ -50,6 +93,6 @@ export async function countForeign(tx: EntityManager, describer: Describer): Pro
 /** The warning about assets whose description stays as another owner reports it; none for 0. */
 export function foreignRemarks(count: number): Remark[] {
   if (count === 0) return [];
-  const detail = `${count} assets are described differently by another owner's source and keep that description; only a worse verdict or an earlier end replaces it. Use a key with the scope inventory:write to describe them.`;
+  const detail = `${count} assets are described differently by another owner and keep that description; only a worse verdict or an earlier end is taken over. Use a key with the scope inventory:write to describe them.`;
   return [{ pointer: '', code: 'asset.described-by-another', detail }];
 }

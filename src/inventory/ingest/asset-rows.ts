@@ -1,3 +1,4 @@
+import { Problem } from '../../platform/errors/problem.js';
 import {
   CopyRows,
   LENGTH_BYTES,
@@ -10,6 +11,7 @@ import {
 import { canonicalJson, inCanonicalOrder, quoted } from '../../platform/json/canonical-json.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { uuidAt, writeUuid } from '../../platform/text/uuid.js';
+import { MAX_COMPONENT_CHARACTERS, shortened } from './component-size.js';
 import { isReference } from '../cyclonedx/component-reader.js';
 import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { validityPeriodOf } from '../model/date-time.js';
@@ -99,6 +101,8 @@ export class RowEncoder {
   private readonly full: Buffer[] = [];
   private readonly references: DraftRef<IdentifiedAsset>[] = [];
   private readonly source: Buffer;
+  /** Components that lost members because they were too large. */
+  shortened = 0;
 
   constructor(
     private readonly refs: DraftRefs<IdentifiedAsset>,
@@ -112,7 +116,7 @@ export class RowEncoder {
     const start = rows.length;
     const { name } = component;
     const head = headOf(name);
-    const text = head + this.factsOf(component);
+    const text = head + this.boundedFactsOf(component);
     rows.row(ASSET_FIELDS);
     rows.uuid(id);
     rows.text(kind);
@@ -183,6 +187,17 @@ export class RowEncoder {
     return this.rows;
   }
 
+  /** The facts of a component that is not too large: else without its largest members that no verdict reads. @throws Problem `document.too-costly` */
+  private boundedFactsOf(component: CdxComponent): string {
+    const text = this.factsOf(component);
+    if (text.length <= MAX_COMPONENT_CHARACTERS) return text;
+    this.references.length = 0;
+    const left = shortened(component);
+    if (left === undefined) throw tooLarge(component);
+    this.shortened += 1;
+    return this.factsOf(left);
+  }
+
   /** Canonical JSON without its opening brace and without the name, with placeholders for ids. */
   private factsOf(component: CdxComponent): string {
     const { cryptoProperties: crypto } = component;
@@ -203,6 +218,11 @@ export class RowEncoder {
     this.references.push(this.refs.of(text));
     return PLACEHOLDER;
   };
+}
+
+function tooLarge({ name }: CdxComponent): Problem {
+  const detail = `has a component, "${truncate(name, 100)}", of more than ${MAX_COMPONENT_CHARACTERS} characters; send it in parts, or without what is large in it`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
 /** A judged asset. */

@@ -49,6 +49,10 @@ export class DocumentAssets {
     this.unsorted ??= this.discovered();
     await this.provisional.settle(known);
     this.all();
+    const { shortened } = this.encoder;
+    if (shortened === 0) return;
+    const detail = `${shortened} components are too large and are kept without their largest descriptive members`;
+    this.draft.warnings.push({ pointer: '', code: 'component.shortened', detail });
   }
 
   /**

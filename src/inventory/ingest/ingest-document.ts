@@ -50,6 +50,7 @@ import { foreignRemarks } from './asset-describers.js';
 import { merge, scopeOf } from './merge.js';
 import { count } from './merge-counts.js';
 import { type KnownSource, knownSource } from './source-owner.js';
+import { assertRoom } from './reporter-quota.js';
 import { keepSourceNames } from './source-names.js';
 import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
@@ -102,13 +103,16 @@ class RulesChanged extends Error {}
  * of its own with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
-  /** @param mergeLock name of an advisory lock: of the documents that threads of this process store, one at a time is merged. */
+  /**
+   * @param limits `mergeLock`: name of an advisory lock, of the documents that threads of this process store, one at a time is merged; `maxAssets`: of the
+   *   sources of a caller who may only report
+   */
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly keys: IdempotencyKeys,
     private readonly book: RuleBook,
-    private readonly mergeLock: string,
+    private readonly limits: { readonly mergeLock: string; readonly maxAssets: number },
   ) {}
 
   /**
@@ -225,14 +229,17 @@ export class DocumentIngest {
     onProgress: OnProgress,
   ): Promise<Stored> {
     const { source, draft, before, assets } = intake;
+    const mayWrite = intake.order.caller.mayWrite ?? true;
+    const reported = { owner: before.owner, sourceId: source.id, received: draft.received };
+    if (!mayWrite) await assertRoom(tx, reported, this.limits.maxAssets);
     const since = await oldestStart(tx);
     const isKnown = await recordSource(tx, intake, before);
     const staging = new Staging(client, assets, rows, source.id, onProgress);
-    const lock = () => advisoryLock(tx, this.mergeLock);
+    const lock = () => advisoryLock(tx, this.limits.mergeLock);
     const staged = await (isKnown ? staging.ofKnownSource(lock) : staging.ofNewSource(lock));
     onProgress({ phase: 'MERGING', done: draft.received, total: draft.received });
     const { whole } = draft;
-    const describer = { sourceId: source.id, owner: before.owner, mayWrite: intake.order.caller.mayWrite ?? true };
+    const describer = { sourceId: source.id, owner: before.owner, mayWrite };
     const merged = await merge(tx, { ...describer, isKnown, whole, scope: scopeOf(draft, before), edition }, staged);
     draft.warnings.push(...foreignRemarks(merged.foreign));
     await keepSourceNames(

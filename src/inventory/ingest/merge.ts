@@ -9,10 +9,9 @@ import type { PlacedAsset, Staged } from './staging.js';
 import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../model/document.js';
 import type { KnownSource } from './source-owner.js';
-import { countForeign, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
+import { countForeign, describeAssets, type Describer, describerValues, MAY_DESCRIBE } from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
-const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
 /** Columns of `stage_changed`: what is counted of an asset. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
@@ -110,13 +109,7 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   const updated = await countChanged(tx);
   if (updated === 0) return 0;
   await keepFormerNames(tx);
-  const sets = COLUMNS.split(', ')
-    .map((name) => `${name} = s.${name}`)
-    .join(', ');
-  await tx.query(
-    `UPDATE asset a SET ${sets}, described_by = $1, changed_at = now() FROM stage_asset s JOIN stage_changed c ON c.id = s.id WHERE a.id = s.id`,
-    [describer.sourceId],
-  );
+  await describeAssets(tx, describer);
   return updated;
 }
 

@@ -1,5 +1,8 @@
 import type { EntityManager } from 'typeorm';
+import { uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { nameFault } from '../../platform/text/plain-name.js';
+import { truncate } from '../../platform/text/truncate.js';
 import type { IngestOrder } from './ingest-order.js';
 import type { Remark } from '../model/document.js';
 
@@ -30,7 +33,7 @@ const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(
  * scans belongs to the service from then on.
  *
  * @param stored what is stored of the source, if it has been read.
- * @throws Problem 403 `source.owned`.
+ * @throws Problem 403 `source.owned`, 422 `source.name`.
  */
 export async function knownSource(
   tx: EntityManager,
@@ -44,12 +47,21 @@ export async function knownSource(
   // What the service scans itself is its own, also where somebody reported it before.
   if (reporter.kind === 'system') return { owner: self, toolContexts, notes: [] };
   const named = OF_SOMEBODY.exec(source.name)?.[1];
+  assertPlain(source.name, row, named);
   const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
   if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
   const holder = await holderOf(tx, owner);
   if (holder === undefined && named === undefined) return keep(self, [TAKEN_OVER]);
   return keep(holder === undefined || holder === self ? self : assertMayWrite(reporter, holder));
+}
+
+/** A new source must not look like one of somebody else. Names that contain their owner cannot. */
+function assertPlain(name: string, known: StoredSource | undefined, owner: string | undefined): void {
+  const fault = nameFault(name);
+  if (fault === undefined || known !== undefined || owner !== undefined) return;
+  const detail = `The name of the source, "${truncate(name, 100)}", ${fault}. Report under another name (?source=).`;
+  throw new Problem('refused', 'source.name', detail);
 }
 
 function assertMayWrite(reporter: Reporter, owner: string): string {
@@ -81,16 +93,19 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** SQL: somebody behind the API key or client `alias` is disabled, so it has no rights any more. */
+const isVoid = (alias: string) =>
+  `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
 /** Finds the last successor of a key that was rotated. */
 const LAST_KEY = `
   WITH RECURSIVE chain AS (
-    SELECT id, replaced_by, revoked_at FROM api_key WHERE id = $1
-    UNION SELECT k.id, k.replaced_by, k.revoked_at FROM api_key k JOIN chain c ON k.id = c.replaced_by)
-  SELECT 'api-key:' || id AS holder FROM chain WHERE replaced_by IS NULL AND revoked_at IS NULL`;
+    SELECT id, replaced_by, revoked_at, owner_id, issued_to FROM api_key WHERE id = $1
+    UNION SELECT k.id, k.replaced_by, k.revoked_at, k.owner_id, k.issued_to FROM api_key k JOIN chain c ON k.id = c.replaced_by)
+  SELECT 'api-key:' || id AS holder FROM chain k WHERE replaced_by IS NULL AND revoked_at IS NULL AND NOT ${isVoid('k')}`;
 const HOLDERS: Readonly<Record<string, string>> = {
   sensor: `SELECT 'sensor:' || id AS holder FROM sensor WHERE id = $1`,
   'api-key': LAST_KEY,
-  'oauth-client': `SELECT 'oauth-client:' || id AS holder FROM oauth_client WHERE id = $1 AND revoked_at IS NULL`,
+  'oauth-client': `SELECT 'oauth-client:' || id AS holder FROM oauth_client c WHERE id = $1 AND revoked_at IS NULL AND NOT ${isVoid('c')}`,
   user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
 };
 

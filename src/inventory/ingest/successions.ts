@@ -47,7 +47,7 @@ export async function successionsOf(
 
 /**
  * Counts what a part of a scan replaces as missing. A part takes nothing else away: but what an asset refers to is what was seen at its place,
- * and is seen differently there now.
+ * and is seen differently there now. Each step reads distinct names and places, so that the work grows with the document and not with its square.
  */
 export async function replacePlaces(
   tx: EntityManager,
@@ -57,13 +57,21 @@ export async function replacePlaces(
   const referring = placed.filter(({ isReferring }) => isReferring);
   if (referring.length === 0) return;
   await tx.query(
-    `WITH gone AS (
-       UPDATE asset_occurrence o SET missed = missed + 1
-       FROM unnest($2::uuid[], $3::uuid[]) AS s (id, place) JOIN asset a ON a.id = s.id JOIN asset b ON b.name = a.name AND b.kind = a.kind
-       WHERE o.asset_id = b.id AND o.source_id = $1 AND o.id = s.place AND o.missed = 0
-         AND b.not_before IS NOT DISTINCT FROM a.not_before AND b.not_after IS NOT DISTINCT FROM a.not_after
-         AND NOT EXISTS (SELECT FROM stage_place p WHERE p.asset_id = o.asset_id AND p.id = o.id)
-       RETURNING o.asset_id)
+    `WITH shown AS MATERIALIZED (
+       SELECT DISTINCT s.place, a.kind, a.name, coalesce(a.not_before, '-infinity') AS not_before, coalesce(a.not_after, 'infinity') AS not_after
+       FROM unnest($2::uuid[], $3::uuid[]) AS s (id, place) JOIN asset a ON a.id = s.id),
+     alike AS MATERIALIZED (
+       SELECT b.id, b.kind, b.name, coalesce(b.not_before, '-infinity') AS not_before, coalesce(b.not_after, 'infinity') AS not_after
+       FROM (SELECT DISTINCT kind, name FROM shown) s JOIN asset b ON b.name = s.name AND b.kind = s.kind),
+     former AS MATERIALIZED (
+       SELECT o.asset_id, o.id AS place, b.kind, b.name, b.not_before, b.not_after
+       FROM alike b JOIN asset_occurrence o ON o.asset_id = b.id AND o.source_id = $1 AND o.missed = 0),
+     replaced AS (
+       SELECT f.asset_id, f.place FROM former f JOIN shown USING (place, kind, name, not_before, not_after)
+       WHERE NOT EXISTS (SELECT FROM stage_place p WHERE p.asset_id = f.asset_id AND p.id = f.place)),
+     gone AS (
+       UPDATE asset_occurrence o SET missed = missed + 1 FROM replaced r
+       WHERE o.asset_id = r.asset_id AND o.source_id = $1 AND o.id = r.place RETURNING o.asset_id)
      INSERT INTO stage_touched SELECT DISTINCT asset_id FROM gone ON CONFLICT DO NOTHING`,
     [sourceId, uuidArray(referring.map(({ assetId }) => assetId)), uuidArray(referring.map(({ placeId }) => placeId))],
   );

@@ -45,6 +45,7 @@ export class InventorySource {
   readAfter: string | null;
 
   /** The first reporter: `sensor:<id>`, or kind and id of the caller; null when it is not known. */
+  @Index('inventory_source_owner')
   @Column('text', { nullable: true })
   owner: string | null;
 

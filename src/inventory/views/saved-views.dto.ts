@@ -1,10 +1,10 @@
-import { OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { ASSET_SORTS, type AssetSort } from '../assets/assets.reader.js';
 import type { SavedView, ViewOrder } from './saved-views.service.js';
 
 export class SavedViewBody {
   /** Unique. @example 'RSA to replace by 2030' */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** As in the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
   @Text(1, 2000) q: string;
   @Optional(OneOf(ASSET_SORTS, { default: 'id', example: '-level' })) sort?: AssetSort;

@@ -112,6 +112,7 @@ export class Config extends SettingReader {
   /** At most half of `stopSeconds`. */
   readonly drainSeconds = this.drain();
   readonly ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
+  readonly reporterMaxAssets = this.whole('SVC_REPORTER_MAX_ASSETS', 1, 1_000_000_000);
   readonly derivationRoundsPerMinute = this.whole('SVC_DERIVATION_ROUNDS_PER_MINUTE', 1, 1_000_000_000);
   readonly sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
   readonly defaultKey = this.text('SVC_DEFAULT_KEY');

@@ -136,6 +136,10 @@ export const SETTINGS = {
     '30',
     'A document that keeps its reader busy without a pause for so long is refused; each MB of it gives one second more',
   ),
+  SVC_REPORTER_MAX_ASSETS: setting(
+    '2000000',
+    'Assets that all sources of one API key, client, sensor or person without the scope inventory:write may show; further documents are refused with 422',
+  ),
   SVC_DERIVATION_ROUNDS_PER_MINUTE: setting(
     '30000000',
     'Rounds of password hashing that the key stores of one API key, person or client may cost in a minute; further key stores are refused with 429',

@@ -40,7 +40,12 @@ export class OldRows {
     this.rules.push(...rules);
   }
 
+  /** Two methods, because of two scheduling decorators on one method the framework registers one alone. */
   @Timeout(FIRST_LOOK_MS)
+  lookFirst(): Promise<void> {
+    return this.look();
+  }
+
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     await this.jobs

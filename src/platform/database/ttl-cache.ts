@@ -1,5 +1,7 @@
 /** Age of a cached value at most: half of the time in which a revocation is promised to be seen. */
 const BELIEVED_MS = 2500;
+/** After a key was forgotten, its reads are not remembered for this long: the change that made it outdated may not be committed yet. */
+const UNSETTLED_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 
 interface Memory<Row> {
@@ -13,6 +15,8 @@ interface Memory<Row> {
  */
 export class TtlCache<Row> {
   private readonly memories = new Map<string, Memory<Row>>();
+  /** Until when reads of a key are not remembered. */
+  private readonly unsettled = new Map<string, number>();
 
   constructor(private readonly read: (key: string) => Promise<Row | null>) {}
 
@@ -20,6 +24,7 @@ export class TtlCache<Row> {
     const now = performance.now();
     const memory = this.memories.get(key);
     if (memory !== undefined && memory.until > now) return memory.row;
+    if ((this.unsettled.get(key) ?? 0) > now) return this.read(key);
     if (this.memories.size >= MAX_ENTRIES) this.memories.clear();
     const row = this.read(key);
     this.memories.set(key, { until: now + BELIEVED_MS, row });
@@ -31,7 +36,12 @@ export class TtlCache<Row> {
     return row;
   }
 
+  /** Drops a key, in or after the transaction that changes it. A read that began before the commit is not remembered either. */
   forget(key: string): void {
+    const now = performance.now();
     this.memories.delete(key);
+    if (this.unsettled.size >= MAX_ENTRIES)
+      for (const [old, until] of this.unsettled) if (until <= now) this.unsettled.delete(old);
+    this.unsettled.set(key, now + UNSETTLED_MS);
   }
 }

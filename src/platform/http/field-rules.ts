@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsDate, ValidateBy, registerDecorator, type ValidationOptions } from 'class-validator';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
+import { nameFault } from '../text/plain-name.js';
 import { publicKeyFault } from '../../formats/ssh/public-key.js';
 
 /** RFC 3339, section 5.6; a day alone is its first moment (UTC). There was no year 0, and PostgreSQL knows none. */
@@ -32,6 +33,20 @@ export function IsDay(): PropertyDecorator {
     name: 'isDay',
     validator: { validate: isDay, defaultMessage: () => '$property must be a day, YYYY-MM-DD' },
   });
+}
+
+/** A name that cannot be taken for another one: see nameFault. */
+export function IsPlainName(options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isPlainName',
+      validator: {
+        validate: (value: unknown) => typeof value === 'string' && nameFault(value) === undefined,
+        defaultMessage: (found) => `$property ${nameFault(String(found?.value)) ?? 'must be a name'}`,
+      },
+    },
+    options,
+  );
 }
 
 /** Undefined also for the 30th of February, which JavaScript takes for the 2nd of March. */

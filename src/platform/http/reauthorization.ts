@@ -4,6 +4,8 @@ import { from, map, mergeMap, type Observable, of } from 'rxjs';
 
 /** A result that comes so long after the caller was authorized is answered only if they would be authorized again. */
 const WAITED_MS = 2000;
+/** Milliseconds between two checks of a reader that may take nothing. */
+const WATCH_MS = 5000;
 
 export interface AuthorizedRequest extends FastifyRequest {
   /** Set by the access guard: whose quotas the call counts against. */
@@ -33,6 +35,18 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
         () => true,
         () => false,
       );
+}
+
+/**
+ * watchRight calls `lost` when the caller of a long answer would not be authorized any more. A reader that takes nothing does not reach the next part, at
+ * which whileAuthorized would notice, and would hold what the answer holds.
+ *
+ * @returns ends the watch
+ */
+export function watchRight(request: AuthorizedRequest, lost: () => void, every = WATCH_MS): () => void {
+  const timer = setInterval(() => void isStillAuthorized(request).then((is) => (is ? undefined : lost())), every);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /**

@@ -5,6 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { traceParent } from '../tracing/tracing.js';
+import { sharedLookup } from './shared-lookup.js';
 import { OutboundAddressGuard } from './address-guard.js';
 import { CLIENT_CIPHERS } from './tls-ciphers.js';
 
@@ -57,11 +58,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 @Injectable()
 export class OutboundClient {
   private readonly guard: OutboundAddressGuard;
+  private readonly lookup: NameLookup;
 
   constructor(
     config: Config,
-    private readonly lookup: NameLookup = systemLookup,
+    lookup: NameLookup = systemLookup,
   ) {
+    this.lookup = sharedLookup(lookup);
     this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 

@@ -99,7 +99,12 @@ export class ResealerSchedule implements OnModuleDestroy {
     private readonly health: RowSealHealth,
   ) {}
 
+  /** Two methods, because of two scheduling decorators on one method the framework registers one alone. */
   @Timeout(FIRST_LOOK_MS)
+  lookFirst(): Promise<void> {
+    return this.look();
+  }
+
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     await this.looks.run(() => this.leases.alone('reseal', () => this.resealer.run(() => this.stopping)));

@@ -74,7 +74,9 @@ function valueIn(row: object, { propertyName }: ColumnOf): unknown {
 /** The value of a column as JSON; undefined for null. */
 function encoded({ type }: ColumnOf, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
-  if (value instanceof Date) return value.toISOString();
+  // `infinity` and the years before Christ are no times that the service writes: such a row does not match its seal, and stops no walk.
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no time' : value.toISOString();
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'no time';
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (type === 'bigint') return JSON.stringify(value).replaceAll('"', '');
   if (typeof value === 'string') return type === 'uuid' ? value.toLowerCase() : value.toWellFormed();

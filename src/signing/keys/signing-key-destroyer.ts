@@ -1,6 +1,8 @@
 import { Injectable, type BeforeApplicationShutdown, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
+import { mayDo } from '../../access/scopes.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -45,6 +47,8 @@ const MAX_PAUSE_SECONDS = 3600;
  */
 @Injectable()
 export class SigningKeyDestroyer {
+  private readonly logger = new Logger(SigningKeyDestroyer.name);
+
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
@@ -70,8 +74,9 @@ export class SigningKeyDestroyer {
     return whenDue(this.db, DUE, async (tx) => {
       const columns = 'to_jsonb(t) AS plan, to_jsonb(k) AS key';
       const [row] = await lockDue<{ plan: JsonRow; key: JsonRow }>(tx, { ...DUE, columns, limit: 1, locks: 't, k' });
-      const due = row && vouchedDue(tx, row);
-      if (due === undefined) return row && this.pass(tx, row);
+      if (row === undefined) return undefined;
+      const due = vouchedDue(tx, row);
+      if (due === undefined || !(await this.isStillOrdered(tx, due))) return this.pass(tx, row);
       const [[begun]]: [{ attempt: number }[], number] = await tx.query(
         `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
          WHERE key_id = $1 RETURNING attempt`,
@@ -90,6 +95,26 @@ export class SigningKeyDestroyer {
       `UPDATE signing_key_destruction SET lease_until = now() + $2 * interval '1 second' WHERE key_id = $1`,
       [plan['key_id'], MAX_PAUSE_SECONDS],
     );
+  }
+
+  /**
+   * A destruction is carried out only while whoever scheduled it may do that: private keys do not come back. Once it has begun it ends. The key keeps
+   * waiting otherwise, until somebody calls the destruction off or schedules it again.
+   */
+  private async isStillOrdered(tx: EntityManager, { keyId, name }: Omit<Claim, 'attempt'>): Promise<boolean> {
+    const [order]: { kind: string; id: string; actor: string; begun: boolean }[] = await tx.query(
+      `SELECT e.actor_kind AS kind, e.actor_id AS id, e.actor_name AS actor, k.state = 'DESTROYING' AS begun FROM audit_entry e
+       JOIN signing_key k ON k.id = $1::uuid
+       WHERE e.target_id = $1::text AND e.action = 'signing-key.destruction-scheduled' AND e.outcome = 'done' ORDER BY e.at DESC LIMIT 1`,
+      [keyId],
+    );
+    if (order === undefined || order.begun || order.kind === 'system') return true;
+    const rights = await rightsOf(tx, order.id);
+    if (rights !== undefined && mayDo(rights, 'admin:*')) return true;
+    this.logger.warn(
+      `signing key ${name} is not destroyed: ${order.actor}, who scheduled that, may not any more; call it off, or schedule it again`,
+    );
+    return false;
   }
 
   /** Versions that were never made count as well: their making may have been given up after the token had the pair. */

@@ -5,7 +5,7 @@ import { LOGIN_SUBJECTS, type LoginSubject } from './ssh-login-rule.entity.js';
 /** A caller as a rule sees one. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** The claims of a workload's token, or `email` and `sub` of a person. They are not kept. */
+  /** The claims of a workload's token, or `email`, `sub` and `provider` of a person. They are not kept. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 

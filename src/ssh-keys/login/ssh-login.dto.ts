@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches, MaxLength, ValidateBy } from 'class-validator';
-import { Flag, IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Flag, IdRef, Int, ListOf, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
@@ -16,10 +16,10 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
-  @Text(1, 100) @Matches(/^[^\p{C}]+$/u) name: string;
+  @Name(1, 100) name: string;
   /** The authority that certifies: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
-  /** Workloads, by the claims of their token; or people, by `email` and `sub` (their id). */
+  /** Workloads, by the claims of their token; or people, by `email`, `sub` (their id) and `provider` (name of an identity provider that knows them; absent for people with a password alone). */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
   /** All must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];

@@ -2,6 +2,8 @@ import { trustedRows } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
+import { ExternalIdentity } from '../../auth/model/external-identity.entity.js';
+import { IdentityProvider } from '../../auth/model/identity-provider.entity.js';
 import type { Claims, VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -40,7 +42,7 @@ export class SshLoginService {
     { publicKey, kind, rule: named }: SshLoginOrder,
     use?: IdempotentUse,
   ): Promise<SshCertificate> {
-    const { subject, claims } = standingOf(caller);
+    const { subject, claims } = await this.standingOf(caller);
     const found = await authoritiesBy(this.db.manager, { kind });
     const authorities = found.filter((one) => one.kind === kind);
     const about = { subject, enabled: true, authorityId: In(authorities.map(({ id }) => id)) };
@@ -62,6 +64,26 @@ export class SshLoginService {
     return this.certificates.issue(caller, rule.authorityId, order, use);
   }
 
+  /** API keys and clients are neither a person nor proved to be a certain job. */
+  private async standingOf(caller: Caller): Promise<{ subject: LoginSubject; claims: Claims }> {
+    if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
+    const { kind, name: email, id: sub } = caller;
+    if (kind !== 'user')
+      throw new Problem('forbidden', 'ssh-login.nobody', 'SSH certificates by rule are for people and workloads.');
+    const providers = await this.providersOf(sub);
+    return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
+  }
+
+  /** Names of the enabled identity providers that know a person. An address alone does not tell which of several providers vouches for it. */
+  private async providersOf(userId: string): Promise<string[]> {
+    const { manager } = this.db;
+    const identities = trustedRows(manager, ExternalIdentity, await manager.findBy(ExternalIdentity, { userId }));
+    const ids = identities.filter((one) => one.userId === userId).map(({ providerId }) => providerId);
+    const found = await manager.findBy(IdentityProvider, { id: In(ids), enabled: true });
+    const providers = trustedRows(manager, IdentityProvider, found);
+    return providers.filter(({ enabled }) => enabled).map(({ name }) => name);
+  }
+
   /** A certificate that the caller asked for; others count as missing. */
   async find(caller: Caller, id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
@@ -71,14 +93,6 @@ export class SshLoginService {
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'There is no certificate with this id among yours.');
   }
-}
-
-/** API keys and clients are neither a person nor proved to be a certain job. */
-function standingOf(caller: Caller): { subject: LoginSubject; claims: Claims } {
-  if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
-  if (caller.kind === 'user') return { subject: 'person', claims: { email: caller.name, sub: caller.id } };
-  const detail = 'SSH certificates by rule are for people and workloads.';
-  throw new Problem('forbidden', 'ssh-login.nobody', detail);
 }
 
 function ownedBy({ requestedBy, identity }: CertificateRequest): {

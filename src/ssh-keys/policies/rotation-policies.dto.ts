@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Int, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Int, Name, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { RotationTermsBody, type WindowBody } from '../rotation/api/rotations.dto.js';
 import type { NewRotationPolicy, ShownHeldBackKey } from './rotation-policies.service.js';
@@ -9,7 +9,7 @@ const DAY = 24 * 3600;
 
 export class RotationPolicyBody extends RotationTermsBody {
   /** @example "Once a year" */
-  @Text(1, 100) name: string;
+  @Name(1, 100) name: string;
   /** Older keys are rotated. @example 365 */
   @Int(1, 3650) maxAgeDays: number;
   /** Only keys of this owner. @example payments-team */

@@ -1,8 +1,9 @@
-import { PLAIN_ADDRESS } from '../../model/plain-address.js';
+import { isPlainAddress } from '../../model/plain-address.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { isStorable } from '../../../platform/text/storable-text.js';
+import { nameFault } from '../../../platform/text/plain-name.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
@@ -67,13 +68,6 @@ const ADDRESS_CLAIMS = [
   'urn:oid:1.2.840.113549.1.9.1',
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
 ];
-/** Characters that are not visible, as U+3164 and variation selectors; U+2800 is a letter without dots. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
-/** A word with letters of Latin and of a script whose letters look the same (Unicode Technical Standard 39). */
-const WORD = /[\p{L}\p{M}]+/gu;
-const LATIN = /\p{Script=Latin}/u;
-const LOOKALIKE =
-  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
 /** RFC 5321 section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 
@@ -87,23 +81,18 @@ const MAX_ADDRESS_LENGTH = 254;
 export function addressOf(claims: Claims): string {
   const [text] = ADDRESS_CLAIMS.flatMap((name) => valuesOf(claims[name]));
   const address = text === undefined ? '' : canonical(text);
-  if (isMisleading(address)) {
-    const detail = `Your email address "${truncate(address, 100)}" at the identity provider contains invisible characters, or words of mixed scripts. Have it corrected there.`;
+  const fault = nameFault(address);
+  if (fault !== undefined) {
+    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have it corrected there.`;
     throw new Problem('forbidden', 'sso.address-misleading', detail);
   }
-  if (!PLAIN_ADDRESS.test(address) || address.length > MAX_ADDRESS_LENGTH)
+  if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
   if (valuesOf(claims['email_verified']).some((value) => value.toLowerCase() === 'false')) {
     const detail = 'The identity provider says that your e-mail address is not verified; have it verified there.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
-}
-
-/** Whether an address can look like that of somebody else: approvers compare addresses by eye. */
-function isMisleading(address: string): boolean {
-  const words = address.match(WORD) ?? [];
-  return INVISIBLE.test(address) || words.some((word) => LATIN.test(word) && LOOKALIKE.test(word));
 }
 
 /** Claims that have the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */

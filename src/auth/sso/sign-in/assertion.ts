@@ -31,16 +31,18 @@ const MAX_IDENTIFIER_LENGTH = 500;
 /** Contexts are URIs or short names; the audit log records them at each sign-in. */
 const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
+/** More would fill the entry of the sign-in, so that streams to a SIEM leave its other facts out. */
+const MAX_CONTEXT_CHARACTERS = 2000;
+/** A time of authentication that is later than this is none. */
+const MAX_FUTURE_MS = 5 * 60_000;
 /** Maximum nesting of claims: deeper ones cannot be written as JSON. */
 const MAX_CLAIM_DEPTH = 32;
-/** A time of authentication that is later is none. */
-const MAX_SKEW_MS = 10 * 60_000;
 /** Names of RFC 8176 have 3 to 6 characters. */
 const MAX_METHOD_LENGTH = 100;
 
 /**
  * boundedAssertion refuses identifiers, contexts and claims that are too long, too deep, or cannot be stored as they are, and leaves out such methods and a time
- * of authentication that is none. PostgreSQL takes no NUL, and replaces halves of surrogate pairs: the row would not match its seal.
+ * of authentication that is before 1970 or in the future. PostgreSQL takes no NUL, and replaces halves of surrogate pairs: the row would not match its seal.
  *
  * @throws Problem `sso.refused`
  */
@@ -49,14 +51,16 @@ export function boundedAssertion(assertion: Assertion): Assertion {
   for (const identifier of [subject, externalSession ?? ''])
     assertStorable('identifier', identifier, MAX_IDENTIFIER_LENGTH);
   for (const context of contexts) assertStorable('authentication context', context, MAX_CONTEXT_LENGTH);
-  if (contexts.length > MAX_CONTEXTS) {
-    throw refused(`sent ${contexts.length} authentication contexts; ${MAX_CONTEXTS} is the maximum.`);
+  const characters = contexts.join('').length;
+  if (contexts.length > MAX_CONTEXTS || characters > MAX_CONTEXT_CHARACTERS) {
+    const maximum = `${MAX_CONTEXTS} of ${MAX_CONTEXT_CHARACTERS} characters together are the maximum`;
+    throw refused(`sent ${contexts.length} authentication contexts of ${characters} characters; ${maximum}.`);
   }
   if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
     throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
-  // NaN is neither; PostgreSQL reads a year before 1 back as another value.
-  const time = authenticatedAt?.getTime() ?? NaN;
-  const isTime = time >= 0 && time < Date.now() + MAX_SKEW_MS;
+  const time = authenticatedAt?.getTime() ?? Number.NaN;
+  // PostgreSQL stores a year before Christ, and returns it as another text: the row would not match its seal.
+  const isTime = time >= 0 && time <= Date.now() + MAX_FUTURE_MS;
   return {
     ...assertion,
     methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),

@@ -175,11 +175,16 @@ export class SsoSignInService {
     return identity && findGenuine(tx, User, { id: identity.userId });
   }
 
-  /** Creates the account of a person who signs in for the first time. */
-  private async createUser(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
+  /** Creates the account of a person who signs in for the first time. Of two first sign-ins at once the second finds the account of the first. */
+  private async createUser(tx: EntityManager, assertion: Assertion, origin: Origin): Promise<User> {
+    const { provider, subject, claims } = assertion;
     const address = addressOf(claims);
     const id = newId();
-    if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) throw addressTaken();
+    if (!(await insertUser(tx, { id, email: address, passwordHash: null, roles: [] }))) {
+      const other = await this.findUser(tx, assertion);
+      if (other === null) throw addressTaken();
+      return other;
+    }
     await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await findTrusted(tx, User, { id, email: address });
     if (user === null) throw new Error('the account that was inserted is not the one that is read');

@@ -87,6 +87,8 @@ import { SealedSigningKeys1798000044000 } from './1798000044000-sealed-signing-k
 import { RightsHistory1798000044100 } from './1798000044100-rights-history.js';
 import { DescribersOfAssets1798000044900 } from './1798000044900-describers-of-assets.js';
 import { PeopleBehindCredentials1798000046000 } from './1798000046000-people-behind-credentials.js';
+import { FloorsOfDescriptions1798000046100 } from './1798000046100-floors-of-descriptions.js';
+import { SourcesByOwner1798000046200 } from './1798000046200-sources-by-owner.js';
 import { SshHostRenewals1798000042300 } from './1798000042300-ssh-host-renewals.js';
 import { ClientCertificates1798000042400 } from './1798000042400-client-certificates.js';
 import { SshLoginRules1798000042101 } from './1798000042101-ssh-login-rules.js';
@@ -199,4 +201,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RightsHistory1798000044100,
   DescribersOfAssets1798000044900,
   PeopleBehindCredentials1798000046000,
+  FloorsOfDescriptions1798000046100,
+  SourcesByOwner1798000046200,
 ];

@@ -19,7 +19,7 @@ import {
   ValidateNested,
   type ValidationOptions,
 } from 'class-validator';
-import { IsDateTime, IsDay, JsonAtMost, WholeNumber } from '../field-rules.js';
+import { IsDateTime, IsDay, IsPlainName, JsonAtMost, WholeNumber } from '../field-rules.js';
 
 /** Schema is what OpenAPI says about a field in addition to its rules, for example an example or a default. */
 type Schema = Omit<ApiPropertyOptions, 'type' | 'required' | 'enumName' | 'enumSchema' | 'selfRequired'>;
@@ -75,6 +75,12 @@ export function Flag(schema: Schema = {}): Field {
 /** Moment is a date and time of RFC 3339; the property holds a Date. */
 export function Moment(schema: Schema = {}): Field {
   return field([IsDateTime], { format: 'date-time', type: String, ...schema });
+}
+
+/** Name is a name of `min` to `max` characters that people read and that cannot be taken for another one. */
+export function Name(min: number, max: number, schema: Schema = {}): Field {
+  const { rules, schema: text } = Text(min, max, schema);
+  return field([...rules, IsPlainName], text);
 }
 
 /** Day is a calendar day, YYYY-MM-DD. */

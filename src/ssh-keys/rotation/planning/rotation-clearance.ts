@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
+import { mayDo } from '../../../access/scopes.js';
 import { ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
 import { approvalHash } from '../../../approvals/model/approval-text.js';
 import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
 import type { EntryRow } from '../../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../../audit/log/vouched-entries.js';
+import { rightsOf } from '../../../auth/rights/credential-rights.js';
 import { sshFingerprintOf } from '../../../formats/ssh/public-key.js';
 import { Host } from '../../../hosts/model/host.entity.js';
+import { isId } from '../../../platform/database/new-id.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { nameInTitle } from '../../../platform/text/truncate.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
@@ -44,8 +47,20 @@ export class RotationClearance {
         throw notApproved('What would be done is not what was approved. Order the rotation again.');
     }
     if (rotation.dryRun) return;
+    await this.assertRights(rotation);
     const waits = await this.db.transaction((tx) => this.waitsAgain(tx, rotation, granted));
     if (waits) throw new FencedOff();
+  }
+
+  /** A host is changed only while whoever ordered the rotation may order one: a disabled person, or a revoked key, changes nothing any more. */
+  private async assertRights({ requestedBy: { kind, id, name }, ownerId }: Rotation): Promise<void> {
+    const givers = kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? [id, ownerId] : [ownerId];
+    for (const giver of givers.filter(isId)) {
+      const rights = await rightsOf(this.db.manager, giver);
+      if (rights !== undefined && mayDo(rights, 'keys:rotate')) continue;
+      const detail = `${name}, who ordered this rotation, may not order rotations any more. Roll it back, or order it again.`;
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.rights-lost', detail);
+    }
   }
 
   /** Whether the audit log says that the order needed approval. Throws StepFailure if a row differs from the order in the log. */

@@ -1,0 +1,35 @@
+import { databaseProblem } from '../../platform/database/database-problem.js';
+import { sqlState } from '../../platform/database/database-error.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { IngestReply, PlainProblem } from '../ingest/ingest-order.js';
+
+/** PostgreSQL stopped a statement at its time limit. */
+const TOO_SLOW = '57014';
+
+/** tooCostly is the final answer to a document: repeated, it would cost as much again. @param verdict what it did */
+export function tooCostly(verdict: string): Problem {
+  const detail = `${verdict}; send it in parts, or without what is large in it`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
+    errors: [{ pointer: '', detail }],
+  });
+}
+
+/** faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so only its name and stack are kept. */
+export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
+  if (error instanceof Problem) return { problem: plain(error) };
+  if (error instanceof RangeError) {
+    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
+  }
+  if (sqlState(error) === TOO_SLOW) {
+    return { problem: plain(tooCostly('kept the database busy for longer than five minutes')) };
+  }
+  const ofDatabase = databaseProblem(error);
+  if (ofDatabase !== undefined) return { problem: plain(ofDatabase) };
+  const failure =
+    error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';
+  return { failure };
+}
+
+function plain({ kind, code, message, errors }: Problem): PlainProblem {
+  return { kind, code, message, ...(errors === undefined ? {} : { errors }) };
+}

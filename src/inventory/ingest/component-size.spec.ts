@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import type { CdxComponent } from '../model/document.js';
+import { MAX_COMPONENT_CHARACTERS, shortened } from './component-size.js';
+
+const component = (more: object): CdxComponent => ({ type: 'library', name: 'x', ...more }) as CdxComponent;
+
+it('a component that is too large loses its largest dispensable members, and no other', () => {
+  const given = component({
+    description: 'd'.repeat(MAX_COMPONENT_CHARACTERS),
+    licenses: [{ license: { id: 'MIT' } }],
+    purl: 'pkg:x/y',
+  });
+  const left = shortened(given);
+  expect(left).toMatchObject({ name: 'x', purl: 'pkg:x/y', licenses: [{ license: { id: 'MIT' } }] });
+  expect(left?.['description']).toBeUndefined();
+});
+
+it('a large public key is kept by its fingerprint', () => {
+  const material = { type: 'public-key', value: 'k'.repeat(2 * MAX_COMPONENT_CHARACTERS), format: 'DER' };
+  const given = component({ cryptoProperties: { relatedCryptoMaterialProperties: material } });
+  expect(shortened(given)?.cryptoProperties?.relatedCryptoMaterialProperties).toEqual({
+    type: 'public-key',
+    format: 'DER',
+    value: undefined,
+  });
+});
+
+it('a component that is too large without them is none', () => {
+  expect(shortened(component({ hashes: ['h'.repeat(MAX_COMPONENT_CHARACTERS)] }))).toBeUndefined();
+});

@@ -1,0 +1,16 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createIndexConcurrently } from '../online-index.js';
+
+/** Adds an index on the sources of a reporter, whose assets are counted before a document of theirs is stored. */
+export class SourcesByOwner1798000046200 implements MigrationInterface {
+  name = 'SourcesByOwner1798000046200';
+  transaction = false;
+
+  public async up(queryRunner: QueryRunner): Promise<void> {
+    await createIndexConcurrently(queryRunner, 'inventory_source_owner', 'inventory_source', '("owner")');
+  }
+
+  public async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DROP INDEX "inventory_source_owner"`);
+  }
+}

@@ -1,0 +1,34 @@
+/** Characters that are not visible, or are drawn as nothing: controls, format characters, fillers, U+2800 and U+FFFC. */
+const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\ufffd]/u;
+/** Blanks at an end, two in a row, and all but the plain one look like another name. */
+const ODD_BLANKS = /^\s|\s$|\s\s|[^\S ]/u;
+const WORD = /[\p{L}\p{M}\p{Nd}]+/gu;
+const LATIN = /\p{Script=Latin}/u;
+/** What stands beside Latin letters in one word (Unicode Technical Standard 39, "highly restrictive"): East Asian scripts, marks and ASCII digits. */
+const NOT_BESIDE_LATIN =
+  /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Hangul}]|(?![0-9])\p{Nd}/u;
+/** Scripts with many letters that look like letters of another one. */
+const ALIKE = [/\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
+/** Marks over marks, strokes through letters, a dot on a letter that has one, and phonetic letters that look like plain ones. */
+const ODD_LETTERS = /\p{M}\p{M}|[\u0334-\u0338\u20d0-\u20f0]|\p{Soft_Dotted}\u0307|[\u0250-\u02af\u1d00-\u1dbf]/u;
+/** Letters of Cyrillic and Greek that look like Latin ones. */
+const LATIN_LOOK = /^[аеорсухіјѕһԁԛԝӏкАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνιυ0-9]+$/u;
+
+/**
+ * nameFault returns why a name can be taken for another one, as the end of a sentence that begins with the name; undefined if it cannot. It is the one rule
+ * for names that people choose and others read: of keys, sources, sensors, hosts, groups, policies and accounts. Case counts: "Web" and "web" are two names.
+ */
+export function nameFault(text: string): string | undefined {
+  const name = text.normalize('NFC');
+  if (INVISIBLE.test(name)) return 'must not contain invisible characters';
+  if (ODD_BLANKS.test(name)) return 'must not begin or end with a blank, nor contain other blanks than single spaces';
+  const words = name.match(WORD) ?? [];
+  return words.some(isMisleading) ? 'must not contain words that can be mistaken for others' : undefined;
+}
+
+function isMisleading(word: string): boolean {
+  if (ODD_LETTERS.test(word)) return true;
+  if (LATIN.test(word)) return NOT_BESIDE_LATIN.test(word);
+  if (ALIKE.filter((script) => script.test(word)).length > 1) return true;
+  return /\p{L}/u.test(word) && LATIN_LOOK.test(word);
+}

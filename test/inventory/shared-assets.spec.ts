@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const send = (key: string, source: string, body: object): Promise<Answer> =>
+  service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, { key, body });
+const reporter = async () => (await newApiKey(service, apiKey, ['inventory:report'])).key;
+
+describe('a certificate that several sources show', () => {
+  const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
+  const [SOON, LATE] = ['2027-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
+  /** A document with the certificate of this fingerprint, whose key and signature are of this algorithm. */
+  const claimed = (sha256: string, name: string, end = SOON) =>
+    bom(
+      [
+        {
+          type: 'cryptographic-asset',
+          name: 'CN=pay.example.com',
+          hashes: [{ alg: 'SHA-256', content: sha256 }],
+          cryptoProperties: {
+            assetType: 'certificate',
+            certificateProperties: { notValidAfter: end, signatureAlgorithmRef: name },
+          },
+        },
+        { ...algorithm({ name }), 'bom-ref': name },
+      ],
+      about('claims'),
+    );
+  const stateOf = async (sha256: string) => {
+    const [row] = await stage.sql<{ level: number; end: Date }>(
+      `SELECT level, not_after AS end FROM judged_asset WHERE kind = 'certificate' AND component::text LIKE $1`,
+      [`%${sha256}%`],
+    );
+    return [row?.level, row?.end.toISOString().slice(0, 4)];
+  };
+  const fingerprint = () => randomBytes(32).toString('hex');
+
+  it('is described by the one that showed it first: others make neither verdict nor end better', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
+    const before = await stateOf(sha256);
+    for (const [name, end] of [
+      [SAFE, SOON],
+      [SAFE, LATE],
+      [BROKEN, LATE],
+    ] as const) {
+      const { status, body } = await send(other, `other ${sha256}`, claimed(sha256, name, end));
+      expect({ status, warnings: body.warnings }).toMatchObject({
+        status: 200,
+        warnings: [{ code: 'asset.described-by-another' }],
+      });
+      expect(await stateOf(sha256)).toEqual(before);
+    }
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+
+  it('is described by the one that says worse of it, until that does not show it any more', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
+    const worse = await stateOf(sha256);
+    expect(worse).not.toEqual([0, '2099']);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual(worse);
+    await send(other, `other ${sha256}`, claimed(fingerprint(), BROKEN));
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+
+  it('becomes no better by whoever made it worse before, a second earlier or in level', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
+    const before = await stateOf(sha256);
+    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-12-31T23:59:59Z'));
+    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([before[0], '2026']);
+    // A false end is corrected by whoever stated it, and no further.
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
+    expect(await stateOf(sha256)).toEqual([before[0], '2027']);
+  });
+
+  it('is not kept safe by a false earlier end: a higher level counts whatever the end', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, LATE));
+    expect(await stateOf(sha256)).toEqual([4, '2027']);
+    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2026-06-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([4, '2026']);
+  });
+
+  it('is no algorithm that gets a milder verdict by another spelling of its name', async () => {
+    const [victim, other] = [await reporter(), await reporter()];
+    const reported = (name: string) => bom([algorithm({ name })], about('spelling'));
+    const level = async () =>
+      (
+        await stage.sql<{ level: number }>(
+          `SELECT level FROM judged_asset WHERE kind = 'algorithm' AND name ~ '^RSA-5'`,
+        )
+      )[0]?.level;
+    await send(victim, 'honest spelling', reported('RSA-512'));
+    const before = await level();
+    expect(before).toBe(4);
+    expect((await send(other, 'odd spelling', reported('RSA-5-12'))).body.warnings).toEqual([]);
+    expect(await level()).toBe(before);
+  });
+
+  it('is described anew by whoever may write the inventory', async () => {
+    const [first, sha256] = [await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
+    await send(apiKey, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+});
