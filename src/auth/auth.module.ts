@@ -11,7 +11,6 @@ import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './model/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { AuthSchedule, RenewalSchedule, SsoSchedule, UsedOnceSchedule } from './auth.schedule.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { CsrfProtection, SessionCookie, SsoCookie } from './browser/cookies.js';
 import { AccessGuard } from './callers/access.guard.js';
@@ -148,7 +147,6 @@ const SSO = [
   SamlService,
   ProvidedRights,
   SsoBeginnings,
-  SsoSchedule,
   SsoSignInService,
   SsoStepUp,
   SsoTests,
@@ -174,7 +172,6 @@ const TOKENS = [
   SessionCallers,
   SessionsService,
   TokenGrants,
-  UsedOnceSchedule,
   UsedProofs,
 ];
 const PEOPLE = [
@@ -232,8 +229,6 @@ const PEOPLE = [
     { provide: UploadAuthorizer, useClass: CredentialUploadAuthorizer },
     ApiKeyRenewalService,
     ApiKeysService,
-    AuthSchedule,
-    RenewalSchedule,
     Credentials,
     ...BROWSERS,
     ...OAUTH,
